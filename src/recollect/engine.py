@@ -1,0 +1,539 @@
+"""Memory and AsyncMemory: the same methods over one core, which waits only in `drive`/`adrive`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from types import TracebackType
+from typing import Any
+
+from recollect import ops, profiles, write
+from recollect import search as searching
+from recollect.embed import Embedder, resolve
+from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.explain import Explanation
+from recollect.filters import Filter, parse
+from recollect.memory import AddResult, Link, MemoryRecord, moment, text
+from recollect.ops import Page
+from recollect.plan import Plan, T, ask, drive
+from recollect.profile import Profile
+from recollect.results import SearchResult
+from recollect.stores import open_store
+from recollect.stores.protocol import Store
+from recollect.world import World
+
+Clock = Callable[[], datetime]
+Filters = Mapping[str, Any] | Filter | None
+
+
+def _utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class Core:
+    """What both faces share: settings, and a plan for each thing one can ask."""
+
+    def __init__(
+        self,
+        world: World,
+        namespace: str = "default",
+        profile: str | Profile = "balanced",
+        clock: Clock | None = None,
+    ) -> None:
+        self.world = world
+        self.namespace = text("namespace", namespace, limit=256)
+        self.profile = profiles.get(profile)
+        self.clock = clock or _utc_now
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Store,
+        namespace: str,
+        embedder: str | Embedder | None,
+        profile: str | Profile,
+        clock: Clock | None,
+    ) -> Core:
+        """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
+        chosen = profiles.get(profile)
+        model = resolve(embedder)
+        store = open_store(url) if isinstance(url, str) else url
+        try:
+            world = World(store, model)
+            kept = store.embedder()
+            if kept is not None and world.identity is not None and kept != world.identity:
+                raise EmbedderMismatch(
+                    f"the vectors in this store come from {kept}, not from {world.identity}; open "
+                    "it with that embedder, or make them anew with `recollect reembed`"
+                )
+            return cls(world, namespace, chosen, clock)
+        except BaseException:
+            if isinstance(url, str):
+                store.close()
+            raise
+
+    def within(self, namespace: str) -> Core:
+        """The same core for another namespace."""
+        return Core(self.world, namespace, self.profile, self.clock)
+
+    def scope(self) -> write.Scope:
+        """Where and when a write happens."""
+        embedder = self.world.embedder
+        return write.Scope(
+            self.namespace,
+            self.world.identity,
+            None if embedder is None else embedder.identity.dimensions,
+            moment("clock", self.clock()),
+        )
+
+    def request(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        profile: str | Profile | None = None,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        touch: bool = True,
+        explain: bool = False,
+        min_score: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> searching.Request:
+        """A checked search request."""
+        chosen = self.profile if profile is None else profiles.get(profile)
+        if isinstance(namespaces, str) or (namespaces is not None and not namespaces):
+            raise InvalidInput("namespaces", "must be a list of at least one namespace")
+        return searching.request(
+            query,
+            [text("namespaces", n, limit=256) for n in namespaces or (self.namespace,)],
+            chosen.weighted(weights),
+            moment("now", self.clock() if now is None else now),
+            limit=limit,
+            filters=filters,
+            min_score=min_score,
+            embeds=self.world.embedder is not None,
+            touch=touch,
+            explain=explain,
+        )
+
+    def add(
+        self, content: str | Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
+    ) -> Plan[AddResult]:
+        """Write one text, or the turns of a conversation; the first wrong one raises."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        if isinstance(content, Sequence) and not isinstance(content, (str, bytes)):
+            items = write.messages(content, given)
+        else:
+            items = [{**given, "content": content}]
+        return write.add(items, self.scope(), strict=True)
+
+    def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
+        """One page of the namespace."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
+            raise InvalidInput("limit", f"is {limit!r}", "give a whole number from 1 to 10,000")
+        return ask(ops.List((self.namespace,), parse(filters), limit, cursor))
+
+    def get(self, id: str) -> Plan[MemoryRecord | None]:
+        """One record."""
+        return write.read(text("id", id), self.namespace)
+
+    def delete_all(self, filters: Filters, namespace: str | None) -> Plan[int]:
+        """Erase what a filter or a namespace names; nothing named is refused."""
+        where = parse(filters)
+        if where is None and namespace is None:
+            raise InvalidInput(
+                "filters",
+                "nothing says what to erase",
+                f'give filters, or namespace="{self.namespace}" to erase all of it',
+            )
+        return ask(ops.Delete(namespace or self.namespace, where=where))
+
+    def link(self, source: str, target: str, type: str, weight: float) -> Plan[None]:
+        """Link two memories."""
+        scope = self.scope()
+        return write.link_all([write.link(scope, source, target, type, weight)], scope)
+
+
+class Memory:
+    """The memory of an agent: add to it, search it, ask why.
+
+    Open one with `Memory.open`; it is safe to share between threads, and several processes may
+    open the same file.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        namespace: str = "default",
+        embedder: str | Embedder | None = "default",
+        profile: str | Profile = "balanced",
+        clock: Clock | None = None,
+    ) -> Memory:
+        """Open (or make) the store of a URL.
+
+        Args:
+            url: `sqlite:///memory.db`, `sqlite:///:memory:`, `ram://`, or a store.
+            namespace: the tenant whose memories this sees; others are invisible.
+            embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
+            profile: how to rank when a search does not say.
+            clock: gives the present; the system's clock by default.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            StoreError: the file cannot be used.
+            EmbedderMismatch: the stored vectors come from another embedder.
+        """
+        return cls(Core.open(url, namespace, embedder, profile, clock))
+
+    def _run(self, plan: Plan[T]) -> T:
+        return drive(plan, self._core.world.batch)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this sees."""
+        return self._core.namespace
+
+    def within(self, namespace: str) -> Memory:
+        """The memory of another namespace in the same store; closing either closes both."""
+        return type(self)(self._core.within(namespace))
+
+    def add(
+        self,
+        content: str | Sequence[Mapping[str, Any]],
+        *,
+        speaker: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
+        kind: str | None = None,
+        title: str | None = None,
+        entities: Sequence[str] | None = None,
+        created_at: datetime | str | float | None = None,
+        id: str | None = None,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+        links: Sequence[Mapping[str, Any]] = (),
+    ) -> AddResult:
+        """Remember a text, or a list of chat messages as the turns of one session.
+
+        `importance` is in [0, 1]; `created_at` is when it was said or happened (now by default);
+        `vectors` by name replace the embedder's; `links` are `{"target", "type", "weight"}`.
+
+        Raises:
+            InvalidInput: names the argument that is wrong; nothing was written.
+        """
+        return self._run(self._core.add(content, _fields(locals())))
+
+    def add_many(
+        self,
+        items: Iterable[Mapping[str, Any] | str],
+        *,
+        strict: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> AddResult:
+        """Remember many: texts, or mappings with the arguments of `add` as keys.
+
+        Written in transactions of some thousand. A wrong item is REJECTED with its reason and the
+        others are added; with `strict` it raises instead. `progress` is told how many are done.
+        """
+        return self._run(write.add(items, self._core.scope(), strict=strict, progress=progress))
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        profile: str | Profile | None = None,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        touch: bool = True,
+        explain: bool = False,
+        min_score: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> SearchResult:
+        """The memories that matter for a query, best first.
+
+        Args:
+            query: what is asked, in words.
+            limit: how many hits at most, 1 to 1000.
+            profile: how to rank, other than the default.
+            filters: which memories may be found; see `recollect.filters`.
+            now: the time to rank for, other than the present.
+            touch: count an access of each hit (written within a second, never waited for).
+            explain: give each hit its `explanation`.
+            min_score: leave out hits below it; what a score means depends on the profile.
+            weights: other weights for named parts of the profile's score.
+            namespaces: search these instead of this one.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(searching.search(self._core.request(**_asked(locals()))))
+
+    def explain(
+        self,
+        query: str,
+        id: str,
+        *,
+        limit: int = 10,
+        profile: str | Profile | None = None,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Explanation:
+        """Why a memory has the score it has for a query, returned or not; touches nothing.
+
+        Raises:
+            NotFound: there is no such memory.
+        """
+        request = self._core.request(**_asked(locals()), touch=False)
+        return self._run(searching.explain(request, id))
+
+    def get(self, id: str) -> MemoryRecord | None:
+        """One memory by id, or None; looking is not an access."""
+        return self._run(self._core.get(id))
+
+    def get_all(
+        self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
+    ) -> Page:
+        """One page of the memories that pass a filter, newest first, with their `total`.
+
+        Pass the page's `cursor` to get the next one; it is None at the end.
+        """
+        return self._run(self._core.list(filters, limit, cursor))
+
+    def update(self, id: str, **changes: Any) -> MemoryRecord:
+        """Change fields of a memory by name; new words are embedded again.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: names the field that is wrong.
+        """
+        return self._run(write.update(id, changes, self._core.scope()))
+
+    def delete(self, id: str) -> bool:
+        """Erase one memory with its vectors and links; whether there was one."""
+        return self._run(write.delete(text("id", id), self._core.scope()))
+
+    def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
+        """Erase what passes a filter, or (named expressly) a whole namespace; how many.
+
+        Raises:
+            InvalidInput: neither was given.
+        """
+        return self._run(self._core.delete_all(filters, namespace))
+
+    def link(self, source: str, target: str, type: str = "mentions", weight: float = 1.0) -> None:
+        """Link two memories: mentions, supports, contradicts, depends_on, same_as, supersedes.
+
+        Raises:
+            NotFound: one of them does not exist.
+            InvalidInput: an unknown type, or a weight outside [0, 1].
+        """
+        self._run(self._core.link(source, target, type, weight))
+
+    def links(self, id: str | None = None) -> list[Link]:
+        """The links from and to a memory, or all of the namespace."""
+        ids = None if id is None else (id,)
+        return self._run(ask(ops.Neighbors(self.namespace, ids)))
+
+    def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
+        """Figures about this namespace, or about all of them."""
+        namespaces = () if everywhere else (self.namespace,)
+        return self._run(ask(ops.Stats(namespaces)))
+
+    def flush(self) -> None:
+        """Write the accesses that are still queued."""
+        self._core.world.store.flush()
+
+    def close(self) -> None:
+        """Write what is queued and release the store."""
+        self._core.world.store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncMemory:
+    """`Memory` for asyncio: the same methods, awaited; see there for what each does.
+
+    An embedded store works in a thread, so that the event loop never waits for it.
+    """
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    @classmethod
+    async def open(
+        cls,
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        namespace: str = "default",
+        embedder: str | Embedder | None = "default",
+        profile: str | Profile = "balanced",
+        clock: Clock | None = None,
+    ) -> AsyncMemory:
+        """See `Memory.open`."""
+        return cls(await asyncio.to_thread(Core.open, url, namespace, embedder, profile, clock))
+
+    async def _run(self, plan: Plan[T]) -> T:
+        return await asyncio.to_thread(drive, plan, self._core.world.batch)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this sees."""
+        return self._core.namespace
+
+    def within(self, namespace: str) -> AsyncMemory:
+        """See `Memory.within`."""
+        return type(self)(self._core.within(namespace))
+
+    async def add(
+        self,
+        content: str | Sequence[Mapping[str, Any]],
+        *,
+        speaker: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
+        kind: str | None = None,
+        title: str | None = None,
+        entities: Sequence[str] | None = None,
+        created_at: datetime | str | float | None = None,
+        id: str | None = None,
+        vectors: Mapping[str, Sequence[float]] | None = None,
+        links: Sequence[Mapping[str, Any]] = (),
+    ) -> AddResult:
+        """See `Memory.add`."""
+        return await self._run(self._core.add(content, _fields(locals())))
+
+    async def add_many(
+        self,
+        items: Iterable[Mapping[str, Any] | str],
+        *,
+        strict: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> AddResult:
+        """See `Memory.add_many`."""
+        scope = self._core.scope()
+        return await self._run(write.add(items, scope, strict=strict, progress=progress))
+
+    async def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        profile: str | Profile | None = None,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        touch: bool = True,
+        explain: bool = False,
+        min_score: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
+    ) -> SearchResult:
+        """See `Memory.search`."""
+        return await self._run(searching.search(self._core.request(**_asked(locals()))))
+
+    async def explain(
+        self,
+        query: str,
+        id: str,
+        *,
+        limit: int = 10,
+        profile: str | Profile | None = None,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> Explanation:
+        """See `Memory.explain`."""
+        request = self._core.request(**_asked(locals()), touch=False)
+        return await self._run(searching.explain(request, id))
+
+    async def get(self, id: str) -> MemoryRecord | None:
+        """See `Memory.get`."""
+        return await self._run(self._core.get(id))
+
+    async def get_all(
+        self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
+    ) -> Page:
+        """See `Memory.get_all`."""
+        return await self._run(self._core.list(filters, limit, cursor))
+
+    async def update(self, id: str, **changes: Any) -> MemoryRecord:
+        """See `Memory.update`."""
+        return await self._run(write.update(id, changes, self._core.scope()))
+
+    async def delete(self, id: str) -> bool:
+        """See `Memory.delete`."""
+        return await self._run(write.delete(text("id", id), self._core.scope()))
+
+    async def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
+        """See `Memory.delete_all`."""
+        return await self._run(self._core.delete_all(filters, namespace))
+
+    async def link(
+        self, source: str, target: str, type: str = "mentions", weight: float = 1.0
+    ) -> None:
+        """See `Memory.link`."""
+        await self._run(self._core.link(source, target, type, weight))
+
+    async def links(self, id: str | None = None) -> list[Link]:
+        """See `Memory.links`."""
+        ids = None if id is None else (id,)
+        return await self._run(ask(ops.Neighbors(self.namespace, ids)))
+
+    async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
+        """See `Memory.stats`."""
+        namespaces = () if everywhere else (self.namespace,)
+        return await self._run(ask(ops.Stats(namespaces)))
+
+    async def flush(self) -> None:
+        """See `Memory.flush`."""
+        await asyncio.to_thread(self._core.world.store.flush)
+
+    async def close(self) -> None:
+        """See `Memory.close`."""
+        await asyncio.to_thread(self._core.world.store.close)
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def _fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `add` that describe the memory."""
+    return {n: v for n, v in arguments.items() if n not in ("self", "content")}
+
+
+def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a search."""
+    return {n: v for n, v in arguments.items() if n not in ("self", "id")}

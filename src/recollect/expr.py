@@ -1,0 +1,399 @@
+"""The signal algebra: formulas over the columns of a candidate table, as plain data.
+
+A signal is a frozen tree. `evaluate` gives one float64 per candidate; `explain` reads the same
+arrays at one row, so that an explanation's root is the score and not a second computation of it.
+NaN means "not there" and stays so until `default` says what stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from recollect.candidates import Candidates, Floats
+from recollect.errors import InvalidInput
+from recollect.explain import Explanation
+from recollect.query import Query
+
+
+class Evaluation:
+    """The values of a signal's nodes over one candidate table, each computed once."""
+
+    def __init__(self, query: Query, candidates: Candidates) -> None:
+        self.query = query
+        self.candidates = candidates
+        self._values: dict[int, tuple[Signal, Floats]] = {}
+
+    def __call__(self, signal: Signal) -> Floats:
+        known = self._values.get(id(signal))
+        if known is None:
+            known = (signal, signal.compute(self))  # holds the signal, so its id stays its own
+            self._values[id(signal)] = known
+        return known[1]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A formula that gives one number per candidate."""
+
+    def children(self) -> tuple[Signal, ...]:
+        """The signals this one is made of."""
+        return tuple(v for f in fields(self) for v in _signals(getattr(self, f.name)))
+
+    def columns(self) -> frozenset[str]:
+        """The columns this node itself reads."""
+        return frozenset()
+
+    def inputs(self) -> frozenset[str]:
+        """Every column that the whole tree reads."""
+        return self.columns().union(*(child.inputs() for child in self.children()))
+
+    def compute(self, ev: Evaluation) -> Floats:
+        """This node's values, shape (candidates,); children are asked for through `ev`."""
+        raise TypeError(f"{type(self).__name__} does not say how it is computed")
+
+    def label(self) -> str:
+        """How this node is called in an explanation."""
+        return str(self)
+
+    def how(self) -> str:
+        """The operation between the children, for an explanation."""
+        return ""
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        """A remark on the value at one row, for an explanation."""
+        return ""
+
+    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
+        """The signal's value for every candidate: float64 of shape (candidates,)."""
+        return Evaluation(query, candidates)(self)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        """The tree of values at one row; its root is `evaluate(...)[row]`, bit for bit."""
+        return Explanation(
+            self.label(),
+            float(ev(self)[row]),
+            self.how(),
+            tuple(child.explain(ev, row) for child in self.children()),
+            self.note(ev, row),
+        )
+
+    def named(self, name: str) -> Named:
+        """The same signal under a name of its own."""
+        return Named(name, self)
+
+    def default(self, value: float) -> Default:
+        """The same signal with `value` where it is not there."""
+        return Default(self, value)
+
+    def __add__(self, other: Signal | float) -> Sum:
+        left = self.parts if isinstance(self, Sum) else (self,)
+        return Sum((*left, signal(other)))
+
+    def __radd__(self, other: float) -> Sum:
+        return Sum((signal(other), self))
+
+    def __sub__(self, other: Signal | float) -> Sum:
+        return self + -1.0 * signal(other)
+
+    def __mul__(self, other: Signal | float) -> Product:
+        left = self.parts if isinstance(self, Product) else (self,)
+        return Product((*left, signal(other)))
+
+    def __rmul__(self, other: float) -> Product:
+        right = self.parts if isinstance(self, Product) else (self,)
+        return Product((signal(other), *right))
+
+    def __truediv__(self, other: Signal | float) -> Quotient:
+        return Quotient(self, signal(other))
+
+
+def signal(value: Signal | float) -> Signal:
+    """A number as a constant signal; a signal as it is."""
+    return value if isinstance(value, Signal) else Constant(float(value))
+
+
+def _signals(value: Any) -> Iterator[Signal]:
+    if isinstance(value, Signal):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _signals(item)
+
+
+@dataclass(frozen=True)
+class Constant(Signal):
+    """The same number for every candidate."""
+
+    value: float
+
+    def compute(self, ev: Evaluation) -> Floats:
+        return np.full(len(ev.candidates), self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Col(Signal):
+    """The column of that name, NaN where it is not there."""
+
+    name: str
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        return ev.candidates.floats(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Fact(Signal):
+    """1 where the query has the property of that name, else 0 (see `Query.facts`)."""
+
+    name: str
+
+    def compute(self, ev: Evaluation) -> Floats:
+        return np.full(len(ev.candidates), float(ev.query.facts.get(self.name, 0.0)))
+
+    def __str__(self) -> str:
+        return f"query.{self.name}"
+
+
+@dataclass(frozen=True)
+class Sum(Signal):
+    """a + b + ..., added from left to right."""
+
+    parts: tuple[Signal, ...]
+
+    def compute(self, ev: Evaluation) -> Floats:
+        total = ev(self.parts[0])
+        for part in self.parts[1:]:
+            total = total + ev(part)
+        return total
+
+    def how(self) -> str:
+        return "sum"
+
+    def label(self) -> str:
+        return "sum"
+
+    def __str__(self) -> str:
+        return "(" + " + ".join(str(part) for part in self.parts) + ")"
+
+
+@dataclass(frozen=True)
+class Product(Signal):
+    """a * b * ..., multiplied from left to right."""
+
+    parts: tuple[Signal, ...]
+
+    def compute(self, ev: Evaluation) -> Floats:
+        total = ev(self.parts[0])
+        for part in self.parts[1:]:
+            total = total * ev(part)
+        return total
+
+    def how(self) -> str:
+        return "product"
+
+    def label(self) -> str:
+        weight, *rest = self.parts
+        if isinstance(weight, Constant) and len(rest) == 1:
+            return f"{weight} * {rest[0].label()}"
+        return "product"
+
+    def __str__(self) -> str:
+        return " * ".join(str(part) for part in self.parts)
+
+
+@dataclass(frozen=True)
+class Quotient(Signal):
+    """a / b, 0 where b is 0."""
+
+    top: Signal
+    bottom: Signal
+
+    def compute(self, ev: Evaluation) -> Floats:
+        top, bottom = ev(self.top), ev(self.bottom)
+        return np.divide(top, bottom, out=np.where(np.isnan(top), top, 0.0), where=bottom != 0.0)
+
+    def how(self) -> str:
+        return "quotient"
+
+    def label(self) -> str:
+        return "quotient"
+
+    def __str__(self) -> str:
+        return f"{self.top} / {self.bottom}"
+
+
+@dataclass(frozen=True)
+class Apply(Signal):
+    """A named elementwise function of its arguments (see `Apply.FUNCTIONS`)."""
+
+    function: str
+    arguments: tuple[Signal, ...]
+
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Floats]]] = {
+        "exp": np.exp,
+        "log": np.log,
+        "sqrt": np.sqrt,
+        "minimum": np.minimum,
+        "maximum": np.maximum,
+        "floor": np.floor,
+        "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+        "power": np.power,
+    }
+
+    def __post_init__(self) -> None:
+        if self.function not in self.FUNCTIONS:
+            raise InvalidInput(
+                "function",
+                f"there is no function {self.function!r}",
+                f"use one of {', '.join(sorted(self.FUNCTIONS))}",
+            )
+
+    def compute(self, ev: Evaluation) -> Floats:
+        with np.errstate(all="ignore"):
+            return self.FUNCTIONS[self.function](*(ev(a) for a in self.arguments))
+
+    def how(self) -> str:
+        return self.function
+
+    def label(self) -> str:
+        return self.function
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(str(a) for a in self.arguments)})"
+
+
+@dataclass(frozen=True)
+class Default(Signal):
+    """The signal, or a stand-in where it is not there."""
+
+    of: Signal
+    value: float
+
+    def compute(self, ev: Evaluation) -> Floats:
+        values = ev(self.of)
+        missing = np.isnan(values)
+        return np.where(missing, self.value, values) if missing.any() else values
+
+    def how(self) -> str:
+        return "default"
+
+    def label(self) -> str:
+        return self.of.label()
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        return f"not there; {self.value:g} stands in" if np.isnan(ev(self.of)[row]) else ""
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        if np.isnan(ev(self.of)[row]):
+            return Signal.explain(self, ev, row)
+        return self.of.explain(ev, row)
+
+    def __str__(self) -> str:
+        return f"default({self.of}, {self.value:g})"
+
+
+@dataclass(frozen=True)
+class Named(Signal):
+    """A signal under a name; the name is what weights and explanations refer to."""
+
+    name: str
+    of: Signal
+
+    def compute(self, ev: Evaluation) -> Floats:
+        return ev(self.of)
+
+    def label(self) -> str:
+        return self.name
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        inner = self.of.explain(ev, row)
+        return Explanation(self.name, inner.value, inner.how, inner.children, inner.note)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def exp(value: Signal) -> Apply:
+    """e to the power of the signal."""
+    return Apply("exp", (value,))
+
+
+def log(value: Signal) -> Apply:
+    """The natural logarithm."""
+    return Apply("log", (value,))
+
+
+def minimum(left: Signal | float, right: Signal | float) -> Apply:
+    """The smaller of two, element by element."""
+    return Apply("minimum", (signal(left), signal(right)))
+
+
+def maximum(left: Signal | float, right: Signal | float) -> Apply:
+    """The larger of two, element by element."""
+    return Apply("maximum", (signal(left), signal(right)))
+
+
+def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:
+    """The tree with every node replaced for which `change` returns another; bottom up."""
+    updates: dict[str, Any] = {}
+    for field in fields(tree):
+        value = getattr(tree, field.name)
+        if isinstance(value, Signal):
+            updates[field.name] = rewrite(value, change)
+        elif isinstance(value, tuple) and any(isinstance(item, Signal) for item in value):
+            updates[field.name] = tuple(rewrite(item, change) for item in value)
+    rebuilt = replace(tree, **updates) if updates else tree
+    return change(rebuilt) or rebuilt
+
+
+def weighted(tree: Signal) -> dict[str, float]:
+    """The weight of every named part: {"recency": 0.2, ...} for 0.2 * recency."""
+    found: dict[str, float] = {}
+    if isinstance(tree, Product) and len(tree.parts) == 2:
+        weight, part = tree.parts
+        if isinstance(weight, Constant) and isinstance(part, Named):
+            found[part.name] = weight.value
+    for child in tree.children():
+        found.update(weighted(child))
+    return found
+
+
+def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
+    """The tree with the weight of named parts replaced.
+
+    Raises:
+        InvalidInput: no weighted part has that name, or a weight is not a finite number.
+    """
+    known = weighted(tree)
+    for name, value in weights.items():
+        if name not in known:
+            raise InvalidInput(
+                f"weights.{name}", "no part has that name", f"use one of {', '.join(known)}"
+            )
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+            raise InvalidInput(f"weights.{name}", f"is {value!r}", "give a finite number")
+
+    def change(node: Signal) -> Signal | None:
+        if isinstance(node, Product) and len(node.parts) == 2:
+            part = node.parts[1]
+            if (
+                isinstance(node.parts[0], Constant)
+                and isinstance(part, Named)
+                and part.name in weights
+            ):
+                return Product((Constant(float(weights[part.name])), part))
+        return None
+
+    return rewrite(tree, change)

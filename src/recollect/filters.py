@@ -1,0 +1,190 @@
+"""Filters: which memories may be candidates at all.
+
+    {"user_id": "ana"}                                   equality
+    {"importance": {"gte": 0.5, "lt": 0.9}}              ranges
+    {"kind": {"in": ["fact", "note"]}}                   one of
+    {"tags": {"contains": "work"}}                       an element of a list, or a part of a text
+    {"metadata.topic": "billing"}                        any key of the metadata
+    {"$or": [{"speaker": "Ana"}, {"$not": {"kind": "turn"}}]}
+
+Several conditions in one mapping must all hold. Operators may be written with or without `$`.
+A missing value satisfies only `ne`, `nin`, `{"exists": false}` and equality with None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from recollect.errors import InvalidInput
+from recollect.fields import Type, field_type
+from recollect.memory import moment
+
+Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
+_OPERATORS: tuple[Operator, ...] = (
+    "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One comparison of a field (or `metadata.<key>`) with a value."""
+
+    field: str
+    operator: Operator
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All parts hold; with no parts it always holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one part holds; with no parts it never holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: Filter
+
+
+Filter = Compare | Both | Either | Not
+
+
+def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
+    """A filter from its mapping form; None for none.
+
+    Raises:
+        InvalidInput: an unknown field or operator, or a value of the wrong type; names the path.
+    """
+    if spec is None or isinstance(spec, (Compare, Both, Either, Not)):
+        return spec
+    if not isinstance(spec, Mapping):
+        raise InvalidInput(path, f"must be a mapping, not {type(spec).__name__}")
+    parts: list[Filter] = []
+    for key, value in spec.items():
+        if not isinstance(key, str):
+            raise InvalidInput(path, f"has the key {key!r}", "field names are text")
+        logic = key.removeprefix("$").lower()
+        if logic in ("and", "or"):
+            if not isinstance(value, Sequence) or isinstance(value, str):
+                raise InvalidInput(f"{path}.{key}", "must be a list of filters")
+            inner = tuple(
+                parsed
+                for i, item in enumerate(value)
+                if (parsed := parse(item, f"{path}.{key}[{i}]")) is not None
+            )
+            parts.append(Both(inner) if logic == "and" else Either(inner))
+        elif logic == "not":
+            negated = parse(value, f"{path}.{key}")
+            parts.append(Not(negated if negated is not None else Both(())))
+        elif key == "metadata":
+            if not isinstance(value, Mapping):
+                raise InvalidInput(f"{path}.metadata", "must be a mapping of keys to conditions")
+            for name, item in value.items():
+                parts.extend(_conditions(f"metadata.{name}", item, path))
+        else:
+            parts.extend(_conditions(key, value, path))
+    return parts[0] if len(parts) == 1 else Both(tuple(parts))
+
+
+def _conditions(name: str, value: Any, path: str) -> list[Filter]:
+    kind = field_type(name)
+    if not isinstance(value, Mapping):
+        if kind == "list" and not isinstance(value, (list, tuple)) and value is not None:
+            return [Compare(name, "contains", _operand(name, kind, "contains", value, path))]
+        return [Compare(name, "eq", _operand(name, kind, "eq", value, path))]
+    if not value:
+        raise InvalidInput(f"{path}.{name}", "has no condition")
+    found: list[Filter] = []
+    for key, operand in value.items():
+        operator = str(key).removeprefix("$").lower()
+        if operator not in _OPERATORS:
+            raise InvalidInput(
+                f"{path}.{name}", f"{key!r} is no operator", f"use one of {', '.join(_OPERATORS)}"
+            )
+        found.append(Compare(name, operator, _operand(name, kind, operator, operand, path)))
+    return found
+
+
+def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Any:
+    """The right-hand side as it will be compared: times as seconds, lists as tuples."""
+    where = f"{path}.{name}"
+    if operator == "exists":
+        if not isinstance(value, bool):
+            raise InvalidInput(where, "exists takes true or false")
+        return value
+    if operator in ("in", "nin"):
+        if isinstance(value, (str, Mapping)) or not hasattr(value, "__iter__"):
+            raise InvalidInput(where, f"{operator} takes a list")
+        return tuple(_operand(name, kind, "eq", item, path) for item in value)
+    if value is None:
+        if operator in ("eq", "ne"):
+            return None
+        raise InvalidInput(where, f"{operator} needs a value", "use exists to ask for missing ones")
+    if kind == "time":
+        return moment(where, value).timestamp()
+    if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        raise InvalidInput(where, f"is compared with {value!r}", "give a number")
+    if kind == "text" and not isinstance(value, str):
+        raise InvalidInput(where, f"is compared with {value!r}", "give text")
+    if isinstance(value, (list, tuple)):
+        return tuple(value)
+    return value
+
+
+def holds(operator: Operator, value: Any, operand: Any) -> bool:
+    """Whether one stored value satisfies one comparison: the meaning of every operator."""
+    if operator == "exists":
+        return (value is not None) == operand
+    if operator in ("ne", "nin"):
+        return not holds("eq" if operator == "ne" else "in", value, operand)
+    if operator == "eq":
+        return _same(value, operand)
+    if operator == "in":
+        return any(_same(value, item) for item in operand)
+    if value is None:
+        return False
+    if operator == "contains":
+        if isinstance(value, str):
+            return isinstance(operand, str) and operand.casefold() in value.casefold()
+        return isinstance(value, (list, tuple)) and any(_same(item, operand) for item in value)
+    if isinstance(value, str) != isinstance(operand, str) or not isinstance(
+        value, (str, int, float)
+    ):
+        return False
+    order: dict[Operator, Callable[[Any, Any], bool]] = {
+        "gt": lambda a, b: a > b,
+        "gte": lambda a, b: a >= b,
+        "lt": lambda a, b: a < b,
+        "lte": lambda a, b: a <= b,
+    }
+    return order[operator](value, operand)
+
+
+def _same(value: Any, operand: Any) -> bool:
+    if isinstance(value, (list, tuple)) and isinstance(operand, (list, tuple)):
+        return tuple(value) == tuple(operand)
+    if isinstance(value, bool) != isinstance(operand, bool):
+        return False
+    return bool(value == operand)
+
+
+def fields_of(condition: Filter | None) -> frozenset[str]:
+    """The names of every field a filter looks at."""
+    if condition is None:
+        return frozenset()
+    if isinstance(condition, Compare):
+        return frozenset({condition.field})
+    if isinstance(condition, Not):
+        return fields_of(condition.part)
+    return frozenset().union(*(fields_of(part) for part in condition.parts))

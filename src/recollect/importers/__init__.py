@@ -1,0 +1,85 @@
+"""Memories from elsewhere: JSON lines, conversations, Markdown notes and ChatGPT exports.
+
+>>> from recollect.importers import read
+>>> memory.add_many(read("notes/"))                                        # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from recollect.importers import chatgpt, conversation, jsonl, markdown
+from recollect.importers._source import ImportProblem, Item, decoded, head
+
+__all__ = ["FORMATS", "ImportProblem", "Item", "detect", "read"]
+
+FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
+    {
+        "jsonl": jsonl.read,
+        "conversation": conversation.read,
+        "markdown": markdown.read,
+        "chatgpt": chatgpt.read,
+    }
+)
+"""The readers by the name of their format."""
+
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".zip": "chatgpt",
+}
+_TREE = re.compile(r'"mapping"\s*:\s*\{')
+_CONVERSATION = re.compile(r'"memories"\s*:\s*\[')
+
+
+def read(path: str | Path, format: str | None = None) -> Iterator[Item]:
+    """The memories at `path`, one after another, ready for `Memory.add_many`.
+
+    Args:
+        path: a file or a folder.
+        format: one of `FORMATS`; without it, it is told by the file's ending and first bytes.
+
+    Raises:
+        ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
+            What is damaged further down a file shows when the reading gets there.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise ImportProblem(path, "does not exist", "check the path")
+    name = format or detect(path)
+    if name not in FORMATS:
+        raise ImportProblem(path, f"there is no format {name!r}", f"use one of {_names()}")
+    return FORMATS[name](path)
+
+
+def detect(path: Path) -> str:
+    """The name of the format of a file or folder.
+
+    Raises:
+        ImportProblem: it is like none of them.
+    """
+    if path.is_dir():
+        return "chatgpt" if any(path.glob("conversations*.json")) else "markdown"
+    if path.suffix.lower() in _SUFFIXES:
+        return _SUFFIXES[path.suffix.lower()]
+    start = head(path)
+    if start.startswith(b"PK\x03\x04"):
+        return "chatgpt"
+    # The last character may be cut in half.
+    source = decoded(path, start, errors="ignore").lstrip()
+    if source.startswith(("{", "[")):
+        if _TREE.search(source):
+            return "chatgpt"
+        return "conversation" if _CONVERSATION.search(source) else "jsonl"
+    if source.startswith(("---\n", "---\r\n", "# ")):
+        return "markdown"
+    raise ImportProblem(path, "is of no known format", f"give it as format, one of {_names()}")
+
+
+def _names() -> str:
+    return ", ".join(FORMATS)

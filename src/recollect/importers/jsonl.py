@@ -1,0 +1,142 @@
+"""Memories as JSON, one object a line; an object with `messages` is a whole conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from recollect.importers._source import (
+    ImportProblem,
+    Item,
+    clean,
+    head,
+    lines,
+    moment,
+    parsed,
+    text,
+)
+
+_FIELDS = frozenset(
+    (
+        *("content", "id", "speaker", "session_id", "agent_id", "user_id", "tags", "metadata"),
+        *("importance", "kind", "title", "entities", "created_at", "links"),
+    )
+)
+_ALIASES = {
+    "text": "content",
+    "memory": "content",
+    "session": "session_id",
+    "timestamp": "created_at",
+    "name": "speaker",
+    "role": "speaker",
+}
+_BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count"))
+_BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where an object stands: in a line, or for an array, how many elements from its start."""
+
+    path: Path
+    number: int
+    in_array: bool = False
+
+    def problem(self, problem: str, remedy: str) -> ImportProblem:
+        if self.in_array:
+            return ImportProblem(self.path, f"item {self.number}: {problem}", remedy)
+        return ImportProblem(self.path, problem, remedy, line=self.number)
+
+
+def read(path: Path) -> Iterator[Item]:
+    """Yields the memories of a file with a JSON object in each line, or of one JSON array.
+
+    An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
+    `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. What
+    else it has goes to the metadata, save what a store keeps count of by itself. An object with
+    `messages` gives a turn for each message that has text, all in one session.
+
+    Raises:
+        ImportProblem: a line is no JSON object, or has no content.
+    """
+    for place, entry in _entries(path):
+        if not isinstance(entry, dict):
+            raise place.problem(
+                f"not a JSON object but {type(entry).__name__}", 'write it as {"content": "..."}'
+            )
+        if isinstance(entry.get("messages"), list):
+            yield from _turns(place, entry)
+            continue
+        item = _item(entry)
+        if "content" not in item:
+            raise place.problem("has no content", 'give it some: "content": "..."')
+        yield item
+
+
+def _entries(path: Path) -> Iterator[tuple[_Place, Any]]:
+    if head(path).lstrip(_BEFORE_JSON).startswith(b"["):
+        for number, entry in enumerate(parsed(path, text(path)), start=1):
+            yield _Place(path, number, in_array=True), entry
+        return
+    for number, line in lines(path):
+        if line.strip():
+            yield _Place(path, number), parsed(path, line, line=number)
+
+
+def _item(entry: dict[str, Any]) -> Item:
+    item: Item = {}
+    extra: dict[str, Any] = {}
+    # Own names come first, so that an alias beside one counts as an extra.
+    for key in sorted(entry, key=lambda key: key not in _FIELDS):
+        value = entry[key]
+        name = key if key in _FIELDS else _ALIASES.get(key)
+        if value is None or key in _BOOKKEEPING or (key, value) == ("status", "active"):
+            continue
+        if name is None or name in item:
+            extra[key] = value
+        elif name == "content":
+            content = _text(value)
+            if content:
+                item["content"] = content
+        else:
+            item[name] = moment(value) if name == "created_at" else value
+    if extra:
+        item["metadata"] = {**extra, **_mapping(item.get("metadata"))}
+    return item
+
+
+def _text(value: Any) -> str:
+    """The text of a content that is text, or a list of parts of which some have text."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        texts = (part.get("text") if isinstance(part, dict) else part for part in value)
+        return clean("\n\n".join(part for part in texts if isinstance(part, str)))
+    return ""
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if value is None:
+        return {}
+    return value if isinstance(value, dict) else {"metadata": value}
+
+
+def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
+    """The messages of a conversation, each with the fields that the conversation has."""
+    shared = _item({key: value for key, value in entry.items() if key != "messages"})
+    name = shared.pop("id", None) or f"{place.path.stem}:{place.number}"
+    session = str(shared.get("session_id") or name)
+    for number, message in enumerate(entry["messages"], start=1):
+        if not isinstance(message, dict):
+            raise place.problem(
+                f"message {number} is not a JSON object but {type(message).__name__}",
+                'write it as {"role": "user", "content": "..."}',
+            )
+        own = _item(message)
+        if "content" not in own:  # a call of a tool, or an empty answer
+            continue
+        item = {"id": f"{session}:{number}", "kind": "turn", **shared, **own, "session_id": session}
+        metadata = {**_mapping(shared.get("metadata")), **_mapping(own.get("metadata"))}
+        yield {**item, "metadata": metadata} if metadata else item

@@ -1,0 +1,263 @@
+"""Notes in Markdown, one file or a folder of them, with YAML front matter and [[wiki links]]."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from recollect.importers._source import ImportProblem, Item, clean, moment, text
+
+LONGEST = 20_000
+"""Characters of a note that is kept as one memory; a longer one is divided at its headings."""
+
+_TITLE = 500  # characters of a title
+_SUFFIXES = frozenset((".md", ".markdown"))
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
+_LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_KNOWN = frozenset(("title", "tags", "tag", "date", "created"))
+
+
+@dataclass(slots=True)
+class _Note:
+    path: Path
+    place: str  # the path within the folder, without the suffix
+    front: dict[str, Any]
+    body: str
+    plain: str  # the body with its code blanked out, character for character
+    title: str = field(init=False)
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        heading = _HEADING.search(self.plain)
+        written = self.front.get("title")
+        found = str(written) if written is not None else heading[1] if heading else ""
+        self.title = clean(found)[:_TITLE] or self.path.stem
+
+
+def read(path: Path) -> Iterator[Item]:
+    """Yields the notes of a file, or of a folder and the folders in it.
+
+    The id of a note is made of its path in the folder, its title of the front matter, the first
+    heading or the file's name. `[[Links]]` become links of type "mentions" to the note that is
+    named by path, file, title or alias; the targets that no note has are also listed in
+    `metadata["unresolved_links"]`. Hidden files and folders are left out.
+
+    Raises:
+        ImportProblem: a file cannot be read, or its front matter is broken.
+    """
+    notes = [_note(file, path if path.is_dir() else path.parent) for file in _files(path)]
+    taken: set[str] = set()
+    for note in notes:
+        note.id = _unused(slug(note.place), taken)
+        taken.add(note.id)
+    targets = _targets(notes)
+    for note in notes:
+        yield from _items(note, targets)
+
+
+def slug(name: str) -> str:
+    """`name` in small letters, with dashes for all but letters, digits and slashes."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    steps = (re.sub(r"[\W_]+", "-", step).strip("-") for step in folded.split("/"))
+    return "/".join(step for step in steps if step) or "note"
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES)
+    visible = [
+        file
+        for file in files
+        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+    ]
+    if not visible:
+        raise ImportProblem(path, "holds no notes", "give a folder with files that end in .md")
+    return sorted(visible)
+
+
+def _note(file: Path, folder: Path) -> _Note:
+    source = text(file)
+    front, body = _divided(file, source)
+    body = body.strip()
+    plain = _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), body)
+    return _Note(file, file.relative_to(folder).with_suffix("").as_posix(), front, body, plain)
+
+
+def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
+    """The front matter and the body of a note."""
+    found = _FRONT.match(source)
+    if not found:
+        return {}, source
+    try:
+        yaml = import_module("yaml")
+    except ImportError:
+        raise ImportProblem(
+            file, "has front matter, which needs PyYAML", "pip install 'recollect[import]'"
+        ) from None
+    try:
+        front = yaml.safe_load(found[1])
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or str(problem)
+        raise ImportProblem(
+            file,
+            f"the front matter is not YAML: {reason}",
+            "repair it, or put quotes around the value",
+            line=2 + mark.line if mark else 1,
+        ) from None
+    if front is None:
+        return {}, source[found.end() :]
+    if not isinstance(front, dict):  # two rules around a paragraph
+        return {}, source
+    return {str(key): value for key, value in front.items()}, source[found.end() :]
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _targets(notes: list[_Note]) -> dict[str, str]:
+    """The id of the note that each name stands for; a clearer kind of name comes first."""
+    targets: dict[str, str] = {}
+    for kind in (
+        [(note, [note.place]) for note in notes],
+        [(note, [note.path.stem]) for note in notes],
+        [(note, [note.title]) for note in notes],
+        [(note, _texts(note.front.get("aliases"))) for note in notes],
+        [(note, [note.id]) for note in notes],
+    ):
+        for note, names in kind:
+            for name in names:
+                targets.setdefault(_folded(name), note.id)
+    return targets
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts of a front matter value: a list, or one text with commas."""
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list):
+        value = [] if value is None else [value]
+    return [text for text in (clean(str(part)) for part in value if part is not None) if text]
+
+
+def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
+    parts = _parts(note)
+    front = {key: _json(value) for key, value in note.front.items() if key not in _KNOWN}
+    shared = {"kind": "note", "created_at": _created(note), "tags": _tags(note)}
+    for number, (start, stop) in enumerate(parts, start=1):
+        links, unresolved = _links(note, note.plain[start:stop], targets)
+        metadata = {**front, "path": note.place + note.path.suffix}
+        heading = _HEADING.match(note.plain, start) if number > 1 else None
+        if unresolved:
+            metadata["unresolved_links"] = unresolved
+        if len(parts) > 1:
+            metadata |= {"part": number, "parts": len(parts)}
+        if number > 1:
+            links.insert(
+                0, {"target": _part_id(note, number - 1), "type": "mentions", "weight": 1.0}
+            )
+        yield {
+            **shared,
+            "id": _part_id(note, number),
+            "title": f"{note.title}: {heading[1]}"[: 2 * _TITLE] if heading else note.title,
+            "content": clean(note.body[start:stop]) or note.title,
+            "metadata": metadata,
+            "links": links,
+        }
+
+
+def _part_id(note: _Note, number: int) -> str:
+    return note.id if number == 1 else f"{note.id}#{number}"
+
+
+def _parts(note: _Note) -> list[tuple[int, int]]:
+    """Where the parts of a note begin and end: as few as fit, divided at headings if they can."""
+    size = len(note.body)
+    if size <= LONGEST:
+        return [(0, size)]
+    headings = [found.start() for found in _HEADING.finditer(note.plain)]
+    paragraphs = [found.end() for found in re.finditer(r"\n\s*\n", note.body)]
+    parts, start = [], 0
+    while start < size:
+        stop = start + LONGEST
+        if stop < size:
+            stop = _last(headings, start, stop) or _last(paragraphs, start, stop) or stop
+        parts.append((start, min(stop, size)))
+        start = stop
+    return [(start, stop) for start, stop in parts if note.body[start:stop].strip()]
+
+
+def _last(places: list[int], start: int, stop: int) -> int | None:
+    return max((place for place in places if start < place <= stop), default=None)
+
+
+def _links(
+    note: _Note, plain: str, targets: dict[str, str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The links of a stretch of a note, and the targets that no note answers to."""
+    found: dict[str, None] = {}
+    unresolved: dict[str, None] = {}
+    for link in _LINK.finditer(plain):
+        name = link[1].rstrip("\\").strip()  # in a table the bar is escaped
+        name = name[:-3] if name.lower().endswith(".md") else name
+        if not name:  # a heading of the note itself
+            continue
+        target = targets.get(_folded(name)) or targets.get(slug(name))
+        if target is None:
+            unresolved[name] = None
+            target = slug(name)
+        if target != note.id:
+            found[target] = None
+    links = [{"target": target, "type": "mentions", "weight": 1.0} for target in found]
+    return links, list(unresolved)
+
+
+def _tags(note: _Note) -> list[str]:
+    written = _texts(note.front.get("tags")) + _texts(note.front.get("tag"))
+    tags = [tag.lstrip("#") for tag in written] + _TAG.findall(_LINK.sub(" ", note.plain))
+    return [tag for tag in dict.fromkeys(tags) if tag]
+
+
+def _created(note: _Note) -> datetime:
+    for key in ("date", "created"):
+        value = moment(note.front.get(key))
+        if isinstance(value, str):
+            try:
+                value = moment(datetime.fromisoformat(value))
+            except ValueError:
+                continue
+        if isinstance(value, datetime):
+            return value
+    return datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC)
+
+
+def _json(value: Any) -> Any:
+    """A YAML value as JSON can keep it."""
+    if isinstance(value, dict):
+        return {str(key): _json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_json(part) for part in value]
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    return str(value)

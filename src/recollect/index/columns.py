@@ -1,0 +1,139 @@
+"""Columns of a namespace: numbers as arrays, everything else as codes into distinct values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
+from recollect.index.growable import Growable
+
+Mask = NDArray[np.bool_]
+
+
+class NumberColumn:
+    """Numbers and times (seconds) as float64, NaN where there is none."""
+
+    def __init__(self) -> None:
+        self._values = Growable(np.float64)
+
+    def extend(self, values: Sequence[Any]) -> None:
+        self._values.extend(np.array(values, dtype=np.float64))  # None becomes NaN
+
+    def set(self, ordinal: int, value: Any) -> None:
+        self._values.view[ordinal] = np.nan if value is None else value
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return self._values.view
+
+    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
+        return self._values.view[ordinals]
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        values = self._values.view
+        if operator in ("ne", "nin"):
+            return ~self.mask("eq" if operator == "ne" else "in", operand)
+        if operator == "exists":
+            return np.isnan(values) != operand
+        if operator == "in":
+            found = np.zeros(len(values), dtype=bool)
+            for item in operand:
+                found |= self.mask("eq", item)
+            return found
+        if operator == "eq":
+            return np.isnan(values) if operand is None else values == float(operand)
+        if operator == "contains":
+            return np.zeros(len(values), dtype=bool)
+        comparisons = {
+            "gt": np.greater, "gte": np.greater_equal, "lt": np.less, "lte": np.less_equal,
+        }  # fmt: skip
+        return np.asarray(comparisons[operator](values, operand))
+
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes
+
+
+class CodedColumn:
+    """Any values as int32 codes into the list of distinct ones, so that each is looked at once."""
+
+    def __init__(self) -> None:
+        self._codes = Growable(np.int32)
+        self.distinct: list[Any] = []
+        self._code_of: dict[Hashable, int] = {}
+
+    def extend(self, values: Iterable[Any]) -> None:
+        self._codes.extend(np.array([self._coded(value) for value in values], dtype=np.int32))
+
+    def set(self, ordinal: int, value: Any) -> None:
+        self._codes.view[ordinal] = self._coded(value)
+
+    def _coded(self, value: Any) -> int:
+        key = _key(value)
+        code = self._code_of.get(key)
+        if code is None:
+            code = self._code_of[key] = len(self.distinct)
+            self.distinct.append(value)
+        return code
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        return self._codes.view
+
+    def code(self, value: Any) -> int:
+        """The code of a value, -1 where no memory has it."""
+        return self._code_of.get(_key(value), -1)
+
+    def take(self, ordinals: NDArray[Any]) -> NDArray[Any]:
+        found = np.empty(len(ordinals), dtype=object)
+        distinct = self.distinct
+        found[:] = [distinct[code] for code in self._codes.view[ordinals].tolist()]
+        return found
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        if operator == "eq" and isinstance(operand, str):
+            return self.codes == self.code(operand)
+        if operator == "in" and all(isinstance(item, str) for item in operand):
+            return np.isin(self.codes, [self.code(item) for item in operand])
+        truth = np.array([holds(operator, value, operand) for value in self.distinct], dtype=bool)
+        return truth[self.codes] if len(truth) else np.zeros(len(self.codes), dtype=bool)
+
+    @property
+    def nbytes(self) -> int:
+        return self._codes.nbytes + 200 * len(self.distinct)
+
+
+Column = NumberColumn | CodedColumn
+
+
+def _key(value: Any) -> Hashable:
+    """What two equal values share and two different ones do not (True is not 1)."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, tuple):
+        return value
+    return json.dumps(value, sort_keys=True), "json"
+
+
+def evaluate(condition: Filter, column_of: Any, size: int) -> Mask:
+    """The rows that pass a filter; `column_of(name)` gives the column of a field."""
+    if isinstance(condition, Compare):
+        found: Mask = column_of(condition.field).mask(condition.operator, condition.value)
+        return found
+    if isinstance(condition, Not):
+        return ~evaluate(condition.part, column_of, size)
+    if isinstance(condition, Both):
+        found = np.ones(size, dtype=bool)
+        for part in condition.parts:
+            found &= evaluate(part, column_of, size)
+        return found
+    assert isinstance(condition, Either)
+    found = np.zeros(size, dtype=bool)
+    for part in condition.parts:
+        found |= evaluate(part, column_of, size)
+    return found

@@ -1,0 +1,41 @@
+"""An array that grows at its end in amortised constant time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+class Growable:
+    """A NumPy array with spare room behind it; `view` is the part in use."""
+
+    def __init__(self, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> None:
+        self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def view(self) -> NDArray[Any]:
+        """The elements in use, without a copy."""
+        return self._data[: self._size]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, spare room included."""
+        return self._data.nbytes
+
+    def extend(self, values: NDArray[Any]) -> None:
+        """Append values along the first axis."""
+        size = self._size + len(values)
+        if size > len(self._data):
+            # The first fill is exact, as most namespaces are loaded once and grow little.
+            room = size if self._size == 0 else max(size, self._size + self._size // 4 + 16)
+            grown = np.empty((room, *self._data.shape[1:]), dtype=self._data.dtype)
+            grown[: self._size] = self.view
+            self._data = grown
+        self._data[self._size : size] = values
+        self._size = size

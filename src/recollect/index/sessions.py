@@ -1,0 +1,87 @@
+"""Sessions: which turn came right before and after each memory, and its place among them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.index.growable import Growable
+
+_FEW = 64  # changed sessions up to which each is linked by itself
+
+
+class Sessions:
+    """Order of the memories of each session by (created_at, sequence); -1 where there is none."""
+
+    def __init__(self) -> None:
+        self._previous = Growable(np.int32)
+        self._next = Growable(np.int32)
+        self._position = Growable(np.int32)
+
+    def update(
+        self,
+        codes: NDArray[np.int32],
+        none: int,
+        created_at: NDArray[np.float64],
+        sequence: NDArray[np.float64],
+        alive: NDArray[np.bool_],
+        changed: set[int],
+    ) -> None:
+        """Take in new ordinals and link the changed sessions (by code) anew; `none` is no session.
+
+        The arrays are by ordinal; those beyond what was known before are new.
+        """
+        added = len(codes) - len(self._previous)
+        for column in (self._previous, self._next, self._position):
+            column.extend(np.full(added, -1, dtype=np.int32))
+        changed = changed - {none}
+        if len(changed) > _FEW:
+            members = np.flatnonzero(alive & (codes != none))
+            self._link(members[self._in_order(members, codes, created_at, sequence)], codes)
+            return
+        for code in changed:
+            members = np.flatnonzero(codes == code)
+            members = members[alive[members]]
+            self._link(members[self._in_order(members, codes, created_at, sequence)], codes)
+
+    @staticmethod
+    def _in_order(
+        members: NDArray[np.intp],
+        codes: NDArray[np.int32],
+        created_at: NDArray[np.float64],
+        sequence: NDArray[np.float64],
+    ) -> NDArray[np.intp]:
+        return np.lexsort((sequence[members], created_at[members], codes[members]))
+
+    def _link(self, ordered: NDArray[np.intp], codes: NDArray[np.int32]) -> None:
+        if not len(ordered):
+            return
+        code = codes[ordered]
+        begins = np.ones(len(ordered), dtype=bool)
+        np.not_equal(code[1:], code[:-1], out=begins[1:])
+        previous = np.where(begins, -1, np.roll(ordered, 1))
+        following = np.where(np.append(begins[1:], True), -1, np.roll(ordered, -1))
+        starts = np.flatnonzero(begins)
+        lengths = np.diff(np.append(starts, len(ordered)))
+        self._previous.view[ordered] = previous
+        self._next.view[ordered] = following
+        self._position.view[ordered] = np.arange(len(ordered)) - np.repeat(starts, lengths)
+
+    @property
+    def previous(self) -> NDArray[np.int32]:
+        """The ordinal of the turn right before, by ordinal."""
+        return self._previous.view
+
+    @property
+    def next(self) -> NDArray[np.int32]:
+        """The ordinal of the turn right after, by ordinal."""
+        return self._next.view
+
+    @property
+    def position(self) -> NDArray[np.int32]:
+        """How many turns came before in the session, by ordinal."""
+        return self._position.view
+
+    @property
+    def nbytes(self) -> int:
+        return self._previous.nbytes + self._next.nbytes + self._position.nbytes

@@ -1,0 +1,274 @@
+"""Records: a memory, a link between two, and the outcomes of a write."""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import InvalidInput
+from recollect.fields import FIELDS
+
+Vector = NDArray[np.float32]
+LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
+Outcome = Literal["ADDED", "REJECTED"]
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRecord:
+    """One memory as stored. Times are aware datetimes in UTC; a missing value is None."""
+
+    id: str
+    namespace: str
+    content: str
+    created_at: datetime
+    updated_at: datetime
+    kind: str = "note"
+    title: str | None = None
+    speaker: str | None = None
+    session_id: str | None = None
+    agent_id: str | None = None
+    user_id: str | None = None
+    status: str = "active"
+    tags: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    importance: float | None = None
+    last_accessed: datetime | None = None
+    access_count: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping: every field by name, times in ISO 8601."""
+        return {name: _plain(getattr(self, name)) for name in ("namespace", *FIELDS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A typed, weighted edge from one memory to another in the same namespace; weight in [0, 1]."""
+
+    namespace: str
+    source: str
+    target: str
+    type: str
+    weight: float
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A record about to be written, with its vectors by name (unit length, or empty)."""
+
+    record: MemoryRecord
+    vectors: Mapping[str, Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What happened to one item of a write: its id, ADDED or REJECTED, and the reason."""
+
+    id: str | None
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddResult:
+    """The outcome of every item of a write, in the order given."""
+
+    items: tuple[Added, ...]
+    degraded: tuple[str, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the items that were added."""
+        return tuple(item.id for item in self.items if item.id and item.outcome == "ADDED")
+
+    @property
+    def id(self) -> str:
+        """The id of the first added memory; InvalidInput when nothing was added."""
+        if not self.ids:
+            raise InvalidInput("items", "nothing was added", "look at .items for the reasons")
+        return self.ids[0]
+
+    @property
+    def rejected(self) -> tuple[Added, ...]:
+        """The items that were not added, with their reasons."""
+        return tuple(item for item in self.items if item.outcome == "REJECTED")
+
+    def __iter__(self) -> Iterator[Added]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return value
+
+
+# The door: every value that enters a record passes through one of these.
+
+
+def text(name: str, value: Any, *, limit: int | None = None) -> str:
+    """`value` as text that every store can keep, or InvalidInput naming the field `name`."""
+    if not isinstance(value, str):
+        raise InvalidInput(name, f"must be text, not {type(value).__name__}")
+    if not value.strip():
+        raise InvalidInput(name, "is empty", "give it some text")
+    limit = limit or (FIELDS[name].limit if name in FIELDS else None)
+    if limit is not None and len(value) > limit:
+        raise InvalidInput(
+            name, f"has {len(value):,} characters, more than {limit:,}", "split it into parts"
+        )
+    if "\0" in value:
+        raise InvalidInput(name, "contains a NUL character", 'remove it: text.replace("\\0", "")')
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise InvalidInput(
+            name,
+            f"has a lone surrogate at position {problem.start}, which is not a character",
+            'repair it: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")',
+        ) from None
+    return value
+
+
+def optional_text(name: str, value: Any) -> str | None:
+    """`text`, or None when there is none."""
+    return None if value is None else text(name, value)
+
+
+def unit(name: str, value: Any) -> float | None:
+    """A number in [0, 1] or None; InvalidInput otherwise (NaN and infinity included)."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+        raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
+    if not 0.0 <= float(value) <= 1.0:
+        raise InvalidInput(name, f"is {value}", "give a number between 0 and 1")
+    return float(value)
+
+
+def moment(name: str, value: Any) -> datetime:
+    """A point in time in UTC from a datetime, ISO 8601 text or seconds since 1970.
+
+    A datetime without a zone is taken as UTC.
+    """
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise InvalidInput(
+                name, f"{value!r} is not a date", "write it as 2026-05-31T14:00:00Z"
+            ) from None
+    if isinstance(value, bool) or not isinstance(value, (datetime, int, float)):
+        raise InvalidInput(
+            name,
+            f"must be a datetime, ISO 8601 text or seconds since 1970, not {type(value).__name__}",
+        )
+    if not isinstance(value, datetime):
+        try:
+            value = datetime.fromtimestamp(value, tz=timezone.utc)
+        except (ValueError, OverflowError, OSError):
+            raise InvalidInput(name, f"{value!r} is not a point in time") from None
+    if value.tzinfo is None:
+        return value.replace(tzinfo=timezone.utc)
+    try:
+        return value.astimezone(timezone.utc)
+    except (OverflowError, ValueError):
+        raise InvalidInput(name, f"{value} is out of range") from None
+
+
+def texts(name: str, value: Any) -> tuple[str, ...]:
+    """A tuple of distinct texts in the order given; one string counts as one text."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = (value,)
+    if not isinstance(value, Iterable):
+        raise InvalidInput(name, f"must be a list of texts, not {type(value).__name__}")
+    return tuple(dict.fromkeys(text(name, item, limit=512) for item in value))
+
+
+def metadata_of(value: Any) -> Mapping[str, Any]:
+    """Metadata as JSON keeps it: text keys, finite numbers, no NUL; InvalidInput otherwise."""
+    if value is None:
+        return _NOTHING
+    if not isinstance(value, Mapping):
+        raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
+    return {key: _json(f"metadata.{key}", item) for key, item in _keys("metadata", value)}
+
+
+def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    for key, item in value.items():
+        if not isinstance(key, str) or not key:
+            raise InvalidInput(path, f"has the key {key!r}", "use non-empty text keys")
+        text(path, key, limit=512)
+        yield key, item
+
+
+def _json(path: str, value: Any) -> Any:
+    if value is None or isinstance(value, (bool, int)):
+        return value
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InvalidInput(path, f"is {value}", "use a finite number or None")
+        return value
+    if isinstance(value, str):
+        return text(path, value) if value.strip() else value.replace("\0", "")
+    if isinstance(value, datetime):
+        return _plain(moment(path, value))
+    if isinstance(value, Mapping):
+        return {key: _json(f"{path}.{key}", item) for key, item in _keys(path, value)}
+    if isinstance(value, Sequence | set | frozenset):
+        return [_json(path, item) for item in value]
+    raise InvalidInput(path, f"{type(value).__name__} cannot be kept as JSON")
+
+
+def vector(name: str, value: Any, dimensions: int | None = None) -> Vector:
+    """`value` scaled to unit length at half precision, float32 of shape (dimensions,).
+
+    Half precision is what the stores keep; rounding at the door makes every store rank alike.
+    A zero vector stays zero, and has similarity 0 with everything.
+
+    Raises:
+        InvalidInput: not a flat list of finite numbers, or of another length.
+    """
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(name, "must be a list of numbers") from None
+    if array.ndim != 1 or array.size == 0:
+        raise InvalidInput(name, f"must be one flat list of numbers, not of shape {array.shape}")
+    if dimensions is not None and array.size != dimensions:
+        raise InvalidInput(
+            name,
+            f"has {array.size} dimensions where {dimensions} are kept",
+            "use vectors of the embedder that the store was made with",
+        )
+    if not np.isfinite(array).all():
+        raise InvalidInput(name, "contains NaN or infinity")
+    largest = float(np.abs(array).max())
+    if largest > 0.0:
+        array = array / largest  # a tiny or huge vector would under- or overflow in the norm
+        array = array / np.linalg.norm(array)
+    return array.astype(np.float16).astype(np.float32)
+
+
+def new_id() -> str:
+    """A random id of 32 hexadecimal digits."""
+    return uuid.uuid4().hex

@@ -1,0 +1,183 @@
+"""Operations: every request to the world outside, as data. A store answers all but `Embed`.
+
+`rows` are a store's row numbers: unique in the store, never used twice, larger for what was
+written later. A memory gets a new row whenever its words, vectors or place in a session change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from recollect.candidates import Floats, Rows
+from recollect.filters import Filter
+from recollect.memory import Draft, Link, MemoryRecord
+from recollect.query import Query
+from recollect.routes import Route
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The answer of one route: rows, best first, and their scores."""
+
+    rows: Rows
+    scores: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Texts to unit vectors -> float32 array (texts, dimensions)."""
+
+    texts: tuple[str, ...]
+    kind: Literal["document", "query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """The distinct speakers of the namespaces -> tuple of names, sorted."""
+
+    namespaces: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """The best `depth` rows of a route (all of them for None) -> Ranking, by score then id.
+
+    Only rows of the query's namespaces that pass its filter are candidates; a row without any
+    evidence for the route is none.
+    """
+
+    route: Route
+    query: Query
+    depth: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The route's exact score of the given rows -> float64 array (rows,); NaN where it has none.
+
+    With `of="previous"`, the score of the turn right before each row in its session instead.
+    """
+
+    route: Route
+    query: Query
+    rows: Rows
+    of: Literal["self", "previous"] = "self"
+
+
+@dataclass(frozen=True, eq=False)
+class Fetch:
+    """Columns of the given rows by field name -> mapping of name to array (rows,).
+
+    Besides the fields of a record there are the columns that a store derives: `previous`,
+    `position` (0-based in its session) and the flags of `recollect.analysis`.
+    """
+
+    rows: Rows
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """The records of the given rows -> list of MemoryRecord, in the order of the rows."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Find:
+    """Rows by id -> mapping of id to row, for those that exist in the namespace."""
+
+    namespace: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing: records, how many match in all, the next cursor (None at the end)."""
+
+    records: tuple[MemoryRecord, ...]
+    total: int
+    cursor: str | None = None
+
+    def __iter__(self) -> Any:
+        return iter(self.records)
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """Memories that pass a filter, newest first (created_at, then id) -> Page."""
+
+    namespaces: tuple[str, ...]
+    where: Filter | None = None
+    limit: int = 100
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write new memories in one transaction -> tuple of ids that were taken (nothing written then).
+
+    With `replace=True` each takes the place of the memory of the same id.
+    """
+
+    drafts: tuple[Draft, ...]
+    links: tuple[Link, ...] = ()
+    replace: bool = False
+    embedder: str | None = None  # identity of what made the vectors, to be held against the store's
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Set patchable fields of one memory -> whether it exists."""
+
+    namespace: str
+    id: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Count one access of each row at a time -> None; written with the next batch of touches."""
+
+    rows: Rows
+    at: datetime
+    type: str = "retrieval"
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Erase memories by id, or by filter, or all of a namespace -> how many there were."""
+
+    namespace: str
+    ids: tuple[str, ...] | None = None
+    where: Filter | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbors:
+    """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
+
+    namespace: str
+    ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """Figures about the namespaces (all for ()) -> mapping."""
+
+    namespaces: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+Op = (
+    Embed | Participants | Search | Score | Fetch | Read | Find | List | Put | Patch | Touch
+    | Delete | Neighbors | Stats
+)  # fmt: skip
+Batch = Sequence[Op]

@@ -1,0 +1,54 @@
+"""Plans: computation that asks the world by yielding, so that sync and async share one core.
+
+A plan is a generator that yields a batch of operations and is sent their answers. `drive` and
+`adrive` are the only places in the package where anything waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from typing import Any, TypeVar
+
+from recollect.ops import Op
+
+T = TypeVar("T")
+Plan = Generator[Sequence[Op], Sequence[Any], T]
+
+
+def ask(operation: Op) -> Plan[Any]:
+    """A plan of one operation; its result is the answer."""
+    [answer] = yield [operation]
+    return answer
+
+
+def drive(plan: Plan[T], batch: Callable[[Sequence[Op]], Sequence[Any]]) -> T:
+    """Run a plan to its result, answering each batch with `batch`.
+
+    An error raised by `batch` is thrown into the plan, which may handle it.
+    """
+    try:
+        ops = next(plan)
+        while True:
+            try:
+                answers = batch(ops)
+            except Exception as problem:  # handed to the plan, which re-raises what it cannot use
+                ops = plan.throw(problem)
+            else:
+                ops = plan.send(answers)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]
+
+
+async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequence[Any]]]) -> T:
+    """`drive` for an asynchronous `batch`."""
+    try:
+        ops = next(plan)
+        while True:
+            try:
+                answers = await batch(ops)
+            except Exception as problem:
+                ops = plan.throw(problem)
+            else:
+                ops = plan.send(answers)
+    except StopIteration as end:
+        return end.value  # type: ignore[no-any-return]

@@ -1,0 +1,95 @@
+"""What a search returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from recollect.explain import Explanation
+from recollect.memory import MemoryRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One memory found: its rank (from 1), its score, and its rank on each route that found it."""
+
+    record: MemoryRecord
+    score: float
+    rank: int
+    routes: Mapping[str, int]
+    explanation: Explanation | None = None
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.record.id
+
+    @property
+    def content(self) -> str:
+        """The memory's text."""
+        return self.record.content
+
+    @property
+    def created_at(self) -> datetime:
+        """When the memory is from."""
+        return self.record.created_at
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The memory's metadata."""
+        return self.record.metadata
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping: the record with score, rank, routes and the explanation if any."""
+        found: dict[str, Any] = {
+            "rank": self.rank,
+            "score": self.score,
+            "routes": dict(self.routes),
+            **self.record.to_dict(),
+        }
+        if self.explanation is not None:
+            found["explanation"] = self.explanation.to_dict()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The hits of a search, best first.
+
+    `degraded` names everything the search had to do without, and why; it is empty when nothing
+    was missing. `timings_ms` gives milliseconds by step.
+    """
+
+    query: str
+    hits: tuple[Hit, ...]
+    profile: str
+    search_id: str
+    degraded: tuple[str, ...] = ()
+    timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, index: int) -> Hit:
+        return self.hits[index]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of the hits, best first."""
+        return tuple(hit.id for hit in self.hits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "query": self.query,
+            "profile": self.profile,
+            "search_id": self.search_id,
+            "degraded": list(self.degraded),
+            "timings_ms": dict(self.timings_ms),
+            "hits": [hit.to_dict() for hit in self.hits],
+        }

@@ -1,0 +1,72 @@
+"""Routes: where candidates come from. Plain data; a store knows how to walk each of them.
+
+A route writes two columns, `<name>.score` and `<name>.rank` (from 1; NaN for a candidate that
+another route found). Its score is exact for every candidate it is asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recollect.errors import InvalidInput
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """score = sum_t idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * dl / avgdl)), BM25.
+
+    tf and dl add up over `fields`, tf weighted; idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) over
+    the namespace. A turn of a conversation also counts, with the same formula on the nearest
+    40 words, what was said right before and after it in its session: `before` and `after`
+    are the weights of those two terms.
+
+    Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F).
+    """
+
+    fields: tuple[tuple[str, float], ...] = (("content", 1.0), ("title", 1.0))
+    before: float = 0.0
+    after: float = 0.0
+    k1: float = 1.2
+    b: float = 0.75
+    name: str = "lexical"
+
+
+@dataclass(frozen=True)
+class Vector:
+    """score = cosine(query, memory) = q . m for unit vectors, in [-1, 1]; 0 for a zero vector.
+
+    `vector` names which of a memory's vectors is compared; a memory without it is no candidate.
+    `min_similarity` keeps memories below it out.
+    """
+
+    vector: str = "content"
+    min_similarity: float = -1.0
+    name: str = "vector"
+
+
+@dataclass(frozen=True)
+class Trigram:
+    """score = |A n B| / |A u B| over three-letter windows (pg_trgm), best of the fields.
+
+    `min_similarity` keeps memories below it out.
+    """
+
+    fields: tuple[str, ...] = ("title", "speaker")
+    min_similarity: float = 0.3
+    name: str = "trigram"
+
+
+@dataclass(frozen=True)
+class Scan:
+    """score = 0: every memory that passes the filters is a candidate, newest row first."""
+
+    name: str = "scan"
+
+
+Route = Lexical | Vector | Trigram | Scan
+
+
+def check_depth(depth: int | None) -> None:
+    """Refuse a depth that is not a positive number of rows or None (all of them)."""
+    if depth is not None and depth < 1:
+        raise InvalidInput("depth", f"is {depth}", "give a positive number or None for all")

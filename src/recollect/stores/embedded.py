@@ -1,0 +1,316 @@
+"""The embedded store: durable records on one side, an in-memory index per namespace on the other.
+
+Records are written through `Records`; the index learns of it only by the records' change feed, as
+it learns of the writes of other processes. So there is one way for data to flow, and an index can
+be dropped and loaded anew at any time.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect import ops
+from recollect.candidates import Rows, best_first
+from recollect.errors import InvalidInput, StoreClosed
+from recollect.index.namespace import NamespaceIndex, Source
+from recollect.memory import Draft, Link, MemoryRecord
+
+_MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
+
+
+class Records(Source, Protocol):
+    """The durable side of an embedded store."""
+
+    def version(self) -> Any:
+        """Something that differs whenever any process has written since."""
+        ...
+
+    def put(self, drafts: Sequence[Draft], replace: bool, embedder: str | None) -> tuple[str, ...]:
+        """Write all in one transaction, or nothing and the ids that are taken."""
+        ...
+
+    def link(self, links: Sequence[Link]) -> None:
+        """Write links, replacing those between the same two of the same type."""
+        ...
+
+    def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
+        """Set patchable fields (as records have them); whether the memory exists."""
+        ...
+
+    def touch(self, rows: Sequence[int], at: datetime) -> None:
+        """Count an access of each row; may be written later."""
+        ...
+
+    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
+        """Erase rows (all for None), their vectors and links; how many there were."""
+        ...
+
+    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+        """Rows by id."""
+        ...
+
+    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Records by row."""
+        ...
+
+    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+        """Links from and to memories."""
+        ...
+
+    def namespaces(self) -> dict[str, int]:
+        """Every namespace with how many memories it has."""
+        ...
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the whole store."""
+        ...
+
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the stored vectors."""
+        ...
+
+    def flush(self) -> None:
+        """Write what is queued."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release."""
+        ...
+
+
+class EmbeddedStore:
+    """A store in this process over `records`."""
+
+    def __init__(self, records: Records, memory_limit: int = _MEMORY_LIMIT) -> None:
+        self._records = records
+        self._memory_limit = memory_limit
+        self._indexes: OrderedDict[str, tuple[NamespaceIndex, Any]] = OrderedDict()
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
+        """Answer every operation, in order."""
+        return [self._answer(op) for op in batch]
+
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the stored vectors."""
+        return self._records.embedder()
+
+    def flush(self) -> None:
+        """Write queued touches."""
+        self._records.flush()
+
+    def close(self) -> None:
+        """Flush and release everything."""
+        if not self._closed:
+            self._closed = True
+            self._records.close()
+            self._indexes.clear()
+
+    def _answer(self, op: ops.Op) -> Any:
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        answer = self._ANSWERS.get(type(op))
+        if answer is None:
+            raise TypeError(f"a store does not answer {type(op).__name__}")
+        return answer(self, op)
+
+    # Indexes
+
+    def _index(self, namespace: str) -> NamespaceIndex:
+        """The current index of a namespace."""
+        version = self._records.version()
+        known = self._indexes.get(namespace)
+        index = known[0] if known else NamespaceIndex(self._records, namespace)
+        if known is None or known[1] != version:
+            index.refresh()
+            self._indexes[namespace] = (index, version)
+            self._shrink(namespace)
+        self._indexes.move_to_end(namespace)
+        return index
+
+    def _shrink(self, keep: str) -> None:
+        total = sum(index.nbytes for index, _ in self._indexes.values())
+        for name in list(self._indexes):
+            if total <= self._memory_limit:
+                return
+            if name != keep:
+                total -= self._indexes.pop(name)[0].nbytes
+
+    def _holding(self, rows: Rows) -> list[tuple[NamespaceIndex, NDArray[np.intp]]]:
+        """The loaded indexes that hold some of the rows, with the places of those."""
+        found, missing = [], np.ones(len(rows), dtype=bool)
+        for index, _ in reversed(self._indexes.values()):
+            here = missing & index.contains(rows)
+            if here.any():
+                found.append((index, np.flatnonzero(here)))
+                missing &= ~here
+                if not missing.any():
+                    break
+        return found
+
+    # Operations
+
+    def _participants(self, op: ops.Participants) -> tuple[str, ...]:
+        with self._lock:
+            names = [self._index(namespace).participants() for namespace in op.namespaces]
+        return tuple(sorted(set().union(*names)))
+
+    def _search(self, op: ops.Search) -> ops.Ranking:
+        with self._lock:
+            indexes = [self._index(namespace) for namespace in op.query.namespaces]
+            found = [index.search(op.route, op.query, op.depth) for index in indexes]
+            if len(found) == 1:
+                return ops.Ranking(*found[0])
+            rows = np.concatenate([rows for rows, _ in found])
+            scores = np.concatenate([scores for _, scores in found])
+            ids = np.concatenate(
+                [i.fetch(rows, ("id",))["id"] for i, (rows, _) in zip(indexes, found, strict=True)]
+            )
+        order = best_first(scores, lambda places: ids[places].tolist(), op.depth)
+        return ops.Ranking(rows[order], scores[order])
+
+    def _score(self, op: ops.Score) -> NDArray[np.float64]:
+        scores = np.full(len(op.rows), np.nan)
+        with self._lock:
+            for index, places in self._holding(op.rows):
+                scores[places] = index.score(op.route, op.query, op.rows[places], op.of)
+        return scores
+
+    def _fetch(self, op: ops.Fetch) -> dict[str, NDArray[Any]]:
+        with self._lock:
+            holding = self._holding(op.rows)
+            if len(holding) == 1 and len(holding[0][1]) == len(op.rows):
+                return holding[0][0].fetch(op.rows, op.names)
+            columns: dict[str, NDArray[Any]] = {}
+            for index, places in holding:
+                for name, values in index.fetch(op.rows[places], op.names).items():
+                    if name not in columns:
+                        empty = None if values.dtype == object else np.nan
+                        columns[name] = np.full(len(op.rows), empty, dtype=values.dtype)
+                    columns[name][places] = values
+            for name in op.names:
+                columns.setdefault(name, np.full(len(op.rows), np.nan))
+            return columns
+
+    def _read(self, op: ops.Read) -> list[MemoryRecord | None]:
+        found = self._records.read(op.rows.tolist())
+        return [found.get(row) for row in op.rows.tolist()]
+
+    def _find(self, op: ops.Find) -> dict[str, int]:
+        return self._records.find(op.namespace, op.ids)
+
+    def _list(self, op: ops.List) -> ops.Page:
+        after = _parse_cursor(op.cursor)
+        entries: list[tuple[float, str, int]] = []
+        with self._lock:
+            for namespace in op.namespaces:
+                index = self._index(namespace)
+                rows = index.matching(op.where)
+                columns = index.fetch(rows, ("created_at", "id"))
+                entries += zip(
+                    (-columns["created_at"]).tolist(),
+                    columns["id"].tolist(),
+                    rows.tolist(),
+                    strict=True,
+                )
+        entries.sort()
+        start = 0
+        if after is not None:
+            start = next((i for i, e in enumerate(entries) if (e[0], e[1]) > after), len(entries))
+        page = entries[start : start + op.limit]
+        found = self._records.read([row for _, _, row in page])
+        more = start + op.limit < len(entries)
+        return ops.Page(
+            tuple(found[row] for _, _, row in page if row in found),
+            len(entries),
+            _cursor(page[-1]) if more and page else None,
+        )
+
+    def _put(self, op: ops.Put) -> tuple[str, ...]:
+        taken: tuple[str, ...] = ()
+        if op.drafts:
+            taken = self._records.put(op.drafts, op.replace, op.embedder)
+        if op.links and not taken:
+            self._records.link(op.links)
+        return taken
+
+    def _patch(self, op: ops.Patch) -> bool:
+        return self._records.patch(op.namespace, op.id, dict(op.values))
+
+    def _touch(self, op: ops.Touch) -> None:
+        rows = op.rows.tolist()
+        if not rows:
+            return
+        self._records.touch(rows, op.at)
+        at = op.at.timestamp()
+        with self._lock:
+            for index, places in self._holding(op.rows):
+                index.touch(op.rows[places], at)
+
+    def _delete(self, op: ops.Delete) -> int:
+        if op.ids is not None:
+            rows: list[int] | None = sorted(self._records.find(op.namespace, op.ids).values())
+        elif op.where is not None:
+            with self._lock:
+                rows = self._index(op.namespace).matching(op.where).tolist()
+        else:
+            rows = None
+        return self._records.delete(op.namespace, rows)
+
+    def _neighbors(self, op: ops.Neighbors) -> list[Link]:
+        return self._records.neighbors(op.namespace, op.ids)
+
+    def _stats(self, op: ops.Stats) -> dict[str, Any]:
+        counts = self._records.namespaces()
+        chosen = {n: counts.get(n, 0) for n in op.namespaces} if op.namespaces else counts
+        with self._lock:
+            loaded = {name: index.nbytes for name, (index, _) in self._indexes.items()}
+        return {
+            "memories": sum(chosen.values()),
+            "namespaces": chosen,
+            "embedder": self._records.embedder(),
+            "index_mb": round(sum(loaded.values()) / 1e6, 3),
+            **self._records.stats(),
+        }
+
+    _ANSWERS: ClassVar[dict[type, Any]] = {
+        ops.Participants: _participants,
+        ops.Search: _search,
+        ops.Score: _score,
+        ops.Fetch: _fetch,
+        ops.Read: _read,
+        ops.Find: _find,
+        ops.List: _list,
+        ops.Put: _put,
+        ops.Patch: _patch,
+        ops.Touch: _touch,
+        ops.Delete: _delete,
+        ops.Neighbors: _neighbors,
+        ops.Stats: _stats,
+    }
+
+
+def _cursor(entry: tuple[float, str, int]) -> str:
+    return base64.urlsafe_b64encode(json.dumps([entry[0], entry[1]]).encode()).decode()
+
+
+def _parse_cursor(cursor: str | None) -> tuple[float, str] | None:
+    if cursor is None:
+        return None
+    try:
+        created, id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        return float(created), str(id)
+    except (ValueError, TypeError):
+        raise InvalidInput(
+            "cursor", "is not one of this listing", "pass on .cursor of the page before"
+        ) from None

@@ -1,0 +1,225 @@
+"""Records in this process's memory: the executable specification of what a store keeps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from recollect.fields import FIELDS
+from recollect.index.namespace import Changes
+from recollect.memory import Draft, Link, MemoryRecord
+from recollect.stores import codec
+
+_CHUNK = 65_536
+
+
+class RamRecords:
+    """Dictionaries of kept values; gone with the process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._seq = 0  # numbers rows and changes alike
+        self._memories: dict[str, dict[int, dict[str, Any]]] = {}
+        self._rows: dict[str, dict[str, int]] = {}
+        self._vectors: dict[int, dict[str, bytes]] = {}
+        self._links: dict[tuple[str, str, str, str], Link] = {}
+        self._changes: dict[str, list[tuple[int, str, int]]] = {}
+        self._embedder: str | None = None
+
+    def version(self) -> int:
+        """The number of the last change."""
+        return self._seq
+
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the stored vectors."""
+        return self._embedder
+
+    def flush(self) -> None:
+        """Nothing is ever queued."""
+
+    def close(self) -> None:
+        """Forget everything."""
+        self.__init__()  # type: ignore[misc]
+
+    def put(self, drafts: Sequence[Draft], replace: bool, embedder: str | None) -> tuple[str, ...]:
+        """Write all, or nothing and the ids that are taken."""
+        with self._lock:
+            if not replace:
+                taken = self._taken(drafts)
+                if taken:
+                    return taken
+            for draft in drafts:
+                self._put(draft)
+            if embedder and self._embedder is None and any(draft.vectors for draft in drafts):
+                self._embedder = embedder
+            return ()
+
+    def _taken(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
+        seen: set[tuple[str, str]] = set()
+        taken = []
+        for draft in drafts:
+            key = (draft.record.namespace, draft.record.id)
+            if key in seen or key[1] in self._rows.get(key[0], {}):
+                taken.append(key[1])
+            seen.add(key)
+        return tuple(taken)
+
+    def _put(self, draft: Draft) -> None:
+        namespace, id = draft.record.namespace, draft.record.id
+        values = codec.stored(draft)
+        rows = self._rows.setdefault(namespace, {})
+        memories = self._memories.setdefault(namespace, {})
+        old = rows.get(id)
+        self._seq += 1
+        row = values["row"] = values["sequence"] = self._seq
+        if old is not None:
+            values["sequence"] = memories[old]["sequence"]
+            self._drop(namespace, old)
+        rows[id] = row
+        memories[row] = values
+        self._vectors[row] = {n: codec.vector_bytes(v) for n, v in draft.vectors.items()}
+
+    def _drop(self, namespace: str, row: int) -> None:
+        memory = self._memories[namespace].pop(row)
+        del self._rows[namespace][memory["id"]]
+        self._vectors.pop(row, None)
+        self._note(namespace, "removed", row)
+
+    def _note(self, namespace: str, kind: str, row: int) -> None:
+        self._seq += 1
+        self._changes.setdefault(namespace, []).append((self._seq, kind, row))
+
+    def link(self, links: Sequence[Link]) -> None:
+        """Write links, replacing those between the same two of the same type."""
+        with self._lock:
+            for link in links:
+                self._links[link.namespace, link.source, link.target, link.type] = link
+            self._seq += 1
+
+    def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
+        """Set patchable fields; whether the memory exists."""
+        with self._lock:
+            row = self._rows.get(namespace, {}).get(id)
+            if row is None:
+                return False
+            kept = {name: codec.encode(name, value) for name, value in values.items()}
+            self._memories[namespace][row].update(kept)
+            self._note(namespace, "patched", row)
+            return True
+
+    def touch(self, rows: Sequence[int], at: datetime) -> None:
+        """Count an access of each row."""
+        seconds = codec.encode("last_accessed", at)
+        with self._lock:
+            for row in rows:
+                for namespace, memories in self._memories.items():
+                    memory = memories.get(row)
+                    if memory is not None:
+                        last = memory["last_accessed"]
+                        memory["access_count"] += 1
+                        memory["last_accessed"] = seconds if last is None else max(last, seconds)
+                        self._note(namespace, "patched", row)
+
+    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
+        """Erase rows, their vectors and links; how many there were."""
+        with self._lock:
+            here = self._memories.get(namespace, {})
+            chosen = [row for row in (list(here) if rows is None else rows) if row in here]
+            gone = {here[row]["id"] for row in chosen}
+            for row in chosen:
+                self._drop(namespace, row)
+            for key in list(self._links):
+                if key[0] == namespace and (key[1] in gone or key[2] in gone):
+                    del self._links[key]
+            return len(chosen)
+
+    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+        """Rows by id."""
+        rows = self._rows.get(namespace, {})
+        return {id: rows[id] for id in ids if id in rows}
+
+    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Records by row."""
+        found: dict[int, MemoryRecord] = {}
+        with self._lock:
+            for row in rows:
+                for namespace, memories in self._memories.items():
+                    if row in memories:
+                        found[row] = codec.record(namespace, memories[row])
+        return found
+
+    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+        """Links from and to memories, by source, target and type."""
+        chosen = None if ids is None else set(ids)
+        with self._lock:
+            return [
+                link
+                for key, link in sorted(self._links.items())
+                if key[0] == namespace
+                and (chosen is None or link.source in chosen or link.target in chosen)
+            ]
+
+    def namespaces(self) -> dict[str, int]:
+        """Every namespace with how many memories it has."""
+        return {name: len(rows) for name, rows in sorted(self._memories.items()) if rows}
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the whole store."""
+        return {"store": "ram", "links": len(self._links)}
+
+    # What an index is built from
+
+    def changes(self, namespace: str, after: int) -> Changes:
+        """What happened since `after`."""
+        with self._lock:
+            if after == 0:
+                return Changes(self._seq)
+            fresh = [c for c in self._changes.get(namespace, []) if c[0] > after]
+            memories = self._memories.get(namespace, {})
+            added = []
+            for row in reversed(memories):
+                if row <= after:
+                    break
+                added.append(row)
+            return Changes(
+                self._seq,
+                added[::-1],
+                [row for _, kind, row in fresh if kind == "removed" and row <= after],
+                sorted(
+                    {r for _, kind, r in fresh if kind == "patched" and r <= after} & set(memories)
+                ),
+            )
+
+    def load(
+        self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
+    ) -> Iterator[Mapping[str, list[Any]]]:
+        """Chunks of memories as columns."""
+        memories = self._memories.get(namespace, {})
+        chosen = list(memories) if rows is None else [row for row in rows if row in memories]
+        for start in range(0, len(chosen), _CHUNK):
+            chunk = [memories[row] for row in chosen[start : start + _CHUNK]]
+            found = {name: [_value(memory, name) for memory in chunk] for name in names}
+            found["row"] = [memory["row"] for memory in chunk]
+            yield found
+
+    def vectors(
+        self, namespace: str, rows: Sequence[int] | None
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        """Chunks of vectors, each name's with ascending rows."""
+        memories = self._memories.get(namespace, {})
+        by_name: dict[str, tuple[list[int], list[bytes]]] = {}
+        for row in memories if rows is None else rows:
+            for name, blob in self._vectors.get(row, {}).items():
+                owners, blobs = by_name.setdefault(name, ([], []))
+                owners.append(row)
+                blobs.append(blob)
+        for name in sorted(by_name):
+            yield name, *by_name[name]
+
+
+def _value(memory: Mapping[str, Any], name: str) -> Any:
+    if name.startswith("metadata."):
+        return codec.metadata_value(memory["metadata"], name.removeprefix("metadata."))
+    return codec.indexed(name, memory[name]) if name in FIELDS else memory[name]

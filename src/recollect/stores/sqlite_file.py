@@ -1,0 +1,145 @@
+"""Opening a SQLite file safely: whose it is, which version, and errors that say what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+from urllib.parse import quote
+
+from recollect.errors import StoreError
+
+APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
+_BUSY_SECONDS = 30.0
+_REMEDIES = (
+    ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
+    ("readonly", "open it with ?mode=ro, or make the file and its folder writable"),
+    ("locked", "another process has held its write lock for too long; try again"),
+    ("not a database", "give the path of a file that recollect made, or of none"),
+    ("malformed", "restore it from a backup, or try SQLite's `.recover`"),
+    ("unable to open", "check that its folder exists and may be read and written"),
+    ("disk i/o error", "check the disk, then try again"),
+)
+
+
+@contextmanager
+def guarded(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into `StoreError`s that name the file and the remedy."""
+    try:
+        yield
+    except sqlite3.ProgrammingError as problem:
+        if "closed" in str(problem):
+            raise StoreError(f"{path}: the store is closed") from problem
+        raise
+    except sqlite3.Error as problem:
+        text = str(problem)
+        remedy = next((r for sign, r in _REMEDIES if sign in text.lower()), "")
+        raise StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else "")) from problem
+
+
+def connect(path: str, read_only: bool) -> sqlite3.Connection:
+    """A connection to the file, which is made if there is none."""
+    if path != ":memory:" and not read_only:
+        folder = Path(path).resolve().parent
+        if not folder.is_dir():
+            raise StoreError(f"{path}: there is no folder {folder}; make it first")
+    with guarded(path):
+        return _open(path, read_only)
+
+
+def _open(path: str, read_only: bool) -> sqlite3.Connection:
+    target, uri = path, False
+    if path != ":memory:" and read_only:
+        # Without a write-ahead log beside it nobody writes the file, and SQLite may then read it
+        # even where it cannot make the files it shares with writers.
+        quiet = not os.path.exists(f"{path}-wal")
+        target, uri = f"file:{quote(os.path.abspath(path))}?mode=ro", True
+        if quiet and not os.access(os.path.dirname(os.path.abspath(path)) or ".", os.W_OK):
+            target += "&immutable=1"
+    db = sqlite3.connect(
+        target, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
+    )
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA cache_size = -16000")
+    db.execute("PRAGMA temp_store = MEMORY")
+    return db
+
+
+def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> bool:
+    """Make or bring up to date the schema; whether the file can only be read.
+
+    Raises:
+        StoreError: not a SQLite file, one of another program, or of a newer recollect.
+    """
+    with guarded(path):
+        [application] = db.execute("PRAGMA application_id").fetchone()
+        [version] = db.execute("PRAGMA user_version").fetchone()
+        [tables] = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (tables or application):
+        raise StoreError(
+            f"{path}: is a SQLite file of another program; give the path of a file that "
+            "recollect made, or of none"
+        )
+    steps = migrations()
+    if version > len(steps):
+        raise StoreError(
+            f"{path}: was written by a newer recollect (schema {version}, this one knows "
+            f"{len(steps)}); upgrade recollect"
+        )
+    writable = not read_only and (path == ":memory:" or os.access(path, os.W_OK))
+    if version < len(steps):
+        if not writable:
+            raise StoreError(
+                f"{path}: "
+                + ("is empty" if version == 0 else f"has the older schema {version}")
+                + " and cannot be written; open it once with write permission"
+            )
+        with guarded(path):
+            _migrate(db, steps, path)
+    elif writable and path != ":memory:":
+        with guarded(path):
+            _settings(db)
+    return not writable
+
+
+def _settings(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")  # a commit that was acknowledged survives a power cut
+    db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+
+
+def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
+    if path != ":memory:":
+        _settings(db)
+    db.execute("BEGIN EXCLUSIVE")
+    try:
+        [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
+        for step in steps[version:]:
+            for statement in _statements(step):
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {len(steps)}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def migrations() -> list[str]:
+    """The schema's steps in order; applying the n-th makes version n."""
+    folder = resources.files("recollect.stores") / "migrations"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.name.startswith("sqlite-"))
+    return [(folder / name).read_text(encoding="utf-8") for name in names]
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,161 @@
+"""Text to terms: words folded and stemmed, unspaced scripts as character bigrams, terms as hashes.
+
+A term is the stem of a word. Word stems come from the Snowball stemmer of the word's script
+(Porter, 1980, for Latin script), so no language has to be declared; scripts written without
+spaces (Han, Kana, Hangul syllables, Thai, Lao, Khmer, Myanmar) give overlapping bigrams.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import numpy as np
+import Stemmer
+from numpy.typing import NDArray
+
+TermIds = NDArray[np.uint64]
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+)
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
+_SCRIPTS = (  # first code point, last, Snowball algorithm
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "russian"),
+    (0x0530, 0x058F, "armenian"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "hindi"),
+    (0x0B80, 0x0BFF, "tamil"),
+)
+_TERM_BITS = 40
+_CACHE_LIMIT = 500_000
+
+
+def fold(text: str) -> str:
+    """Case-folded NFKC text without combining marks: "Café" and "CAFE" fold to "cafe"."""
+    if text.isascii():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    if folded.isascii():
+        return folded
+    kept = []
+    for char in unicodedata.normalize("NFD", folded):
+        # Marks carry meaning in the scripts of India and South-East Asia; only Latin, Greek
+        # and Cyrillic accents are dropped.
+        if not ("\u0300" <= char <= "\u036f"):
+            kept.append(char)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, folded; runs of an unspaced script as character bigrams."""
+    folded = fold(text)
+    if folded.isascii():
+        return _ASCII_WORD.findall(folded)
+    found: list[str] = []
+    for word in _WORD.findall(folded):
+        if _HAS_UNSPACED.search(word):
+            for run in _UNSPACED_RUN.findall(word):
+                found.extend(_bigrams(run) if _HAS_UNSPACED.match(run) else (run,))
+        else:
+            found.append(word)
+    return found
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    if len(run) == 1:
+        yield run
+    for i in range(len(run) - 1):
+        yield run[i : i + 2]
+
+
+class _Stems(threading.local):
+    """Stemmers are not safe to share between threads, so each thread has its own."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Stemmer.Stemmer] = {}
+
+    def stem(self, word: str) -> str:
+        name = "porter"
+        if not word.isascii():
+            point = ord(word[0])
+            name = next((s for low, high, s in _SCRIPTS if low <= point <= high), "porter")
+            if _HAS_UNSPACED.match(word):
+                return word
+        stemmer = self.by_name.get(name)
+        if stemmer is None:
+            stemmer = self.by_name[name] = Stemmer.Stemmer(name)
+        return str(stemmer.stemWord(word))
+
+
+_stems = _Stems()
+_stem_cache: dict[str, str] = {}
+_id_cache: dict[str, int] = {}  # by word, so that indexing a known word is one look-up
+
+
+def stem(word: str) -> str:
+    """The stem of one folded word: Porter for Latin script, Snowball for the other scripts."""
+    known = _stem_cache.get(word)
+    if known is None:
+        if len(_stem_cache) > _CACHE_LIMIT:
+            _stem_cache.clear()
+        known = _stem_cache[word] = _stems.stem(word)
+    return known
+
+
+def terms(text: str) -> list[str]:
+    """The stems of a text's words, in order."""
+    return [stem(word) for word in words(text)]
+
+
+def term_id(term: str) -> int:
+    """blake2b(term) mod 2^40: the same number in every process, on every machine.
+
+    A hash instead of a numbered vocabulary means that nothing of a deleted text stays behind in
+    a shared dictionary. Two of a million distinct terms share a number with probability 0.4.
+    """
+    return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=5).digest(), "big")
+
+
+def term_ids(text: str) -> TermIds:
+    """`term_id` of every term of a text, in order: uint64 of shape (number of words,)."""
+    cache = _id_cache
+    found = words(text)
+    ids = np.empty(len(found), dtype=np.uint64)
+    for i, word in enumerate(found):
+        known = cache.get(word)
+        if known is None:
+            if len(cache) > _CACHE_LIMIT:
+                cache.clear()
+            known = cache[word] = term_id(stem(word))
+        ids[i] = known
+    return ids
+
+
+def trigrams(text: str) -> frozenset[str]:
+    """The trigrams of a text as pg_trgm takes them.
+
+    Each word (a run of letters and digits, lower case) is padded with two spaces before and one
+    after, and gives every three-character window.
+
+    Source: PostgreSQL 18 documentation, appendix F.35, pg_trgm.
+    """
+    found: set[str] = set()
+    for word in _WORD.findall(text.lower()):
+        padded = f"  {word} "
+        found.update(padded[i : i + 3] for i in range(len(padded) - 2))
+    return frozenset(found)
+
+
+def trigram_similarity(left: frozenset[str], right: frozenset[str]) -> float:
+    """|A n B| / |A u B| of two trigram sets, 0 when either is empty; in [0, 1] (pg_trgm)."""
+    shared = len(left & right)
+    return shared / (len(left) + len(right) - shared) if shared else 0.0

@@ -1,0 +1,318 @@
+"""Writing: from what a caller gives to records with vectors, each item with its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.fields import FIELDS
+from recollect.memory import (
+    LINK_TYPES,
+    Added,
+    AddResult,
+    Draft,
+    Link,
+    MemoryRecord,
+    Vector,
+    metadata_of,
+    moment,
+    new_id,
+    optional_text,
+    text,
+    texts,
+    unit,
+    vector,
+)
+from recollect.ops import Delete, Embed, Find, Patch, Put, Read
+from recollect.plan import Plan, ask
+
+_CHUNK = 2048  # memories in one transaction
+_SETTABLE = (
+    "id", "content", "title", "kind", "speaker", "session_id", "agent_id", "user_id", "tags",
+    "entities", "metadata", "importance", "created_at",
+)  # fmt: skip
+_ITEM = frozenset({*_SETTABLE, "vectors", "links"})
+_EMBEDDED = ("content", "title", "speaker")  # the fields that the vector "content" is made of
+
+_CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "id": text,
+    "content": text,
+    "title": optional_text,
+    "kind": text,
+    "speaker": optional_text,
+    "session_id": optional_text,
+    "agent_id": optional_text,
+    "user_id": optional_text,
+    "status": text,
+    "tags": texts,
+    "entities": texts,
+    "metadata": lambda _, value: metadata_of(value),
+    "importance": unit,
+    "created_at": moment,
+}
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a write goes: the namespace, the embedder's identity (None for none), the time."""
+
+    namespace: str
+    embedder: str | None
+    dimensions: int | None
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Item:
+    """One checked item of a write."""
+
+    record: MemoryRecord
+    vectors: Mapping[str, Vector]
+    links: tuple[Link, ...]
+
+
+def item(given: Any, scope: Scope) -> Item:
+    """A checked item from the mapping that a caller gave.
+
+    Raises:
+        InvalidInput: names the key that is wrong or unknown.
+    """
+    if isinstance(given, str):
+        given = {"content": given}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("item", f"must be text or a mapping, not {type(given).__name__}")
+    unknown = set(given) - _ITEM
+    if unknown:
+        raise InvalidInput(
+            str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(_ITEM))}"
+        )
+    values = {
+        name: _CHECKS[name](name, given[name]) for name in _SETTABLE if given.get(name) is not None
+    }
+    if "content" not in values:
+        raise InvalidInput("content", "is missing", "give the text to remember")
+    values.setdefault("id", new_id())
+    values.setdefault("created_at", scope.now)
+    values.setdefault("kind", "turn" if "session_id" in values else "note")
+    record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
+    vectors = {
+        text("vectors", name): vector(
+            f"vectors.{name}", value, scope.dimensions if name == "content" else None
+        )
+        for name, value in (given.get("vectors") or {}).items()
+    }
+    links = tuple(
+        link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
+        for each in given.get("links") or ()
+    )
+    return Item(record, vectors, links)
+
+
+def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One item for each chat message `{"role", "content"}`, in one session.
+
+    The speaker is the message's `name` or else its `role`; messages without text are left out.
+    """
+    session = common.get("session_id") or new_id()
+    if common.get("id") is not None:
+        raise InvalidInput("id", "cannot name several messages", "leave it out")
+    items = []
+    for i, message in enumerate(content):
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise InvalidInput(
+                f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
+            )
+        said = message.get("content")
+        if isinstance(said, list):  # parts, as multimodal chat has them
+            parts = [part.get("text") for part in said if isinstance(part, Mapping)]
+            said = "\n".join(part for part in parts if isinstance(part, str))
+        if isinstance(said, str) and said.strip():
+            speaker = common.get("speaker") or message.get("name") or message["role"]
+            items.append({**common, "content": said, "speaker": speaker, "session_id": session})
+    if not items:
+        raise InvalidInput("content", "has no message with text")
+    return items
+
+
+def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
+    """A checked link."""
+    if type not in LINK_TYPES:
+        raise InvalidInput("type", f"there is no {type!r}", f"use one of {', '.join(LINK_TYPES)}")
+    checked = unit("weight", weight)
+    return Link(
+        scope.namespace,
+        text("source", source),
+        text("target", target),
+        type,
+        1.0 if checked is None else checked,
+        scope.now,
+    )
+
+
+def embedded_text(record: MemoryRecord) -> str:
+    """What the vector of a record is made of: who said it, its title, its words."""
+    said = f"{record.title}\n{record.content}" if record.title else record.content
+    return f"{record.speaker}: {said}" if record.speaker else said
+
+
+def add(
+    items: Iterable[Any], scope: Scope, *, strict: bool, progress: Any = None
+) -> Plan[AddResult]:
+    """The plan of writing items: chunk by chunk, each chunk one transaction.
+
+    With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
+    items are REJECTED and the rest is added.
+    """
+    outcomes: list[Added] = []
+    degraded: dict[str, None] = {}
+    for chunk in _chunks(items):
+        checked: list[Item | Added] = []
+        for given in chunk:
+            try:
+                checked.append(item(given, scope))
+            except InvalidInput as problem:
+                if strict:
+                    raise
+                checked.append(Added(_id_of(given), "REJECTED", str(problem)))
+        drafts, lack = yield from _embed([i for i in checked if isinstance(i, Item)], scope)
+        if lack:
+            degraded[lack] = None
+        taken = yield from _put(drafts, scope, strict)
+        refused = "the id is taken; use update(), or leave the id out"
+        seen: set[str] = set()
+        for each in checked:
+            if isinstance(each, Added):
+                outcomes.append(each)
+            elif each.record.id in taken or each.record.id in seen:
+                outcomes.append(Added(each.record.id, "REJECTED", refused))
+            else:
+                seen.add(each.record.id)
+                outcomes.append(Added(each.record.id, "ADDED"))
+        if progress is not None:
+            progress(len(outcomes))
+    return AddResult(tuple(outcomes), tuple(degraded))
+
+
+def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield chunk
+
+
+def _id_of(given: Any) -> str | None:
+    id = given.get("id") if isinstance(given, Mapping) else None
+    return id if isinstance(id, str) else None
+
+
+def _embed(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+    """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
+    wanting = [each for each in items if "content" not in each.vectors]
+    rows: Sequence[Vector] = ()
+    problem = ""
+    if scope.embedder is None and wanting:
+        problem = "vector: the store was opened without an embedder; words alone are searched"
+    elif wanting:
+        try:
+            rows = yield from ask(
+                Embed(tuple(embedded_text(each.record) for each in wanting), "document")
+            )
+        except EmbedderError as trouble:
+            problem = f"vector: {trouble}; kept without a vector, `recollect reembed` makes them"
+    made = {id(each): row for each, row in zip(wanting, rows, strict=False)}
+    drafts = []
+    for each in items:
+        vectors = dict(each.vectors)
+        if id(each) in made:
+            vectors["content"] = made[id(each)]
+        drafts.append((Draft(each.record, vectors), each))
+    return drafts, problem
+
+
+def _put(drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool) -> Plan[set[str]]:
+    """Write; the ids that are taken and were left out (or, when strict, refused)."""
+    seen: set[str] = set()
+    fresh = []
+    for draft, each in drafts:
+        if draft.record.id in seen:
+            if strict:
+                raise InvalidInput("id", f"{draft.record.id!r} occurs twice", "give each its own")
+            continue
+        seen.add(draft.record.id)
+        fresh.append((draft, each))
+    taken: set[str] = set()
+    while fresh:
+        links = tuple(one for _, each in fresh for one in each.links)
+        found = yield from ask(
+            Put(tuple(draft for draft, _ in fresh), links, embedder=scope.embedder)
+        )
+        if not found:
+            break
+        if strict:
+            raise InvalidInput(
+                "id", f"{found[0]!r} is taken", "use update() to change it, or leave the id out"
+            )
+        taken.update(found)
+        fresh = [(draft, each) for draft, each in fresh if draft.record.id not in taken]
+    return taken
+
+
+def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:
+    """The plan of changing a memory; words that change are embedded again."""
+    allowed = set(_CHECKS) - {"id"}
+    unknown = set(changes) - allowed
+    if unknown:
+        raise InvalidInput(
+            sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
+        )
+    checked = {name: _CHECKS[name](name, value) for name, value in changes.items()}
+    for name in ("content", "kind", "status", "created_at"):
+        if name in checked and checked[name] is None:
+            raise InvalidInput(name, "cannot be None", "leave it out to keep it")
+    record = yield from read(id, scope.namespace)
+    if record is None:
+        raise NotFound(f"there is no memory {id!r} in the namespace {scope.namespace!r}")
+    if not checked:
+        return record
+    changed = replace(record, **checked, updated_at=scope.now)
+    if all(FIELDS[name].patchable for name in checked):
+        values = {**checked, "updated_at": scope.now}
+        if not (yield from ask(Patch(scope.namespace, id, values))):
+            raise NotFound(f"the memory {id!r} was deleted meanwhile")
+        return changed
+    draft = Draft(changed, {})
+    if scope.embedder and any(name in checked for name in _EMBEDDED):
+        [row] = yield from ask(Embed((embedded_text(changed),), "document"))
+        draft = Draft(changed, {"content": row})
+    yield from ask(Put((draft,), replace=True, embedder=scope.embedder))
+    return changed
+
+
+def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
+    """The plan of linking memories that exist."""
+    ends = tuple(dict.fromkeys(end for one in links for end in (one.source, one.target)))
+    found = yield from ask(Find(scope.namespace, ends))
+    missing = [end for end in ends if end not in found]
+    if missing:
+        raise NotFound(f"there is no memory {missing[0]!r} in the namespace {scope.namespace!r}")
+    yield from ask(Put((), tuple(links)))
+
+
+def delete(id: str, scope: Scope) -> Plan[bool]:
+    """The plan of erasing one memory; whether there was one."""
+    count = yield from ask(Delete(scope.namespace, (id,)))
+    return bool(count)
+
+
+def read(id: str, namespace: str) -> Plan[MemoryRecord | None]:
+    """The plan of reading one memory; None where there is none."""
+    found: Mapping[str, int] = yield from ask(Find(namespace, (id,)))
+    if id not in found:
+        return None
+    [record] = yield from ask(Read(np.array([found[id]], dtype=np.int64)))
+    return record  # type: ignore[no-any-return]
