@@ -36,7 +36,7 @@ def drive(plan: Plan[T], batch: Callable[[Sequence[Op]], Sequence[Any]]) -> T:
             else:
                 ops = plan.send(answers)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value
 
 
 async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequence[Any]]]) -> T:
@@ -51,4 +51,4 @@ async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequen
             else:
                 ops = plan.send(answers)
     except StopIteration as end:
-        return end.value  # type: ignore[no-any-return]
+        return end.value

@@ -315,4 +315,4 @@ def read(id: str, namespace: str) -> Plan[MemoryRecord | None]:
     if id not in found:
         return None
     [record] = yield from ask(Read(np.array([found[id]], dtype=np.int64)))
-    return record  # type: ignore[no-any-return]
+    return record

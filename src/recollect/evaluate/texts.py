@@ -22,6 +22,7 @@ from recollect.evaluate._words import (
     ADVERBS,
     CITIES,
     CORES,
+    DETERMINERS,
     ENDS,
     MONTHS,
     NAMES,
@@ -43,7 +44,7 @@ _BATCH = 100  # sessions generated at once
 _SENTENCES = 10  # drawn for each text, of which as many are kept as its length asks for
 _LEAST, _MOST = 8, 60  # words of a text
 _TOPIC = 6  # nouns a session keeps coming back to
-_SLOTS = "PSXxCnNvdgjaMKDWTI"
+_SLOTS = "oPSXxCnNvdgjaMKDWTI"
 
 
 def realistic(n: int, *, seed: int = 0) -> Iterator[dict[str, Any]]:
@@ -97,6 +98,7 @@ def _objects(values: Sequence[str]) -> Objects:
 
 
 _LISTS: dict[str, Objects] = {
+    "o": _objects(DETERMINERS),
     "P": _objects(NAMES),
     "C": _objects(CITIES),
     "n": _objects(NOUNS),
@@ -303,7 +305,9 @@ _ASKED = (
 )
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _PLAIN = frozenset(
-    _WORD.findall(" ".join([*_FRAMES.literals, *_PREFIXES, *NAMES, *WEEKDAYS, *MONTHS]).lower())
+    _WORD.findall(
+        " ".join([*_FRAMES.literals, *_PREFIXES, *DETERMINERS, *NAMES, *WEEKDAYS, *MONTHS]).lower()
+    )
 )
 
 
