@@ -1,32 +1,201 @@
-"""What words say beyond themselves: features of a memory, and the analysis of a question."""
+"""Reading a question: its terms, whom and when it names, and what kind of answer it wants."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Mapping, Sequence, Set
 
-from recollect.query import When
-from recollect.text import stem, words
+from recollect.lexicon import (
+    AMBIGUOUS_MONTHS,
+    ASKS_ADVICE,
+    ASKS_NAME,
+    ASKS_NUMBER,
+    ASKS_ORDER,
+    ASKS_PRESENT,
+    ASKS_SUMMARY,
+    ASKS_WHAT_YOU_SAID,
+    ASKS_WHEN,
+    DAY_AFTER,
+    DAY_BEFORE,
+    DAY_MONTH_YEAR,
+    FIRST_PERSON,
+    FRAMING,
+    IRREGULAR_FORMS,
+    ISO_DATE,
+    LOOKS_BACK,
+    MONTH,
+    MONTHS,
+    PREPOSITION_BEFORE,
+    ROLES,
+    STOP,
+    USER,
+    YEAR,
+    YEAR_AFTER,
+)
+from recollect.query import Dates, Reading, Term
+from recollect.text import fold, stem, words
 
-FEATURES = ("words", "is_question")
+_FORMS: dict[str, Term] = {
+    stem(form): tuple(dict.fromkeys(stem(each) for each in forms))
+    for forms in IRREGULAR_FORMS
+    for form in forms
+}
+_LONGEST = 2_000  # words of a question that are read
+_NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What was read out of a question; see `Query` for the parts."""
-
-    terms: tuple[str, ...]
-    meaning: str
-    speakers: frozenset[str] = frozenset()
-    when: tuple[When, ...] = ()
-    facts: Mapping[str, float] = field(default_factory=dict)
+def question_words(text: str) -> list[str]:
+    """The folded words of a question, the first `_LONGEST` of them."""
+    return words(text.replace("\u2019", "'"))[:_LONGEST]
 
 
-def features(content: str) -> tuple[float, ...]:
-    """The features of a memory's text, in the order of FEATURES."""
-    return (float(len(content.split())), float(content.rstrip().endswith("?")))
+def name_words(speakers: Set[str]) -> dict[str, set[str]]:
+    """Speakers by each word of their names; roles such as "user" name nobody."""
+    found: dict[str, set[str]] = {}
+    for speaker in speakers:
+        for word in words(speaker):
+            if len(word) > 1 and word not in ROLES and word not in STOP:
+                found.setdefault(word, set()).add(speaker)
+    return found
 
 
-def analyse(text: str, participants: Sequence[str]) -> Reading:
-    """A question read: its terms, what to embed, whom and when it names."""
-    return Reading(tuple(dict.fromkeys(stem(w) for w in words(text))), text)
+def named(
+    asked: Sequence[str], names: Mapping[str, Set[str]], unknown: Set[str]
+) -> dict[str, frozenset[str]]:
+    """The speakers that words of a question name, by word.
+
+    A word names who has it in the name. One that nobody ever said (`unknown`) also names whoever's
+    name begins with it or differs from it by one slip: Mel for Melanie, Aqib for Akib.
+    """
+    found: dict[str, frozenset[str]] = {}
+    for word in dict.fromkeys(asked):
+        if word in ROLES or word in STOP:
+            continue
+        who = names.get(word)
+        if who is None and len(word) > 3 and word.endswith("s"):
+            who = names.get(word[:-1])
+        if who is None and word in unknown and len(word) >= 3 and len(names) <= _NEAREST_NAMES:
+            who = next((names[name] for name in sorted(names) if _alike(word, name)), None)
+        if who:
+            found[word] = frozenset(who)
+    return found
+
+
+def _alike(word: str, name: str) -> bool:
+    if len(name) > len(word) and name.startswith(word):
+        return True
+    return len(word) >= 4 and len(name) >= 4 and _one_slip(word, name)
+
+
+def _one_slip(left: str, right: str) -> bool:
+    """Whether two words differ by at most one letter changed, missing, added or swapped."""
+    short, long = sorted((left, right), key=len)
+    if len(long) - len(short) > 1:
+        return False
+    i = 0
+    while i < len(short) and short[i] == long[i]:
+        i += 1
+    if len(short) < len(long):
+        return short[i:] == long[i + 1 :]
+    swapped = short[i : i + 2] == long[i : i + 2][::-1] and short[i + 2 :] == long[i + 2 :]
+    return swapped or short[i + 1 :] == long[i + 1 :]
+
+
+def analyse(text: str, names: Mapping[str, frozenset[str]], roles: bool) -> Reading:
+    """A question read, given whom its words name and whether users and assistants talk here.
+
+    The facts are `about_self`, `about_assistant`, `wants_summary`, `wants_order` (whose words
+    answer it), `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
+    `asks_present`, `looks_ahead` (not a question about what was said or done) and `roles`.
+    """
+    low = fold(text.replace("\u2019", "'"))
+    asked = question_words(text)
+    content = [word for word in asked if word not in names and word not in STOP]
+    kept = [word for word in content if word not in FRAMING] or content or asked
+    terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
+    who = frozenset().union(*names.values())
+    order = [each for word in asked if word in names for each in sorted(names[word])]
+    paired = len(who) == 2 and not {"both", "and"} & set(asked) and "&" not in text
+    return Reading(
+        tuple(terms),
+        _without(text, names) or text,
+        who,
+        order[0] if paired else None,
+        _dates(low),
+        _facts(low, set(asked), who, roles),
+    )
+
+
+def _facts(low: str, asked: set[str], who: frozenset[str], roles: bool) -> dict[str, float]:
+    def has(pattern: re.Pattern[str]) -> bool:
+        return pattern.search(low) is not None
+
+    summary, order = has(ASKS_SUMMARY), has(ASKS_ORDER)
+    said = has(ASKS_WHAT_YOU_SAID)
+    facts = {
+        "roles": roles,
+        "names_one": len(who) == 1,
+        "wants_summary": summary and not who,
+        "wants_order": order,
+        "about_assistant": said and not summary and not who,
+        "about_self": bool(asked & FIRST_PERSON) and not said and not summary and not who,
+        "asks_when": has(ASKS_WHEN),
+        "asks_number": has(ASKS_NUMBER),
+        "asks_name": has(ASKS_NAME),
+        "asks_advice": not summary and not order and has(ASKS_ADVICE),
+        "asks_present": has(ASKS_PRESENT),
+        "looks_ahead": not summary and not order and not has(LOOKS_BACK),
+    }
+    return {name: 1.0 for name, holds in facts.items() if holds}
+
+
+def _without(text: str, names: Mapping[str, frozenset[str]]) -> str:
+    """The question without the participants it names, whose names mean nothing to an embedder."""
+    if not names:
+        return text
+    kept = []
+    for chunk in text.split():
+        found = words(chunk.replace("\u2019", "'"))
+        own = found[:-1] if len(found) > 1 and found[-1] == "s" else found
+        if not own or any(word not in names for word in own):
+            kept.append(chunk)
+    return " ".join(kept)
+
+
+def _dates(low: str) -> Dates:
+    years = {int(year) for year in YEAR.findall(low)}
+    months: set[int] = set()
+    days: set[tuple[int, int]] = set()
+    for found in MONTH.finditer(low):
+        name, month = found.group(1), MONTHS[found.group(1)]
+        before = DAY_BEFORE.search(low[max(0, found.start() - 8) : found.start()])
+        after = DAY_AFTER.match(low[found.end() :])
+        day = before or after
+        sure = (
+            name not in AMBIGUOUS_MONTHS
+            or day
+            or YEAR_AFTER.match(low[found.end() :])
+            or PREPOSITION_BEFORE.search(low[: found.start()])
+        )
+        if sure:
+            months.add(month)
+            if day:
+                days.add((month, int(day.group(1))))
+    for first, second, year in DAY_MONTH_YEAR.findall(low):
+        day_of, month = int(first), int(second)
+        if month > 12:
+            day_of, month = month, day_of
+        if 1 <= month <= 12:
+            months.add(month)
+            days.add((month, day_of))
+            years.add(int(year) % 100 + 2000)
+    for _, month_text, day_text in ISO_DATE.findall(low):
+        if 1 <= int(month_text) <= 12:
+            months.add(int(month_text))
+            days.add((int(month_text), int(day_text)))
+    return Dates(frozenset(years), frozenset(months), frozenset(days))
+
+
+def roles_among(speakers: Set[str]) -> bool:
+    """Whether the speakers are a user (and an assistant) rather than people by name."""
+    return any(speaker.casefold() in USER for speaker in speakers)

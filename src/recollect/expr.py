@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.candidates import Candidates, Floats
 from recollect.errors import InvalidInput
@@ -26,6 +27,7 @@ class Evaluation:
         self.query = query
         self.candidates = candidates
         self._values: dict[int, tuple[Signal, Floats]] = {}
+        self._groups: dict[str, tuple[NDArray[np.intp], int]] = {}
 
     def __call__(self, signal: Signal) -> Floats:
         known = self._values.get(id(signal))
@@ -33,6 +35,17 @@ class Evaluation:
             known = (signal, signal.compute(self))  # holds the signal, so its id stays its own
             self._values[id(signal)] = known
         return known[1]
+
+    def groups(self, column: str) -> tuple[NDArray[np.intp], int]:
+        """Candidates with the same value of a text column by number, -1 for none; how many."""
+        known = self._groups.get(column)
+        if known is None:
+            number: dict[Any, int] = {None: -1}
+            values = self.candidates[column].tolist()
+            codes = [number.setdefault(value, len(number) - 1) for value in values]
+            known = (np.array(codes, dtype=np.intp), len(number) - 1)
+            self._groups[column] = known
+        return known
 
 
 @dataclass(frozen=True)
@@ -155,15 +168,36 @@ class Col(Signal):
 
 @dataclass(frozen=True)
 class Fact(Signal):
-    """1 where the query has the property of that name, else 0 (see `Query.facts`)."""
+    """1 where the query has the property of that name, else 0 (see `Reading.facts`)."""
 
     name: str
 
     def compute(self, ev: Evaluation) -> Floats:
-        return np.full(len(ev.candidates), float(ev.query.facts.get(self.name, 0.0)))
+        return np.full(len(ev.candidates), float(ev.query.reading.facts.get(self.name, 0.0)))
 
     def __str__(self) -> str:
         return f"query.{self.name}"
+
+
+@dataclass(frozen=True)
+class Given(Signal):
+    """The signal where the query has the property of that name, else 0 (see `Reading.facts`)."""
+
+    fact: str
+    of: Signal
+
+    def compute(self, ev: Evaluation) -> Floats:
+        if ev.query.reading.facts.get(self.fact):
+            return ev(self.of)
+        return np.zeros(len(ev.candidates))
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        if ev.query.reading.facts.get(self.fact):
+            return self.of.explain(ev, row)
+        return Explanation(self.of.label(), 0.0, note=f"the question is not {self.fact}")
+
+    def __str__(self) -> str:
+        return f"given({self.fact}, {self.of})"
 
 
 @dataclass(frozen=True)
@@ -250,6 +284,7 @@ class Apply(Signal):
         "floor": np.floor,
         "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
         "power": np.power,
+        "at_most": lambda x, limit: np.less_equal(x, limit).astype(np.float64),
     }
 
     def __post_init__(self) -> None:
@@ -343,6 +378,11 @@ def minimum(left: Signal | float, right: Signal | float) -> Apply:
 def maximum(left: Signal | float, right: Signal | float) -> Apply:
     """The larger of two, element by element."""
     return Apply("maximum", (signal(left), signal(right)))
+
+
+def at_most(value: Signal, limit: float) -> Apply:
+    """1 where the signal is there and at most `limit`, else 0."""
+    return Apply("at_most", (value, signal(limit)))
 
 
 def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:

@@ -19,12 +19,14 @@ from typing import Any, Literal
 
 from recollect.errors import InvalidInput
 from recollect.fields import Type, field_type
-from recollect.memory import moment
+from recollect.memory import json_value, moment
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
     "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
 )  # fmt: skip
+_WHOLE = range(-(2**63), 2**64)
+_DEEPEST = 64  # levels of and, or, not
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,16 @@ def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Fil
     Raises:
         InvalidInput: an unknown field or operator, or a value of the wrong type; names the path.
     """
-    if spec is None or isinstance(spec, (Compare, Both, Either, Not)):
-        return spec
+    return _parsed(spec, path, 0)
+
+
+def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> Filter | None:
+    if spec is None:
+        return None
+    if depth > _DEEPEST:
+        raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
+    if isinstance(spec, (Compare, Both, Either, Not)):
+        return _checked(spec, path, depth)
     if not isinstance(spec, Mapping):
         raise InvalidInput(path, f"must be a mapping, not {type(spec).__name__}")
     parts: list[Filter] = []
@@ -81,11 +91,11 @@ def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Fil
             inner = tuple(
                 parsed
                 for i, item in enumerate(value)
-                if (parsed := parse(item, f"{path}.{key}[{i}]")) is not None
+                if (parsed := _parsed(item, f"{path}.{key}[{i}]", depth + 1)) is not None
             )
             parts.append(Both(inner) if logic == "and" else Either(inner))
         elif logic == "not":
-            negated = parse(value, f"{path}.{key}")
+            negated = _parsed(value, f"{path}.{key}", depth + 1)
             parts.append(Not(negated if negated is not None else Both(())))
         elif key == "metadata":
             if not isinstance(value, Mapping):
@@ -97,12 +107,27 @@ def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Fil
     return parts[0] if len(parts) == 1 else Both(tuple(parts))
 
 
+def _checked(given: Filter, path: str, depth: int) -> Filter:
+    """A filter that was built by hand, held to the same rules as one in mapping form."""
+    if depth > _DEEPEST:
+        raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
+    if isinstance(given, Compare):
+        if given.operator not in _OPERATORS:
+            raise InvalidInput(
+                f"{path}.{given.field}",
+                f"{given.operator!r} is no operator",
+                f"use one of {', '.join(_OPERATORS)}",
+            )
+        return _compare(given.field, field_type(given.field), given.operator, given.value, path)
+    if isinstance(given, Not):
+        return Not(_checked(given.part, path, depth + 1))
+    return type(given)(tuple(_checked(part, path, depth + 1) for part in given.parts))
+
+
 def _conditions(name: str, value: Any, path: str) -> list[Filter]:
     kind = field_type(name)
     if not isinstance(value, Mapping):
-        if kind == "list" and not isinstance(value, (list, tuple)) and value is not None:
-            return [Compare(name, "contains", _operand(name, kind, "contains", value, path))]
-        return [Compare(name, "eq", _operand(name, kind, "eq", value, path))]
+        return [_compare(name, kind, "eq", value, path)]
     if not value:
         raise InvalidInput(f"{path}.{name}", "has no condition")
     found: list[Filter] = []
@@ -112,8 +137,27 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
             raise InvalidInput(
                 f"{path}.{name}", f"{key!r} is no operator", f"use one of {', '.join(_OPERATORS)}"
             )
-        found.append(Compare(name, operator, _operand(name, kind, operator, operand, path)))
+        found.append(_compare(name, kind, operator, operand, path))
     return found
+
+
+def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Filter:
+    """One comparison; of a list with single values, what it means for the list's elements."""
+    if kind != "list":
+        return Compare(name, operator, _operand(name, kind, operator, value, path))
+    if operator in ("gt", "gte", "lt", "lte"):
+        raise InvalidInput(f"{path}.{name}", f"{operator} needs an order", "use contains or in")
+    if operator in ("ne", "nin"):
+        return Not(_compare(name, kind, "eq" if operator == "ne" else "in", value, path))
+    operand = _operand(name, kind, operator, value, path)
+    if operator == "in":
+        return Either(tuple(_compare(name, kind, "eq", item, path) for item in operand))
+    if operator == "exists":  # a list that was not given is empty
+        empty = Compare(name, "eq", ())
+        return Not(empty) if operand else empty
+    if operator == "eq" and operand is None:
+        return Compare(name, "eq", ())
+    return Compare(name, "eq" if isinstance(operand, tuple) else "contains", operand)
 
 
 def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Any:
@@ -133,12 +177,26 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         raise InvalidInput(where, f"{operator} needs a value", "use exists to ask for missing ones")
     if kind == "time":
         return moment(where, value).timestamp()
-    if kind == "number" and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise InvalidInput(where, f"is compared with {value!r}", "give a number")
+    if kind == "number":
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+            raise InvalidInput(where, f"is compared with {value!r}", "give a number")
+        if isinstance(value, int) and value not in _WHOLE:
+            raise InvalidInput(where, "is compared with too large a number")
+        return float(value)
     if kind == "text" and not isinstance(value, str):
         raise InvalidInput(where, f"is compared with {value!r}", "give text")
+    if kind == "json":
+        value = json_value(where, value)
+    if kind == "list":
+        value = _element(where, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _element(where: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return tuple(value)
+        return [_element(where, item) for item in value]
+    if not isinstance(value, str):
+        raise InvalidInput(where, f"is compared with {value!r}", "give text, or a list of texts")
     return value
 
 
@@ -158,9 +216,8 @@ def holds(operator: Operator, value: Any, operand: Any) -> bool:
         if isinstance(value, str):
             return isinstance(operand, str) and operand.casefold() in value.casefold()
         return isinstance(value, (list, tuple)) and any(_same(item, operand) for item in value)
-    if isinstance(value, str) != isinstance(operand, str) or not isinstance(
-        value, (str, int, float)
-    ):
+    kinds = (str,) if isinstance(value, str) else (int, float)
+    if not isinstance(value, kinds) or not isinstance(operand, kinds):
         return False
     order: dict[Operator, Callable[[Any, Any], bool]] = {
         "gt": lambda a, b: a > b,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ Vector = NDArray[np.float32]
 LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
 Outcome = Literal["ADDED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_DEEPEST = 64  # levels of lists and mappings in metadata
+_INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +202,11 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
         return ()
     if isinstance(value, str):
         value = (value,)
-    if not isinstance(value, Iterable):
+    if not isinstance(value, Iterable) or isinstance(value, Mapping):
         raise InvalidInput(name, f"must be a list of texts, not {type(value).__name__}")
-    return tuple(dict.fromkeys(text(name, item, limit=512) for item in value))
+    found = dict.fromkeys(text(name, item, limit=512) for item in value)
+    # A set comes in another order in every process.
+    return tuple(sorted(found) if isinstance(value, (set, frozenset)) else found)
 
 
 def metadata_of(value: Any) -> Mapping[str, Any]:
@@ -210,7 +215,7 @@ def metadata_of(value: Any) -> Mapping[str, Any]:
         return _NOTHING
     if not isinstance(value, Mapping):
         raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
-    return {key: _json(f"metadata.{key}", item) for key, item in _keys("metadata", value)}
+    return {k: json_value(f"metadata.{k}", v) for k, v in _keys("metadata", value)}
 
 
 def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
@@ -221,9 +226,16 @@ def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
         yield key, item
 
 
-def _json(path: str, value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int)):
+def json_value(path: str, value: Any, depth: int = 0) -> Any:
+    """`value` as JSON keeps it; InvalidInput naming the `path` where it cannot be kept."""
+    if depth > _DEEPEST:
+        raise InvalidInput(path, f"is nested more than {_DEEPEST} levels deep", "make it flatter")
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        if value not in _INTEGERS:
+            raise InvalidInput(path, "is a whole number of more than 64 bits", "write it as text")
+        return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidInput(path, f"is {value}", "use a finite number or None")
@@ -233,9 +245,12 @@ def _json(path: str, value: Any) -> Any:
     if isinstance(value, datetime):
         return _plain(moment(path, value))
     if isinstance(value, Mapping):
-        return {key: _json(f"{path}.{key}", item) for key, item in _keys(path, value)}
-    if isinstance(value, Sequence | set | frozenset):
-        return [_json(path, item) for item in value]
+        return {k: json_value(f"{path}.{k}", v, depth + 1) for k, v in _keys(path, value)}
+    if isinstance(value, set | frozenset):
+        # A set comes in another order in every process.
+        return sorted((json_value(path, item, depth + 1) for item in value), key=json.dumps)
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return [json_value(path, item, depth + 1) for item in value]
     raise InvalidInput(path, f"{type(value).__name__} cannot be kept as JSON")
 
 
@@ -249,11 +264,14 @@ def vector(name: str, value: Any, dimensions: int | None = None) -> Vector:
         InvalidInput: not a flat list of finite numbers, or of another length.
     """
     try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput(name, "must be a list of numbers") from None
-    if array.ndim != 1 or array.size == 0:
-        raise InvalidInput(name, f"must be one flat list of numbers, not of shape {array.shape}")
+        given = np.asarray(value)
+    except ValueError:  # rows of unequal length
+        raise InvalidInput(name, "must be one flat list of numbers") from None
+    if given.ndim != 1 or given.size == 0:
+        raise InvalidInput(name, f"must be one flat list of numbers, not of shape {given.shape}")
+    if given.dtype.kind not in "iuf":
+        raise InvalidInput(name, "must be a list of numbers")
+    array = given.astype(np.float64)
     if dimensions is not None and array.size != dimensions:
         raise InvalidInput(
             name,

@@ -15,7 +15,7 @@ from recollect.candidates import Floats, Rows
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.query import Query
-from recollect.routes import Route
+from recollect.routes import Lexical, Route
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,19 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
-class Participants:
-    """The distinct speakers of the namespaces -> tuple of names, sorted."""
+class Names:
+    """Whom the words of a question name -> `Named`."""
 
     namespaces: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The speakers that words name, by word; whether users and assistants talk here by role."""
+
+    names: Mapping[str, frozenset[str]]
+    roles: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +77,23 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
+class Matched:
+    """Which of the query's terms each row holds in the fields of a lexical route, by weight.
+
+    -> float64 array (rows, terms): idf(term) where the row has the term, else 0.
+    """
+
+    route: Lexical
+    query: Query
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
 class Fetch:
     """Columns of the given rows by field name -> mapping of name to array (rows,).
 
     Besides the fields of a record there are the columns that a store derives: `previous`,
-    `position` (0-based in its session) and the flags of `recollect.analysis`.
+    `position` (0-based in its session) and the features of `recollect.features`.
     """
 
     rows: Rows
@@ -177,7 +198,7 @@ class Stats:
 
 
 Op = (
-    Embed | Participants | Search | Score | Fetch | Read | Find | List | Put | Patch | Touch
+    Embed | Names | Search | Score | Matched | Fetch | Read | Find | List | Put | Patch | Touch
     | Delete | Neighbors | Stats
 )  # fmt: skip
 Batch = Sequence[Op]

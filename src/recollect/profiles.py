@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from recollect.errors import InvalidInput
-from recollect.expr import Col
+from recollect.expr import Col, Fact, Given, at_most, exp, minimum
 from recollect.profile import Profile
 from recollect.routes import Lexical, Vector
-from recollect.signals import BestOf, MinMax, OverMax, days_since, decay, importance, similarity
-from recollect.stages import cut, recall, score
+from recollect.signals import (
+    BestOf,
+    MinMax,
+    Nearby,
+    OnDate,
+    OverMax,
+    SaidBy,
+    SessionCover,
+    days_since,
+    decay,
+    importance,
+    similarity,
+)
+from recollect.stages import Pipeline, cut, recall, score
 
 BUILT_IN: dict[str, Profile] = {}
 
@@ -17,24 +29,68 @@ def _built_in(profile: Profile) -> Profile:
     return profile
 
 
-_lex = OverMax(Col("lexical.score")).default(0.0).named("lexical")
-_den = MinMax(Col("vector.score")).default(0.0).named("dense")
+def _balanced() -> Pipeline:
+    lexical, cosine = Col("lexical.score"), Col("vector.score")
+    user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
+    lex = OverMax(lexical).default(0.0).named("lexical")
+    den = MinMax(cosine).default(0.0).named("dense")
+    evidence = (lex + 1.2 * den) * (1 / 2.2)
+    before = OverMax(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
+        Col("previous.vector.score"), cosine
+    ).default(0.0)
+    # Between people every turn may open a subject; with an assistant the user's does.
+    opens = minimum(1.0, 1.0 + -1.0 * Fact("roles") + user)
+    told = minimum(1.0, user + nobody)
+    liked = minimum(1.0, opens + nobody)
+    words = Col("content_words")
+    return (
+        recall(Lexical(before=0.5, after=0.3), Vector(), depth=200)
+        >> score(
+            # the memory itself
+            1.0 * lex
+            + 1.0 * den
+            # around it
+            + 0.5 * BestOf(evidence).default(0.0).named("session")
+            + 0.5 * OverMax(Nearby(evidence)).default(0.0).named("nearby")
+            + 0.5 * SessionCover().default(0.0).named("session_cover")
+            + 0.5
+            * (0.5 * before * Col("previous.is_question").default(0.0) * at_most(words, 60)).named(
+                "answers"
+            )
+            # the kind of turn
+            + 0.4 * (exp(-0.5 * Col("position")).default(0.0) * opens).named("opening")
+            + 0.4 * minimum(1.0, 0.1 * words).named("length")
+            + 0.2 * Col("first_person").named("first_person")
+            + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
+            # whose words
+            + 1.25 * Given("names_one", SaidBy("named")).named("speaker")
+            + 0.5 * SaidBy("first_named").named("first_speaker")
+            + 1.0 * Given("about_self", user).named("self")
+            + 1.0 * Given("about_assistant", assistant).named("assistant")
+            + 1.0 * Given("wants_summary", assistant).named("summary")
+            + 1.0 * Given("wants_order", at_most(Col("position"), 0)).named("order")
+            # when
+            + 1.25 * OnDate("month").named("month")
+            + 0.6 * OnDate("month_after").named("month_after")
+            + 0.25 * OnDate("year").named("year")
+            + 1.25 * OnDate("day").named("day")
+            + 0.25 * Given("asks_when", Col("has_time")).named("time_word")
+            + 0.3 * Given("asks_present", MinMax(Col("created_at"))).named("latest")
+            # the kind of answer
+            + 0.5 * Given("asks_number", Col("has_number")).named("number")
+            + 0.6 * Given("asks_name", Col("names")).named("names")
+            + 2.0 * Given("looks_ahead", den * Col("is_instruction") * told).named("instruction")
+            + 1.5 * Given("asks_advice", den * Col("is_preference") * liked).named("preference")
+        )
+        >> cut()
+    )
+
 
 balanced = _built_in(
     Profile(
         "balanced",
-        recall(
-            Lexical(before=0.5, after=0.3),
-            Vector(),
-            depth=200,
-        )
-        >> score(
-            1.0 * _lex
-            + 1.2 * _den
-            + 1.0 * BestOf((_lex + _den) * 0.5, "session_id").default(0.0).named("session")
-        )
-        >> cut(),
-        doc="The default: words and meaning, and what a question says of who, when and where.",
+        _balanced(),
+        doc="The default: words and meaning, and what a question says of who, when and how.",
     )
 )
 

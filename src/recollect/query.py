@@ -10,25 +10,41 @@ from recollect.filters import Filter
 from recollect.memory import Vector
 
 _NO_FACTS: Mapping[str, float] = MappingProxyType({})
-_NO_VECTORS: Mapping[str, Vector] = MappingProxyType({})
+Term = tuple[str, ...]
+"""The stems of one word's forms, which count as one word: ("go", "went", "gone")."""
 
 
 @dataclass(frozen=True, slots=True)
-class When:
-    """A date named in a query; the parts that were not named are None."""
+class Dates:
+    """The dates a question names: its years, its months (1-12), its days as (month, day)."""
 
-    year: int | None = None
-    month: int | None = None
-    day: int | None = None
+    years: frozenset[int] = frozenset()
+    months: frozenset[int] = frozenset()
+    days: frozenset[tuple[int, int]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read out of a question.
+
+    `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
+    participants it names, `first_speaker` the one named first where there are two; `facts` are
+    properties of the question as 0.0 or 1.0, see `recollect.analysis.analyse`.
+    """
+
+    terms: tuple[Term, ...] = ()
+    meaning: str = ""
+    speakers: frozenset[str] = frozenset()
+    first_speaker: str | None = None
+    dates: Dates = Dates()
+    facts: Mapping[str, float] = field(default_factory=lambda: _NO_FACTS)
 
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """One search, analysed. `now` is in seconds since 1970; `k` hits are wanted.
+    """One search, analysed: where to look, for what time, for how many.
 
-    `terms` are the stems for the lexical route, `vectors` the query's vector (empty when there is
-    no embedder), `speakers` the participants it names, `when` the dates it names, and `facts`
-    yes-or-no properties of its words ("first_person", "asks_when", "asks_present") as 0.0 or 1.0.
+    `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder.
     """
 
     text: str
@@ -37,8 +53,5 @@ class Query:
     k: int = 10
     min_score: float | None = None
     where: Filter | None = None
-    terms: tuple[str, ...] = ()
     vector: Vector | None = None
-    speakers: frozenset[str] = frozenset()
-    when: tuple[When, ...] = ()
-    facts: Mapping[str, float] = field(default_factory=lambda: _NO_FACTS)
+    reading: Reading = Reading()

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from recollect.analysis import analyse
+from recollect.analysis import analyse, question_words
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Find, Participants, Read, Touch
+from recollect.ops import Embed, Find, Named, Names, Read, Touch
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query
@@ -120,8 +120,9 @@ def search(asked: Request) -> Plan[SearchResult]:
 
 def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
-    participants = yield from ask(Participants(asked.namespaces))
-    read = analyse(asked.text, participants)
+    words = tuple(dict.fromkeys(question_words(asked.text)))
+    known: Named = yield from ask(Names(asked.namespaces, words))
+    reading = analyse(asked.text, known.names, known.roles)
     degraded: list[str] = []
     vector: Vector | None = None
     started = time.perf_counter()
@@ -129,11 +130,11 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         degraded.append("vector: the store was opened without an embedder")
     else:
         try:
-            [vector] = yield from ask(Embed((read.meaning,), "query"))
+            [vector] = yield from ask(Embed((reading.meaning,), "query"))
         except EmbedderError as problem:
             degraded.append(f"vector: {problem}")
     embed_ms = (time.perf_counter() - started) * 1e3
-    if not read.terms:
+    if not reading.terms:
         degraded.append("lexical: the query has no words to look for")
     query = Query(
         text=asked.text,
@@ -142,11 +143,8 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         k=asked.limit,
         min_score=asked.min_score,
         where=asked.where,
-        terms=read.terms,
         vector=vector,
-        speakers=read.speakers,
-        when=read.when,
-        facts=read.facts,
+        reading=reading,
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms

@@ -5,14 +5,20 @@ A signal is a frozen dataclass with a formula in its first line. To add one, wri
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.candidates import Floats
+from recollect.explain import Explanation
 from recollect.expr import Apply, Col, Evaluation, Named, Signal, exp, signal
+from recollect.lexicon import ASSISTANT, USER
 
 DAY = 86_400.0
+_MONTHS = 12
 
 
 @dataclass(frozen=True)
@@ -39,17 +45,23 @@ class Age(Signal):
 
 @dataclass(frozen=True)
 class MinMax(Signal):
-    """(x - min) / (max - min) over the candidates, in [0, 1]; NaN kept; 0 where all are equal."""
+    """(x - min) / (max - min) within [0, 1], NaN kept; 0 where min = max.
+
+    min and max are those of `over` among the candidates, of x itself by default.
+    """
 
     of: Signal
+    over: Signal | None = None
 
     def compute(self, ev: Evaluation) -> Floats:
         values = ev(self.of)
-        known = values[~np.isnan(values)]
-        if not len(known):
-            return values
-        low, span = known.min(), known.max() - known.min()
-        return (values - low) / span if span > 0.0 else np.where(np.isnan(values), values, 0.0)
+        low, high = _extremes(values if self.over is None else ev(self.over))
+        if not high > low:
+            return values * 0.0
+        return np.clip((values - low) / (high - low), 0.0, 1.0)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return _scaled(self, ev, row)
 
     def how(self) -> str:
         return "min-max over the candidates"
@@ -58,22 +70,26 @@ class MinMax(Signal):
         return f"minmax({self.of.label()})"
 
     def __str__(self) -> str:
-        return f"minmax({self.of})"
+        return f"minmax({self.of})" if self.over is None else f"minmax({self.of}; {self.over})"
 
 
 @dataclass(frozen=True)
 class OverMax(Signal):
-    """x / max(x) over the candidates, at most 1; NaN kept; 0 where the largest is not above 0."""
+    """x / max, NaN kept; 0 where the max is not above 0.
+
+    max is that of `over` among the candidates, of x itself by default.
+    """
 
     of: Signal
+    over: Signal | None = None
 
     def compute(self, ev: Evaluation) -> Floats:
         values = ev(self.of)
-        known = values[~np.isnan(values)]
-        if not len(known):
-            return values
-        top = known.max()
-        return values / top if top > 0.0 else np.where(np.isnan(values), values, 0.0)
+        _, high = _extremes(values if self.over is None else ev(self.over))
+        return values / high if high > 0.0 else values * 0.0
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return _scaled(self, ev, row)
 
     def how(self) -> str:
         return "share of the largest among the candidates"
@@ -82,7 +98,7 @@ class OverMax(Signal):
         return f"overmax({self.of.label()})"
 
     def __str__(self) -> str:
-        return f"overmax({self.of})"
+        return f"overmax({self.of})" if self.over is None else f"overmax({self.of}; {self.over})"
 
 
 @dataclass(frozen=True)
@@ -90,25 +106,169 @@ class BestOf(Signal):
     """max of x over the candidates that share a text column's value; NaN where there is none."""
 
     of: Signal
-    group: str
+    group: str = "session_id"
 
     def columns(self) -> frozenset[str]:
         return frozenset({self.group})
 
     def compute(self, ev: Evaluation) -> Floats:
-        values = ev(self.of)
-        best: dict[str, float] = {}
-        groups = ev.candidates[self.group].tolist()
-        for group, value in zip(groups, values.tolist(), strict=True):
-            if group is not None and value > best.get(group, -np.inf):
-                best[group] = value
-        return np.array([best.get(group, np.nan) for group in groups], dtype=np.float64)
+        groups, count = ev.groups(self.group)
+        best = np.full(count + 1, -np.inf)
+        np.maximum.at(best, groups, np.nan_to_num(ev(self.of), nan=-np.inf))
+        best[-1] = np.nan  # what -1, "none", reads
+        best[np.isneginf(best)] = np.nan
+        return best[groups]
 
     def how(self) -> str:
         return f"largest of its {self.group}"
 
     def __str__(self) -> str:
         return f"best({self.of}, {self.group})"
+
+
+@dataclass(frozen=True)
+class Nearby(Signal):
+    """sum of x^2 * exp(-distance / tau) over the session's candidates up to `reach` turns away.
+
+    The memory itself is left out; NaN where there is no session.
+    """
+
+    of: Signal
+    tau: float = 4.0
+    reach: int = 12
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"session_id", "position"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        groups, _ = ev.groups("session_id")
+        position = np.nan_to_num(ev.candidates.floats("position"))
+        order = np.lexsort((position, groups))
+        group, place = groups[order], position[order]
+        weight = np.square(np.nan_to_num(ev(self.of)))[order]
+        around = np.zeros(len(order))
+        # Sorted by session and place, who is near is near in the order, too.
+        for step in range(1, min(self.reach, len(order) - 1) + 1):
+            apart = place[step:] - place[:-step]
+            together = (group[step:] == group[:-step]) & (apart <= self.reach)
+            if not together.any():
+                break
+            fading = np.exp(-apart / self.tau, where=together, out=np.zeros(len(apart)))
+            around[step:] += fading * weight[:-step]
+            around[:-step] += fading * weight[step:]
+        found = np.empty(len(order))
+        found[order] = around
+        return np.where(groups < 0, np.nan, found)
+
+    def how(self) -> str:
+        return "candidates around it in its session"
+
+    def __str__(self) -> str:
+        return f"nearby({self.of}, {self.tau:g}, {self.reach})"
+
+
+@dataclass(frozen=True)
+class SessionCover(Signal):
+    """sum of idf(t) over the query's terms in any candidate of the session / over all terms found.
+
+    In [0, 1]; NaN where there is no session, 0 where no term is found at all.
+    """
+
+    matched: str = "lexical.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched, "session_id"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        groups, count = ev.groups("session_id")
+        matched = ev.candidates[self.matched]
+        covered = np.zeros((count + 1, matched.shape[1]))
+        np.maximum.at(covered, groups, matched)
+        total = float(matched.max(axis=0, initial=0.0).sum())
+        shares = covered.sum(axis=1) / total if total > 0.0 else np.zeros(count + 1)
+        shares[-1] = np.nan
+        return shares[groups]
+
+    def __str__(self) -> str:
+        return f"session_cover({self.matched})"
+
+
+@dataclass(frozen=True)
+class SaidBy(Signal):
+    """1 where the speaker is one of those the query names, or of a role, else 0.
+
+    `who` is "named", "first_named", "user", "assistant", or "nobody" for no speaker at all.
+    """
+
+    who: Literal["named", "first_named", "user", "assistant", "nobody"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"speaker"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        speakers = ev.candidates["speaker"].tolist()
+        reading = ev.query.reading
+        if self.who in ("named", "first_named"):
+            wanted: Set[str | None] = (
+                reading.speakers if self.who == "named" else {reading.first_speaker} - {None}
+            )
+            return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
+        if self.who == "nobody":
+            return np.array([speaker is None for speaker in speakers], dtype=np.float64)
+        role = USER if self.who == "user" else ASSISTANT
+        of_role = {s for s in set(speakers) if s is not None and s.casefold() in role}
+        return np.array([speaker in of_role for speaker in speakers], dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"said_by({self.who})"
+
+
+@dataclass(frozen=True)
+class OnDate(Signal):
+    """1 where the memory's date has what the query names of one, else 0 (times in UTC).
+
+    `part` is "year", "month", "month_after" (the memory is from the month after the one named,
+    when things that happened are told) or "day" (within 3 days, of the years named, or any).
+    """
+
+    part: Literal["year", "month", "month_after", "day"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"created_at"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        dates = ev.query.reading.dates
+        asked = {"year": dates.years, "day": dates.days}.get(self.part, dates.months)
+        if not asked:
+            return np.zeros(len(ev.candidates))
+        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
+        day = np.floor(seconds / DAY).astype("datetime64[D]")
+        month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
+        year = day.astype("datetime64[Y]").astype(np.int64) + 1970
+        if self.part == "year":
+            found = np.isin(year, list(dates.years))
+        elif self.part == "day":
+            found = self._near(day, dates.days, dates.years or set(year.tolist()))
+        else:
+            found = np.isin(month, list(dates.months))
+            if self.part == "month_after":
+                found = ~found & np.isin((month - 2) % _MONTHS + 1, list(dates.months))
+        return found.astype(np.float64)
+
+    @staticmethod
+    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> NDArray[np.bool_]:
+        found = np.zeros(len(day), dtype=bool)
+        for month, day_of_month in days:
+            for year in years:
+                try:
+                    asked = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
+                except ValueError:  # the 31st of a short month
+                    continue
+                found |= np.abs((day - asked).astype(np.int64)) <= 3
+        return found
+
+    def __str__(self) -> str:
+        return f"on_date({self.part})"
 
 
 def days_since(*of: str) -> Age:
@@ -129,3 +289,14 @@ def importance() -> Named:
 def decay(rate: float, age: Signal) -> Apply:
     """exp(-rate * age): exponential forgetting, 1 at age 0."""
     return exp(signal(-rate) * age)
+
+
+def _extremes(values: Floats) -> tuple[float, float]:
+    known = values[~np.isnan(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (np.nan, np.nan)
+
+
+def _scaled(scaled: MinMax | OverMax, ev: Evaluation, row: int) -> Explanation:
+    """The tree without `over`, which is not a part of the value but its yardstick."""
+    inner = scaled.of.explain(ev, row)
+    return Explanation(scaled.label(), float(ev(scaled)[row]), scaled.how(), (inner,))

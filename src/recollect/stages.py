@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from recollect.analysis import FEATURES
 from recollect.candidates import Candidates, Column, best_first, union
 from recollect.errors import InvalidProfile
 from recollect.expr import Evaluation, Signal
+from recollect.features import FEATURES
 from recollect.fields import FIELDS
-from recollect.ops import Fetch, Op, Search
+from recollect.ops import Fetch, Matched, Op, Search
 from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.routes import Route, check_depth
+from recollect.routes import Lexical, Route, check_depth
 
 STORED = frozenset(
     {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position"} - {"metadata"}
@@ -59,7 +60,8 @@ class Recall(Stage):
     """The union of the first `depth` rows of each route (all rows for None).
 
     Writes `<route>.rank`, and on demand the exact `<route>.score` of every candidate, whichever
-    route found it, and `previous.<route>.score`. A store needs two round trips for it.
+    route found it, `previous.<route>.score`, and for a lexical route `<route>.matched`, the weight
+    of each of the query's terms that the memory holds. A store needs two round trips for it.
     """
 
     routes: tuple[Route, ...]
@@ -76,6 +78,7 @@ class Recall(Stage):
                 f"{route.name}.rank",
                 f"{route.name}.score",
                 f"previous.{route.name}.score",
+                *([f"{route.name}.matched"] if isinstance(route, Lexical) else []),
             )
         )
 
@@ -96,6 +99,8 @@ class Recall(Stage):
                 scored[f"{route.name}.score"] = ScoreOp(route, query, rows)
             if f"previous.{route.name}.score" in wanted:
                 scored[f"previous.{route.name}.score"] = ScoreOp(route, query, rows, "previous")
+            if isinstance(route, Lexical) and f"{route.name}.matched" in wanted:
+                scored[f"{route.name}.matched"] = Matched(route, query, rows)
         fetched, *scores = yield [Fetch(rows, stored), *scored.values()]
         columns.update(fetched)
         columns.update(zip(scored, scores, strict=True))
@@ -160,12 +165,15 @@ class Pipeline:
         more = other.stages if isinstance(other, Pipeline) else (other,)
         return Pipeline(self.stages + more)
 
-    def wanted(self, place: int) -> frozenset[str]:
-        """The columns that stages after `place` read and none of them writes before."""
+    @cached_property
+    def wanted(self) -> tuple[frozenset[str], ...]:
+        """For each stage, the columns that later stages read and none of them writes before."""
+        found: list[frozenset[str]] = []
         needed: frozenset[str] = frozenset()
-        for stage in reversed(self.stages[place + 1 :]):
+        for stage in reversed(self.stages):
+            found.append(needed)
             needed = (needed - stage.writes()) | stage.reads()
-        return needed
+        return tuple(reversed(found))
 
     def check(self) -> None:
         """Refuse a pipeline in which a stage reads what nothing before it provides.
@@ -193,7 +201,7 @@ class Pipeline:
         """Run the stages; the table after each of them."""
         tables: list[Candidates] = []
         candidates = Candidates.empty()
-        for place, stage in enumerate(self.stages):
-            candidates = yield from stage.plan(query, candidates, self.wanted(place))
+        for stage, wanted in zip(self.stages, self.wanted, strict=True):
+            candidates = yield from stage.plan(query, candidates, wanted)
             tables.append(candidates)
         return tables

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -125,10 +125,9 @@ def term_id(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=5).digest(), "big")
 
 
-def term_ids(text: str) -> TermIds:
-    """`term_id` of every term of a text, in order: uint64 of shape (number of words,)."""
+def term_ids(found: Sequence[str]) -> TermIds:
+    """`term_id` of the stem of each of some `words`, in order: uint64 of shape (words,)."""
     cache = _id_cache
-    found = words(text)
     ids = np.empty(len(found), dtype=np.uint64)
     for i, word in enumerate(found):
         known = cache.get(word)

@@ -101,17 +101,32 @@ def item(given: Any, scope: Scope) -> Item:
     values.setdefault("created_at", scope.now)
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
-    vectors = {
-        text("vectors", name): vector(
-            f"vectors.{name}", value, scope.dimensions if name == "content" else None
-        )
-        for name, value in (given.get("vectors") or {}).items()
-    }
     links = tuple(
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
-        for each in given.get("links") or ()
+        for each in _mappings("links", given.get("links"))
     )
-    return Item(record, vectors, links)
+    return Item(record, _vectors(given.get("vectors"), scope), links)
+
+
+def _vectors(given: Any, scope: Scope) -> dict[str, Vector]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
+    return {
+        text("vectors", name, limit=64): vector(f"vectors.{name}", value, scope.dimensions(name))
+        for name, value in given.items()
+    }
+
+
+def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
+    if given is None:
+        return []
+    wrong = isinstance(given, (str, Mapping)) or not isinstance(given, Iterable)
+    found = [] if wrong else list(given)
+    if wrong or not all(isinstance(each, Mapping) for each in found):
+        raise InvalidInput(name, "must be a list of mappings")
+    return found
 
 
 def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -142,7 +157,7 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
 
 def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
     """A checked link."""
-    if type not in LINK_TYPES:
+    if not isinstance(type, str) or type not in LINK_TYPES:
         raise InvalidInput("type", f"there is no {type!r}", f"use one of {', '.join(LINK_TYPES)}")
     checked = unit("weight", weight)
     return Link(

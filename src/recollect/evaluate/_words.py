@@ -163,11 +163,11 @@ happily sadly regularly rarely eventually temporarily accidentally deliberately 
 secretly publicly remotely efficiently reluctantly
 """
 )
-DETERMINERS = _words("the the the the the my our your his her their some")
+DETERMINERS = _words("the the the the the my our your his her their")
 
-# A slot is {letter}: o determiner, P person, S person with surname, X invented proper noun, x invented common
-# noun, C city, n noun, N nouns, v verb, d verb in the past, g gerund, j adjective, a adverb,
-# M amount, K count, D date, W weekday, T time of day, I identifier.
+# A slot is {letter}: o determiner, P person, S person with surname, X invented proper noun,
+# x invented common noun, C city, n noun, N nouns, v verb, d verb in the past, g gerund,
+# j adjective, a adverb, M amount, K count, D date, W weekday, T time of day, I identifier.
 OPENERS = (
     "", "", "", "", "", "", "", "",
     "I think ", "So ", "By the way, ", "OK, ", "Well, ", "Also, ", "Just so you know, ",

@@ -18,11 +18,9 @@ from recollect.importers._source import (
     text,
 )
 
-_FIELDS = frozenset(
-    (
-        *("content", "id", "speaker", "session_id", "agent_id", "user_id", "tags", "metadata"),
-        *("importance", "kind", "title", "entities", "created_at", "links"),
-    )
+_FIELDS = (
+    *("content", "id", "speaker", "session_id", "agent_id", "user_id", "tags", "metadata"),
+    *("importance", "kind", "title", "entities", "created_at", "links"),
 )
 _ALIASES = {
     "text": "content",
@@ -33,6 +31,7 @@ _ALIASES = {
     "role": "speaker",
 }
 _BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count"))
+_RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
 _BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 
 
@@ -88,8 +87,8 @@ def _entries(path: Path) -> Iterator[tuple[_Place, Any]]:
 def _item(entry: dict[str, Any]) -> Item:
     item: Item = {}
     extra: dict[str, Any] = {}
-    # Own names come first, so that an alias beside one counts as an extra.
-    for key in sorted(entry, key=lambda key: key not in _FIELDS):
+    # Of two names for a field the first one counts, and the other is an extra.
+    for key in sorted(entry, key=lambda key: _RANKS.get(key, len(_RANKS))):
         value = entry[key]
         name = key if key in _FIELDS else _ALIASES.get(key)
         if value is None or key in _BOOKKEEPING or (key, value) == ("status", "active"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -17,10 +18,11 @@ LONGEST = 20_000
 """Characters of a note that is kept as one memory; a longer one is divided at its headings."""
 
 _TITLE = 500  # characters of a title
+_BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
-_HEADING = re.compile(r"^#{1,6}[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _KNOWN = frozenset(("title", "tags", "tag", "date", "created"))
@@ -39,7 +41,7 @@ class _Note:
     def __post_init__(self) -> None:
         heading = _HEADING.search(self.plain)
         written = self.front.get("title")
-        found = str(written) if written is not None else heading[1] if heading else ""
+        found = str(written) if written is not None else _words(heading, self.body)
         self.title = clean(found)[:_TITLE] or self.path.stem
 
 
@@ -71,6 +73,15 @@ def slug(name: str) -> str:
     return "/".join(step for step in steps if step) or "note"
 
 
+def _words(heading: re.Match[str] | None, body: str) -> str:
+    """The words of a heading, without the signs that may close it; empty if there is none."""
+    if heading is None:
+        return ""
+    words = body[heading.start(1) : heading.end(1)].rstrip()
+    bare = words.rstrip("#")
+    return bare.rstrip() if bare.endswith((" ", "\t")) else words
+
+
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
@@ -89,7 +100,7 @@ def _note(file: Path, folder: Path) -> _Note:
     source = text(file)
     front, body = _divided(file, source)
     body = body.strip()
-    plain = _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), body)
+    plain = _CODE.sub(lambda code: re.sub(r"[^\n]", _BLANK, code[0]), body)
     return _Note(file, file.relative_to(folder).with_suffix("").as_posix(), front, body, plain)
 
 
@@ -105,7 +116,7 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
             file, "has front matter, which needs PyYAML", "pip install 'recollect[import]'"
         ) from None
     try:
-        front = yaml.safe_load(found[1])
+        front = _json(yaml.safe_load(found[1]))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or str(problem)
@@ -119,7 +130,7 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
         return {}, source[found.end() :]
     if not isinstance(front, dict):  # two rules around a paragraph
         return {}, source
-    return {str(key): value for key, value in front.items()}, source[found.end() :]
+    return front, source[found.end() :]
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -161,12 +172,12 @@ def _texts(value: Any) -> list[str]:
 
 def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
     parts = _parts(note)
-    front = {key: _json(value) for key, value in note.front.items() if key not in _KNOWN}
+    front = {key: value for key, value in note.front.items() if key not in _KNOWN}
     shared = {"kind": "note", "created_at": _created(note), "tags": _tags(note)}
     for number, (start, stop) in enumerate(parts, start=1):
         links, unresolved = _links(note, note.plain[start:stop], targets)
         metadata = {**front, "path": note.place + note.path.suffix}
-        heading = _HEADING.match(note.plain, start) if number > 1 else None
+        heading = _words(_HEADING.match(note.plain, start), note.body) if number > 1 else ""
         if unresolved:
             metadata["unresolved_links"] = unresolved
         if len(parts) > 1:
@@ -178,7 +189,7 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
         yield {
             **shared,
             "id": _part_id(note, number),
-            "title": f"{note.title}: {heading[1]}"[: 2 * _TITLE] if heading else note.title,
+            "title": f"{note.title}: {heading}"[: 2 * _TITLE] if heading else note.title,
             "content": clean(note.body[start:stop]) or note.title,
             "metadata": metadata,
             "links": links,
@@ -258,6 +269,8 @@ def _json(value: Any) -> Any:
         return [_json(part) for part in value]
     if isinstance(value, (datetime, date)):
         return value.isoformat()
-    if value is None or isinstance(value, (str, bool, int, float)):
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
         return value
     return str(value)

@@ -9,25 +9,28 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.analysis import FEATURES
+from recollect.analysis import name_words, named, roles_among
 from recollect.candidates import Column as Values
 from recollect.candidates import Floats, Rows, best_first
 from recollect.errors import InvalidInput
+from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter, fields_of
 from recollect.index.columns import CodedColumn, Column, NumberColumn, evaluate
 from recollect.index.growable import Growable
-from recollect.index.lexical import bm25
+from recollect.index.lexical import Bm25, bm25
+from recollect.index.names import nicknames
 from recollect.index.postings import Postings
 from recollect.index.sessions import Sessions
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
-from recollect.query import Query
+from recollect.ops import Named
+from recollect.query import Query, Term
 from recollect.routes import Lexical, Route, Scan, Trigram, Vector
-from recollect.text import term_id
+from recollect.text import stem, term_id
 
 Ordinals = NDArray[np.int64]
-_EAGER = ("created_at", "session_id", "speaker", "status")
+_EAGER = ("created_at", "session_id", "speaker", "status", "greets")
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
 
@@ -88,7 +91,8 @@ class NamespaceIndex:
         self._vectors: dict[str, Vectors] = {}
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
-        self._last_lexical: tuple[Any, Floats] | None = None
+        self._last_lexical: tuple[Any, Bm25, Floats] | None = None
+        self._names: dict[str, set[str]] | None = None
 
     # Keeping current
 
@@ -110,7 +114,7 @@ class NamespaceIndex:
                 self._link(touched)
         self._seq = changes.seq
         self._version += 1
-        self._last_lexical = None
+        self._last_lexical = self._names = None
 
     def _append(self, rows: Sequence[int] | None, touched: set[int] | None = None) -> None:
         first = len(self)
@@ -133,9 +137,8 @@ class NamespaceIndex:
                 self._flush_tokens(tokens)
         self._flush_tokens(tokens)
         self._append_vectors(first, rows)
-        sessions = self._columns["session_id"]
-        assert isinstance(sessions, CodedColumn)
-        self._link((touched or set()) | set(np.unique(sessions.codes[first:]).tolist()))
+        fresh = self._coded("session_id").codes[first:]
+        self._link((touched or set()) | set(np.unique(fresh).tolist()))
 
     def _flush_tokens(self, tokens: dict[str, list[bytes | None]]) -> None:
         for name, blobs in tokens.items():
@@ -164,9 +167,7 @@ class NamespaceIndex:
         ordinals = ordinals[self._alive.view[ordinals]]
         self._alive.view[ordinals] = False
         self._dead += len(ordinals)
-        sessions = self._columns["session_id"]
-        assert isinstance(sessions, CodedColumn)
-        return set(sessions.codes[ordinals].tolist())
+        return set(self._coded("session_id").codes[ordinals].tolist())
 
     def _patch(self, rows: Sequence[int]) -> None:
         names = tuple(name for name in self._columns if _patchable(name))
@@ -180,14 +181,14 @@ class NamespaceIndex:
                         self._columns[name].set(ordinal, value)
 
     def _link(self, changed: set[int]) -> None:
-        sessions, created = self._columns["session_id"], self._columns["created_at"]
-        assert isinstance(sessions, CodedColumn)
+        sessions, created = self._coded("session_id"), self._columns["created_at"]
         assert isinstance(created, NumberColumn)
         self._sessions.update(
             sessions.codes,
             sessions.code(None),
             created.values,
             self._sequence.values,
+            self._coded("speaker").codes,
             self._alive.view,
             changed,
         )
@@ -262,14 +263,31 @@ class NamespaceIndex:
         column.extend(values)
         return column
 
-    def participants(self) -> set[str]:
-        """The distinct speakers."""
-        speakers = self._columns["speaker"]
-        assert isinstance(speakers, CodedColumn)
-        if self._dead:
-            codes = np.unique(speakers.codes[self._alive.view])
-            return {speakers.distinct[code] for code in codes if speakers.distinct[code]}
-        return {name for name in speakers.distinct if name}
+    def named(self, words: Sequence[str]) -> Named:
+        """Whom words of a question name."""
+        speakers = self._speakers()
+        if self._names is None:
+            self._names = name_words(speakers)
+            for name, who in nicknames(
+                self._coded("greets"), self._coded("speaker"), self._alive.view
+            ).items():
+                self._names.setdefault(name, {who})
+        ids = np.array([term_id(stem(word)) for word in words], dtype=np.uint64)
+        said = self._postings["content"].known(ids)
+        unknown = {word for word, known in zip(words, said, strict=True) if not known}
+        return Named(named(words, self._names, unknown), roles_among(speakers))
+
+    def _speakers(self) -> set[str]:
+        speakers = self._coded("speaker")
+        if not self._dead:
+            return {name for name in speakers.distinct if name}
+        codes = np.unique(speakers.codes[self._alive.view])
+        return {speakers.distinct[code] for code in codes if speakers.distinct[code]}
+
+    def _coded(self, name: str) -> CodedColumn:
+        column = self._columns[name]
+        assert isinstance(column, CodedColumn)
+        return column
 
     def matching(self, where: Filter | None) -> Rows:
         """The rows that pass a filter, ascending."""
@@ -345,7 +363,7 @@ class NamespaceIndex:
         return found
 
     def _dense(self, route: Lexical | Trigram, query: Query) -> Floats:
-        """The route's score of every ordinal; the last lexical one is kept for `score`."""
+        """The route's score of every ordinal."""
         if isinstance(route, Trigram):
             best = np.zeros(len(self))
             for name in route.fields:
@@ -355,14 +373,17 @@ class NamespaceIndex:
                 index = self._trigrams.setdefault(name, TrigramIndex(column))
                 best = np.maximum(best, index.similarities(query.text)[column.codes])
             return best
-        key = (route, query.terms, self._version)
-        if self._last_lexical is None or self._last_lexical[0] != key:
-            self._last_lexical = (key, self._bm25(route, query.terms))
-        return self._last_lexical[1]
+        return self._bm25(route, query.reading.terms)[1]
 
-    def _bm25(self, route: Lexical, terms: Sequence[str]) -> Floats:
-        asked = np.array([term_id(term) for term in dict.fromkeys(terms)], dtype=np.uint64)
-        found = bm25(self._postings, route, asked, self._alive.view)
+    def _bm25(self, route: Lexical, terms: tuple[Term, ...]) -> tuple[Bm25, Floats]:
+        """BM25 and the route's score of every ordinal; the last one is kept."""
+        key = (route, terms, self._version)
+        if self._last_lexical is None or self._last_lexical[0] != key:
+            found = bm25(self._postings, route, terms, self._alive.view)
+            self._last_lexical = (key, found, self._with_neighbours(route, found))
+        return self._last_lexical[1:]
+
+    def _with_neighbours(self, route: Lexical, found: Bm25) -> Floats:
         total = found.own
         # -1, "no such turn", reads the zero put at the end.
         if found.tail is not None and route.before:
@@ -370,6 +391,19 @@ class NamespaceIndex:
         if found.head is not None and route.after:
             total = total + route.after * np.append(found.head, 0.0)[self._sessions.next]
         return total
+
+    def matched(self, route: Lexical, query: Query, rows: Rows) -> Floats:
+        """Which terms each row holds, by weight (see `ops.Matched`)."""
+        terms = query.reading.terms
+        bm, _ = self._bm25(route, terms)
+        ordinals = self._ordinals(rows)
+        place = np.full(len(self) + 1, -1)  # the last takes rows that are gone
+        place[ordinals] = np.arange(len(rows))
+        at = place[bm.found.ordinal]
+        found = np.zeros((len(rows), len(terms)))
+        here = at >= 0
+        found[at[here], bm.found.term[here]] = bm.idf[bm.found.term[here]]
+        return found
 
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Values]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""

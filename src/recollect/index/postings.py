@@ -186,6 +186,13 @@ class Postings:
         join = np.concatenate
         return Hits(join(term), join(ordinal), join(tf), join(head), join(tail))
 
+    def known(self, terms: U64) -> NDArray[np.bool_]:
+        """Which of the terms occur at all."""
+        found = np.zeros(len(terms), dtype=bool)
+        for segment in self._segments:
+            found[[place for place, _, _ in segment.ranges(terms)]] = True
+        return found
+
     @property
     def nbytes(self) -> int:
         return self._lengths.nbytes + sum(segment.nbytes for segment in self._segments)

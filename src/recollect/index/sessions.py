@@ -11,7 +11,11 @@ _FEW = 64  # changed sessions up to which each is linked by itself
 
 
 class Sessions:
-    """Order of the memories of each session by (created_at, sequence); -1 where there is none."""
+    """Order of the memories of each session by (created_at, sequence); -1 where there is none.
+
+    Only in a dialogue, a session with more than one speaker, has a turn a turn before and after:
+    what one voice says next is no answer to what it said before.
+    """
 
     def __init__(self) -> None:
         self._previous = Growable(np.int32)
@@ -24,6 +28,7 @@ class Sessions:
         none: int,
         created_at: NDArray[np.float64],
         sequence: NDArray[np.float64],
+        speakers: NDArray[np.int32],
         alive: NDArray[np.bool_],
         changed: set[int],
     ) -> None:
@@ -37,12 +42,14 @@ class Sessions:
         changed = changed - {none}
         if len(changed) > _FEW:
             members = np.flatnonzero(alive & (codes != none))
-            self._link(members[self._in_order(members, codes, created_at, sequence)], codes)
+            order = self._in_order(members, codes, created_at, sequence)
+            self._link(members[order], codes, speakers)
             return
         for code in changed:
             members = np.flatnonzero(codes == code)
             members = members[alive[members]]
-            self._link(members[self._in_order(members, codes, created_at, sequence)], codes)
+            order = self._in_order(members, codes, created_at, sequence)
+            self._link(members[order], codes, speakers)
 
     @staticmethod
     def _in_order(
@@ -53,16 +60,24 @@ class Sessions:
     ) -> NDArray[np.intp]:
         return np.lexsort((sequence[members], created_at[members], codes[members]))
 
-    def _link(self, ordered: NDArray[np.intp], codes: NDArray[np.int32]) -> None:
+    def _link(
+        self,
+        ordered: NDArray[np.intp],
+        codes: NDArray[np.int32],
+        speakers: NDArray[np.int32],
+    ) -> None:
         if not len(ordered):
             return
         code = codes[ordered]
         begins = np.ones(len(ordered), dtype=bool)
         np.not_equal(code[1:], code[:-1], out=begins[1:])
-        previous = np.where(begins, -1, np.roll(ordered, 1))
-        following = np.where(np.append(begins[1:], True), -1, np.roll(ordered, -1))
         starts = np.flatnonzero(begins)
         lengths = np.diff(np.append(starts, len(ordered)))
+        voice = speakers[ordered]
+        other = voice != np.repeat(voice[starts], lengths)
+        alone = np.repeat(~np.logical_or.reduceat(other, starts), lengths)
+        previous = np.where(begins | alone, -1, np.roll(ordered, 1))
+        following = np.where(np.append(begins[1:], True) | alone, -1, np.roll(ordered, -1))
         self._previous.view[ordered] = previous
         self._next.view[ordered] = following
         self._position.view[ordered] = np.arange(len(ordered)) - np.repeat(starts, lengths)

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from recollect.analysis import features
+from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector
-from recollect.text import term_ids
+from recollect.text import term_ids, words
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -69,11 +69,14 @@ def stored(draft: Draft) -> dict[str, Any]:
     """Everything a store keeps of a record: its fields, features and terms."""
     record = draft.record
     found = {name: encode(name, getattr(record, name)) for name in FIELDS}
-    found["features"] = np.array(features(record.content), dtype=np.float32).tobytes()
+    said = words(record.content)
+    found["features"] = np.array(features(record.content, said), dtype=np.float32).tobytes()
+    found["greets"] = greeted(record.content) if record.session_id else None
     for name in LEXICAL:
         value = getattr(record, name)
-        words = value if isinstance(value, str) else " ".join(value or ())
-        found[f"terms.{name}"] = term_ids(words).tobytes() if words else None
+        if name != "content":
+            said = words(value if isinstance(value, str) else " ".join(value or ()))
+        found[f"terms.{name}"] = term_ids(said).tobytes() if said else None
     return found
 
 

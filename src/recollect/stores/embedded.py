@@ -160,10 +160,14 @@ class EmbeddedStore:
 
     # Operations
 
-    def _participants(self, op: ops.Participants) -> tuple[str, ...]:
+    def _names(self, op: ops.Names) -> ops.Named:
         with self._lock:
-            names = [self._index(namespace).participants() for namespace in op.namespaces]
-        return tuple(sorted(set().union(*names)))
+            found = [self._index(namespace).named(op.words) for namespace in op.namespaces]
+        names: dict[str, frozenset[str]] = {}
+        for each in found:
+            for word, who in each.names.items():
+                names[word] = names.get(word, frozenset()) | who
+        return ops.Named(names, any(each.roles for each in found))
 
     def _search(self, op: ops.Search) -> ops.Ranking:
         with self._lock:
@@ -185,6 +189,13 @@ class EmbeddedStore:
             for index, places in self._holding(op.rows):
                 scores[places] = index.score(op.route, op.query, op.rows[places], op.of)
         return scores
+
+    def _matched(self, op: ops.Matched) -> NDArray[np.float64]:
+        found = np.zeros((len(op.rows), len(op.query.reading.terms)))
+        with self._lock:
+            for index, places in self._holding(op.rows):
+                found[places] = index.matched(op.route, op.query, op.rows[places])
+        return found
 
     def _fetch(self, op: ops.Fetch) -> dict[str, NDArray[Any]]:
         with self._lock:
@@ -284,9 +295,10 @@ class EmbeddedStore:
         }
 
     _ANSWERS: ClassVar[dict[type, Any]] = {
-        ops.Participants: _participants,
+        ops.Names: _names,
         ops.Search: _search,
         ops.Score: _score,
+        ops.Matched: _matched,
         ops.Fetch: _fetch,
         ops.Read: _read,
         ops.Find: _find,

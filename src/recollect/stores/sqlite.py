@@ -21,7 +21,8 @@ _CHUNK = 65_536  # rows read at once when an index is loaded
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
 _CHANGES_KEPT = 200_000
 _COLUMNS = (
-    "row", "space", "sequence", *FIELDS, "features", *(f"terms.{name}" for name in LEXICAL),
+    "row", "space", "sequence", *FIELDS, "features", "greets",
+    *(f"terms.{name}" for name in LEXICAL),
 )  # fmt: skip
 _INSERT = (
     f"INSERT INTO memories ({', '.join(name.replace('.', '_') for name in _COLUMNS)}) "

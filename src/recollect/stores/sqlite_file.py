@@ -65,6 +65,8 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA cache_size = -16000")
     db.execute("PRAGMA temp_store = MEMORY")
+    db.execute("PRAGMA synchronous = FULL")  # a commit that was acknowledged survives a power cut
+    db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
     return db
 
 
@@ -107,8 +109,6 @@ def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> bool:
 
 def _settings(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")  # a commit that was acknowledged survives a power cut
-    db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
 
 
 def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:

@@ -34,7 +34,8 @@ CREATE TABLE memories (
     title TEXT,
     tags TEXT, -- JSON, NULL when empty
     entities TEXT,
-    features BLOB NOT NULL, -- float32, see recollect.analysis.FEATURES
+    features BLOB NOT NULL, -- float32, see recollect.features.FEATURES
+    greets TEXT, -- whom it greets by name
     terms_title BLOB, -- uint64 term hashes, see recollect.text.term_id
     terms_tags BLOB,
     terms_entities BLOB,

@@ -1,0 +1,122 @@
+"""The processes of a benchmark: each reads its job from stdin and writes JSON lines to stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_CHUNK = 16_384  # memories added with one call
+_CLOCK = time.perf_counter
+
+
+def _say(**message: Any) -> None:
+    print(json.dumps(message), flush=True)
+
+
+def _peak_mb() -> float:
+    """The most memory this process has held, in millions of bytes."""
+    try:
+        # Linux hands ru_maxrss on to the processes one starts; VmHWM is a process's own.
+        lines = Path("/proc/self/status").read_text().splitlines()
+        [peak] = (line.split()[1] for line in lines if line.startswith("VmHWM"))
+        return int(peak) * 1024 / 1e6
+    except (OSError, ValueError):
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most / 1e6 if sys.platform == "darwin" else most * 1024 / 1e6
+
+
+def _ingest(job: dict[str, Any]) -> dict[str, Any]:
+    from recollect.engine import Memory
+    from recollect.evaluate.bench import Setup, chunks
+
+    setup = Setup(**job["setup"])
+    spent, done = 0.0, 0
+    with Memory.open(f"sqlite:///{job['path']}") as memory:
+        for name, items in chunks(setup, _CHUNK):
+            started = _CLOCK()
+            memory.within(name).add_many(items, strict=True)
+            spent += _CLOCK() - started
+            done += len(items)
+            _say(done=done, total=setup.memories)
+    return {
+        "ingest_per_s": round(setup.memories / spent, 1),
+        "ingest_s": round(spent, 3),
+        "ingest_peak_rss_mb": round(_peak_mb(), 1),
+    }
+
+
+def _search(job: dict[str, Any]) -> dict[str, Any]:
+    began = _CLOCK()
+    from recollect.engine import Memory
+
+    imported = _CLOCK()
+    setup, [(first, opening), *asked] = job["setup"], job["asked"]
+    limit, profile = setup["limit"], setup["profile"]
+    opened = _CLOCK()
+    with Memory.open(f"sqlite:///{job['path']}", profile=profile) as memory:
+        memory.within(first).search(opening, limit=limit)
+        cold = _CLOCK() - opened
+        for name in sorted({name for name, _ in asked} - {first}):
+            memory.within(name).search(opening, limit=limit)
+        took: list[float] = []
+        for name, text in asked:
+            within = memory.within(name)
+            started = _CLOCK()
+            within.search(text, limit=limit)
+            took.append((_CLOCK() - started) * 1e3)
+            if len(took) % 10 == 0:
+                _say(done=len(took), total=len(asked))
+        peak = _peak_mb()
+
+    import numpy as np
+
+    middle, high, highest = np.percentile(took, (50, 95, 99)).tolist()
+    return {
+        "import_s": round(imported - began, 4),
+        "cold_open_s": round(cold, 4),
+        "search_ms": {"p50": round(middle, 3), "p95": round(high, 3), "p99": round(highest, 3)},
+        "peak_rss_mb": round(peak, 1),
+    }
+
+
+def _recall(job: dict[str, Any]) -> dict[str, Any]:
+    from recollect.engine import Memory
+    from recollect.index import vectors
+
+    setup, asked = job["setup"], job["asked"]
+    now, found = time.time(), []
+    with Memory.open(f"sqlite:///{job['path']}", profile=setup["profile"]) as memory:
+        for below in (vectors.EXACT_BELOW, sys.maxsize):
+            vectors.EXACT_BELOW = below
+            lists = []
+            for name, text in asked:
+                within = memory.within(name)
+                lists.append(within.search(text, limit=10, now=now, touch=False).ids)
+                _say(done=len(found) * len(asked) + len(lists), total=2 * len(asked))
+            found.append(lists)
+    shares = [
+        len(set(quick) & set(exact)) / len(exact)
+        for quick, exact in zip(*found, strict=True)
+        if exact
+    ]
+    return {"recall_at_10": round(sum(shares) / len(shares), 4) if shares else None}
+
+
+def main() -> None:
+    """Do the task named on the command line."""
+    from recollect.errors import RecollectError
+
+    tasks = {"ingest": _ingest, "search": _search, "recall": _recall}
+    try:
+        _say(result=tasks[sys.argv[1]](json.load(sys.stdin)))
+    except RecollectError as problem:
+        _say(problem=str(problem))
+
+
+if __name__ == "__main__":
+    main()

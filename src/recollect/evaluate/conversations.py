@@ -1,0 +1,54 @@
+"""Sets of conversations with questions: a folder of JSON files, each read by the importer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from recollect.importers import ImportProblem, Item, conversation
+from recollect.importers.conversation import Query
+from recollect.memory import moment
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation: its memories, and the questions that are asked `now`, at its end."""
+
+    name: str
+    memories: tuple[Item, ...]
+    queries: tuple[Query, ...]
+    now: datetime | None
+
+
+def load(folder: str | Path) -> tuple[Conversation, ...]:
+    """The conversations of a folder's `*.json` files, by name; questions without answer left out.
+
+    Raises:
+        ImportProblem: no such folder, no file in it, or one that is not a conversation.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ImportProblem(folder, "is no folder", "give a folder of conversation files")
+    found = tuple(_read(path) for path in sorted(folder.glob("*.json")))
+    if not any(one.queries for one in found):
+        raise ImportProblem(
+            folder,
+            "holds no questions with answers",
+            'give a folder of *.json files: {"memories": [...], "queries": [...]}',
+        )
+    return found
+
+
+def _read(path: Path) -> Conversation:
+    memories = tuple(_numbered(path, conversation.read(path)))
+    times = [moment("created_at", item["created_at"]) for item in memories if "created_at" in item]
+    asked = tuple(query for query in conversation.queries(path) if query.relevant)
+    return Conversation(path.stem, memories, asked, max(times, default=None))
+
+
+def _numbered(path: Path, items: Iterable[Item]) -> Iterator[Item]:
+    """The items, each with an id that is the same whenever the file is read."""
+    for number, item in enumerate(items, start=1):
+        yield {"id": f"{path.stem}:{number}", **item}

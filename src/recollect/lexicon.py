@@ -1,0 +1,151 @@
+"""Word lists and patterns of English that reading a question or a memory draws on.
+
+Other languages simply match none of them, and rank by words and meaning alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+STOP = frozenset(
+    """a about above after again against all also am an and any are aren as at be because been before
+    being below between both but by can cannot could couldn d did didn do does doesn doing don down
+    during each few for from further had hadn has hasn have haven having he her here hers herself
+    him himself his how i if in into is isn it its itself just let ll m me might more most must my
+    myself no nor not of off on once only or other ought our ours ourselves out over own re s same
+    shall shan she should shouldn so some such t than that the their theirs them themselves then
+    there these they this those through to too under until up upon us ve very was wasn we were
+    weren what when where which while who whom whose why will with would wouldn you your yours
+    yourself yourselves may""".split()
+)
+"""Words without a meaning of their own; "don't" counts as "don" and "t"."""
+
+FRAMING = frozenset(
+    """kind kinds sort type types mention mentioned mentions describe described describes tell told
+    say says said discuss discussed discussing talk talked talking conversation conversations chat
+    chats ask asked question questions list order brought bring walk throughout across different
+    aspects various summarize summarise summary overview remind recall remember please item items
+    know give provide explain based according regarding sequence chronological previously earlier
+    clear quick comprehensive detailed many much long often""".split()
+)
+"""Words that say how a question is put, not what it is about."""
+
+_FORMS = """go went gone goes|buy bought|see saw seen|eat ate eaten|meet met|take took taken
+make made|give gave given|get got gotten|come came|do did done|find found|leave left|feel felt
+think thought|teach taught|bring brought|catch caught|run ran|begin began begun
+write wrote written|drive drove driven|fly flew flown|grow grew grown|know knew known
+throw threw thrown|draw drew drawn|speak spoke spoken|break broke broken|choose chose chosen
+win won|lose lost|sell sold|tell told|pay paid|send sent|spend spent|build built|keep kept
+sleep slept|swim swam swum|sing sang sung|drink drank drunk|wear wore worn|hold held|stand stood
+understand understood|hear heard|become became|fall fell fallen|fight fought
+forget forgot forgotten|hide hid hidden|ride rode ridden|rise rose risen|shake shook shaken
+steal stole stolen|wake woke woken|lead led|seek sought|child children|man men|woman women
+foot feet|tooth teeth|mouse mice|person people|wife wives|life lives|knife knives"""
+IRREGULAR_FORMS = tuple(
+    tuple(forms.split()) for line in _FORMS.splitlines() for forms in line.split("|")
+)
+"""Groups of forms of one word that no stemmer brings together."""
+
+FIRST_PERSON = frozenset("i my me mine myself we our us".split())
+USER = frozenset({"user", "human"})
+ASSISTANT = frozenset({"assistant", "ai", "bot"})
+ROLES = USER | ASSISTANT | {"system", "agent"}
+
+_MONTH_NAMES = (
+    "january february march april may june july august september october november december"
+).split()
+MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
+MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}
+AMBIGUOUS_MONTHS = frozenset({"may", "mar", "march"})  # words that are mostly not a month
+
+_I = re.IGNORECASE
+
+# In a memory
+
+TEMPORAL = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|past|recently|since|weekend|weeks?"
+    r"|months?|years?|days?|morning|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january"
+    r"|february|march|april|june|july|august|september|october|november|december|(?:19|20)\d\d"
+    r"|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|[ap]m)\b",
+    _I,
+)
+NUMBER = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
+    r"|twice|once|couple|half)\b",
+    _I,
+)
+NAME_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+"""A capitalised word inside a sentence."""
+GREETING = re.compile(
+    r"^\W*(?:[Hh]ey|[Hh]i|[Hh]ello|HEY|HI|[Dd]ear|[Tt]hanks|[Tt]hank you)[ ,]+([A-Z][a-z]{2,})\b"
+)
+INSTRUCTION = re.compile(
+    r"(?:^|[.!?:;]\s+|\n)(?:please |and |so )?(?:always"
+    r"|never(?! mind| been| have| had| a | the | in )|from now on|going forward"
+    r"|in (?:the )?future|remember to|don't ever|do not ever|make sure (?:to|you)|be sure to)\b"
+    r"|\b(?:when(?:ever)?|if|every time|any time|anytime) i(?:'m)? "
+    r"(?:ask|asking|request|tell you to|mention|talk about|bring up|say)\b"
+    r"|\bi(?:'d like| want| need) you to (?:always|never)\b|\bfrom now on\b",
+    _I,
+)
+PREFERENCE = re.compile(
+    r"\bprefer|\brather\b|\bfavou?rite|\bi (?:really |also )?(?:like|love|enjoy|hate|dislike|avoid)"
+    r"\b|\ballergic|\bvegan|\bvegetarian|\bfan of\b",
+    _I,
+)
+
+# In a question, in lower case
+
+ASKS_WHEN = re.compile(
+    r"\b(?:when|how long|(?:what|which) (?:date|day|month|year|time)"
+    r"|how many (?:days|weeks|months|years))\b"
+)
+ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|old|often|far|tall|big|fast|high)\b|\bpercent(?:age)?\b"
+    r"|\bwhat time\b|\baverage\b|\bwhat(?:'s| is| was)? (?:the |my )?(?:\w+ )?"
+    r"(?:number|amount|price|cost|budget|rate|score|size|age|distance|salary|total)\b"
+)
+ASKS_NAME = re.compile(
+    r"^\W*(?:who|where|which"
+    r"|what (?:book|movie|show|game|city|country|place|brand|name|song|band|artist))"
+)
+ASKS_SUMMARY = re.compile(r"\b(?:summar(?:y|i[sz]e|ies)|overview|recap|sum up)\b")
+ASKS_ORDER = re.compile(
+    r"\b(?:(?:in|the|what) (?:chronological )?order\b|sequence|timeline|chronolog)"
+)
+ASKS_WHAT_YOU_SAID = re.compile(
+    r"\b(?:did|have|had|were|was) you\b"
+    r"|\byou(?:'ve| have| had)? (?:recommended|suggested|said|told|gave|given|mentioned|provided"
+    r"|explained|listed|described|advised|outlined|proposed|helped|shared|wrote|created|made|used"
+    r"|came up|walked)\b"
+    r"|\byour (?:\w+ )?(?:advice|suggestions?|recommendations?|answers?|responses?|explanations?"
+    r"|list|plan|tips|guidance)\b"
+    r"|\bprevious (?:chat|conversation|discussion)\b|\bremind me (?:what|of|which)\b"
+)
+LOOKS_BACK = re.compile(r"\b(?:did|have|had) (?:i|you|we)\b|\bhow (?:did|have|has)\b")
+ASKS_ADVICE = re.compile(
+    r"\b(?:suggest|recommend|advice|advise|ideas?|options?|tips)\b|\bshould i\b"
+    r"|\bhow (?:should|can|could|do|would) (?:i|you)\b"
+    r"|\b(?:can|could|would|will) you (?:please )?(?:help|show|explain|walk me through how|suggest"
+    r"|recommend|plan|write|make|create|give me (?:some|an?) (?:ideas?|tips|advice|example|plan))"
+    r"|\bhelp me\b|\bwhat (?:should|can|could) i\b"
+    r"|\bi(?:'m| am) (?:looking|planning|thinking|working|trying|about)\b|\bwhere do you think\b"
+    r"|\bwhat (?:\w+ ){0,3}(?:might|would|could) \w+ (?:like|enjoy|prefer|want)"
+)
+ASKS_PRESENT = re.compile(
+    r"\b(?:now|currently|current|latest|nowadays|present|presently|these days|at the moment"
+    r"|most recent(?:ly)?|as of (?:now|today))\b"
+)
+
+# Dates in a question, in lower case
+
+MONTH = re.compile(r"\b(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b")
+DAY_BEFORE = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?(?: of)? $")
+DAY_AFTER = re.compile(r"\.?,? (\d{1,2})(?:st|nd|rd|th)?\b")
+YEAR_AFTER = re.compile(r",? \d")
+PREPOSITION_BEFORE = re.compile(
+    r"\b(?:in|on|of|by|since|during|until|early|mid|late|before|after) $"
+)
+YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
+DAY_MONTH_YEAR = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:20)?\d\d)\b")
+ISO_DATE = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")

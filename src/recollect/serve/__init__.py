@@ -1,0 +1,1 @@
+"""Ways to use the library from outside Python."""

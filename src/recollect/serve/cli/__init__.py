@@ -1,0 +1,62 @@
+"""The command line: `recollect --help` lists what it can do.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 nothing found or not all of
+it done, 2 wrong input, 3 the store or the embedder cannot be used, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+
+from recollect.errors import EmbedderError, NotFound, RecollectError, StoreError
+
+NOTHING, WRONG, UNUSABLE, INTERRUPTED = 1, 2, 3, 130
+"""The exit codes besides 0."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name (those of the process by default); its exit code."""
+    missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
+    if missing:
+        _complain(f"the command line needs {' and '.join(missing)}; pip install 'recollect[cli]'")
+        return WRONG
+    from recollect.serve.cli.app import app
+
+    try:
+        app(None if arguments is None else list(arguments), prog_name="recollect")
+    except SystemExit as end:
+        return _flushed(end.code if isinstance(end.code, int) else int(end.code is not None))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _flushed(NOTHING)
+    except RecollectError as problem:
+        _complain(str(problem))
+        return _flushed(_code(problem))
+    except OSError as problem:
+        _complain(f"{problem.filename or 'error'}: {problem.strerror or problem}")
+        return WRONG
+    return 0
+
+
+def _code(problem: RecollectError) -> int:
+    if isinstance(problem, NotFound):
+        return NOTHING
+    return UNUSABLE if isinstance(problem, (StoreError, EmbedderError)) else WRONG
+
+
+def _complain(message: str) -> None:
+    print("recollect:", " ".join(message.split()), file=sys.stderr)
+
+
+def _flushed(code: int) -> int:
+    """The code, once stdout is written; a reader that has gone is no reason to complain."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered would be complained about when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

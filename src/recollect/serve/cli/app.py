@@ -1,0 +1,160 @@
+"""The application: the options that every command takes, and all commands in the order of help."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+import recollect
+from recollect.engine import Memory
+from recollect.errors import StoreError
+from recollect.profile import Profile
+from recollect.serve.cli import demo, measuring, reading, recall, writing
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every command is told; None where nobody said."""
+
+    db: str | None = None
+    namespace: str | None = None
+    embedder: str | None = None
+    json: bool = False
+
+    def over(self, other: Settings) -> Settings:
+        """These settings, and those of `other` where these say nothing."""
+        said = {name: value for name, value in vars(self).items() if value}
+        return replace(other, **said)
+
+    @property
+    def url(self) -> str:
+        """The URL of the store; a path is one of a SQLite file."""
+        given = self.db or "memory.db"
+        return given if "://" in given else f"sqlite:///{given}"
+
+    def open(
+        self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
+    ) -> Memory:
+        """The memory of the namespace; only with `make` may its file be a new one."""
+        path = self.url.removeprefix("sqlite:///").partition("?")[0]
+        if not make and path != self.url and path != ":memory:" and not Path(path).exists():
+            raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
+        return Memory.open(
+            self.url,
+            namespace=self.namespace or "default",
+            embedder=(self.embedder or "default") if embeds else None,
+            profile=profile,
+        )
+
+
+_Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="PATH|URL",
+        help="The store: a file, or a URL. [env: RECOLLECT_DB; default: memory.db]",
+    ),
+]
+_Namespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace",
+        metavar="NAME",
+        help="Whose memories. [env: RECOLLECT_NAMESPACE; default: default]",
+    ),
+]
+_Embedder = Annotated[
+    str | None,
+    typer.Option("--embedder", metavar="NAME", help="What makes vectors; none for words only."),
+]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_SHARED = {
+    "db": (_Db, None),
+    "namespace": (_Namespace, None),
+    "embedder": (_Embedder, None),
+    "json": (_Json, False),
+}
+
+app = typer.Typer(
+    help="The memory an AI agent keeps, and the engine that recalls from it what matters now.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help as plain text: drawing it would cost every start some time
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"recollect {recollect.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _shared(
+    ctx: typer.Context,
+    db: _Db = None,
+    namespace: _Namespace = None,
+    embedder: _Embedder = None,
+    json: _Json = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    surroundings = Settings(os.environ.get("RECOLLECT_DB"), os.environ.get("RECOLLECT_NAMESPACE"))
+    ctx.obj = Settings(db, namespace, embedder, json).over(surroundings)
+
+
+def _command(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as typer takes it: with the shared options in the place of its `settings`."""
+    hints = get_type_hints(function, include_extras=True)
+    own = inspect.signature(function).parameters
+    shared = {name: option for name, option in _SHARED.items() if name not in own}
+    parameters = [
+        inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    ]
+    for name, parameter in own.items():
+        if name != "settings":
+            parameters.append(
+                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+            )
+    for name, (kind, default) in shared.items():
+        parameters.append(
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+            )
+        )
+
+    def run(ctx: typer.Context, **given: Any) -> None:
+        told = Settings(**{name: given.pop(name) for name in shared})
+        function(told.over(ctx.obj), **given)
+
+    run.__doc__ = function.__doc__
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+for _name, _function in {
+    "add": writing.add,
+    "import": writing.import_,
+    "search": recall.search,
+    "explain": recall.explain,
+    "get": reading.get,
+    "list": reading.list_,
+    "delete": writing.delete,
+    "stats": reading.stats,
+    "profiles": recall.profiles,
+    "eval": measuring.eval_,
+    "bench": measuring.bench,
+    "demo": demo.demo,
+}.items():
+    app.command(_name)(_command(_function))
