@@ -157,11 +157,18 @@ def test_damage_is_named(tmp_path: Path) -> None:
     assert "conversation 2 has no mapping" in str(found)
     broken = put(tmp_path, "broken.zip", archive.read_bytes()[:60])
     assert problem(broken)
-    with zipfile.ZipFile(archive, "w") as file:
-        file.writestr("conversations.json", "[]" * 100)
-    raw = bytearray(archive.read_bytes())
-    raw[60] ^= 255
-    assert "cannot be unpacked" in str(problem(put(tmp_path, "bad.zip", bytes(raw))))
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_damaged_zip_is_named(tmp_path: Path, packing: int) -> None:
+    archive = tmp_path / "good.zip"
+    with zipfile.ZipFile(archive, "w", packing) as file:
+        file.writestr("conversations.json", json.dumps([TALK]))
+    sound = archive.read_bytes()
+    for at in range(50, 250, 5):
+        damaged = bytearray(sound)
+        damaged[at] ^= 255
+        assert "cannot be unpacked" in str(problem(put(tmp_path, "bad.zip", bytes(damaged))))
 
 
 KEYS = (

@@ -15,6 +15,7 @@ from recollect.lexicon import (
     ASKS_SUMMARY,
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
+    ASSISTANT,
     DAY_AFTER,
     DAY_BEFORE,
     DAY_MONTH_YEAR,
@@ -101,8 +102,13 @@ def _one_slip(left: str, right: str) -> bool:
     return swapped or short[i + 1 :] == long[i + 1 :]
 
 
-def analyse(text: str, names: Mapping[str, frozenset[str]], roles: bool) -> Reading:
-    """A question read, given whom its words name and whether users and assistants talk here.
+def analyse(
+    text: str,
+    names: Mapping[str, frozenset[str]],
+    users: frozenset[str] = frozenset(),
+    assistants: frozenset[str] = frozenset(),
+) -> Reading:
+    """A question read, given whom its words name and who the users and assistants are.
 
     The facts are `about_self`, `about_assistant`, `wants_summary`, `wants_order` (whose words
     answer it), `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
@@ -121,8 +127,11 @@ def analyse(text: str, names: Mapping[str, frozenset[str]], roles: bool) -> Read
         _without(text, names) or text,
         who,
         order[0] if paired else None,
+        tuple(dict.fromkeys((stem(word),) for word in names)),
+        users,
+        assistants,
         _dates(low),
-        _facts(low, set(asked), who, roles),
+        _facts(low, set(asked), who, bool(users)),
     )
 
 
@@ -196,6 +205,11 @@ def _dates(low: str) -> Dates:
     return Dates(frozenset(years), frozenset(months), frozenset(days))
 
 
-def roles_among(speakers: Set[str]) -> bool:
-    """Whether the speakers are a user (and an assistant) rather than people by name."""
-    return any(speaker.casefold() in USER for speaker in speakers)
+def by_role(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:
+    """The users and the assistants among speakers with so many turns each; see `ops.Named`."""
+    users = frozenset(name for name in turns if name.casefold() in USER)
+    assistants = frozenset(name for name in turns if name.casefold() in ASSISTANT)
+    others = [name for name in sorted(turns) if name.casefold() not in ROLES]
+    if assistants and not users and others:
+        users = frozenset({max(others, key=turns.__getitem__)})
+    return users, assistants

@@ -68,7 +68,8 @@ def best_first(
 ) -> NDArray[np.intp]:
     """The places of the `k` best (all for None): by score descending, then by id ascending.
 
-    `ids` gives the ids at some places; it is asked only where scores are equal.
+    `ids` gives the ids at some places; it is asked only where scores are equal. (There is none
+    for a memory that was erased since it was found; it comes first.)
     """
     order = np.argsort(-scores, kind="stable")
     wanted = len(order) if k is None else min(k, len(order))
@@ -86,6 +87,6 @@ def best_first(
             end += 1
         run = order[tie:end]
         names = ids(run)
-        order[tie:end] = run[sorted(range(len(run)), key=names.__getitem__)]
+        order[tie:end] = run[sorted(range(len(run)), key=lambda i: names[i] or "")]
         at = end
     return order[:wanted]

@@ -13,7 +13,7 @@ from recollect import search as searching
 from recollect.embed import Embedder, resolve
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.explain import Explanation
-from recollect.filters import Filter, parse
+from recollect.filters import Filter, fields_of, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
 from recollect.plan import Plan, T, ask, drive
@@ -56,6 +56,8 @@ class Core:
         clock: Clock | None,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
+        if not isinstance(url, str) and not hasattr(url, "batch"):
+            raise InvalidInput("url", f"must be text or a store, not {type(url).__name__}")
         chosen = profiles.get(profile)
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
@@ -63,10 +65,7 @@ class Core:
             world = World(store, model)
             kept = store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
-                raise EmbedderMismatch(
-                    f"the vectors in this store come from {kept}, not from {world.identity}; open "
-                    "it with that embedder, or make them anew with `recollect reembed`"
-                )
+                raise EmbedderMismatch(kept, world.identity)
             return cls(world, namespace, chosen, clock)
         except BaseException:
             if isinstance(url, str):
@@ -103,7 +102,7 @@ class Core:
     ) -> searching.Request:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
-        if isinstance(namespaces, str) or (namespaces is not None and not namespaces):
+        if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
             raise InvalidInput("namespaces", "must be a list of at least one namespace")
         return searching.request(
             query,
@@ -142,18 +141,23 @@ class Core:
     def delete_all(self, filters: Filters, namespace: str | None) -> Plan[int]:
         """Erase what a filter or a namespace names; nothing named is refused."""
         where = parse(filters)
-        if where is None and namespace is None:
+        if namespace is None and not fields_of(where):
             raise InvalidInput(
                 "filters",
                 "nothing says what to erase",
                 f'give filters, or namespace="{self.namespace}" to erase all of it',
             )
-        return ask(ops.Delete(namespace or self.namespace, where=where))
+        chosen = self.namespace if namespace is None else text("namespace", namespace, limit=256)
+        return ask(ops.Delete(chosen, where=where))
 
     def link(self, source: str, target: str, type: str, weight: float) -> Plan[None]:
         """Link two memories."""
         scope = self.scope()
         return write.link_all([write.link(scope, source, target, type, weight)], scope)
+
+    def links(self, id: str | None) -> Plan[Sequence[Link]]:
+        """The links of one memory or of all."""
+        return ask(ops.Neighbors(self.namespace, None if id is None else (text("id", id),)))
 
 
 class Memory:
@@ -297,7 +301,7 @@ class Memory:
             NotFound: there is no such memory.
         """
         request = self._core.request(**_asked(locals()), touch=False)
-        return self._run(searching.explain(request, id))
+        return self._run(searching.explain(request, text("id", id)))
 
     def get(self, id: str) -> MemoryRecord | None:
         """One memory by id, or None; looking is not an access."""
@@ -344,8 +348,7 @@ class Memory:
 
     def links(self, id: str | None = None) -> list[Link]:
         """The links from and to a memory, or all of the namespace."""
-        ids = None if id is None else (id,)
-        return self._run(ask(ops.Neighbors(self.namespace, ids)))
+        return list(self._run(self._core.links(id)))
 
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Figures about this namespace, or about all of them."""
@@ -469,7 +472,7 @@ class AsyncMemory:
     ) -> Explanation:
         """See `Memory.explain`."""
         request = self._core.request(**_asked(locals()), touch=False)
-        return await self._run(searching.explain(request, id))
+        return await self._run(searching.explain(request, text("id", id)))
 
     async def get(self, id: str) -> MemoryRecord | None:
         """See `Memory.get`."""
@@ -501,8 +504,7 @@ class AsyncMemory:
 
     async def links(self, id: str | None = None) -> list[Link]:
         """See `Memory.links`."""
-        ids = None if id is None else (id,)
-        return await self._run(ask(ops.Neighbors(self.namespace, ids)))
+        return list(await self._run(self._core.links(id)))
 
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """See `Memory.stats`."""

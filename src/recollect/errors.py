@@ -45,3 +45,9 @@ class EmbedderError(RecollectError):
 
 class EmbedderMismatch(EmbedderError, StoreError):
     """The vectors in the store were made by another embedder than the one given."""
+
+    def __init__(self, kept: str, given: str) -> None:
+        super().__init__(
+            f"the vectors in this store come from {kept}, not from {given}; open it with that "
+            "embedder, or make them anew with `recollect reembed`"
+        )

@@ -37,14 +37,19 @@ class Evaluation:
         return known[1]
 
     def groups(self, column: str) -> tuple[NDArray[np.intp], int]:
-        """Candidates with the same value of a text column by number, -1 for none; how many."""
+        """Candidates with the same value of a text column by number; how many numbers there are.
+
+        A candidate without a value is a group of its own.
+        """
         known = self._groups.get(column)
         if known is None:
-            number: dict[Any, int] = {None: -1}
+            number: dict[Any, int] = {}
             values = self.candidates[column].tolist()
-            codes = [number.setdefault(value, len(number) - 1) for value in values]
-            known = (np.array(codes, dtype=np.intp), len(number) - 1)
-            self._groups[column] = known
+            codes = [
+                number.setdefault(i if value is None else value, len(number))
+                for i, value in enumerate(values)
+            ]
+            known = self._groups[column] = (np.array(codes, dtype=np.intp), len(number))
         return known
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from recollect.candidates import Floats, Rows
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord
-from recollect.query import Query
+from recollect.query import Query, Term
 from recollect.routes import Lexical, Route
 
 
@@ -44,10 +44,15 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The speakers that words name, by word; whether users and assistants talk here by role."""
+    """The speakers that words name, by word, and who talks with an assistant here.
+
+    `users` are the speakers of that role; where there is an assistant but nobody is called a user,
+    the one who speaks most besides it. Both are empty among people.
+    """
 
     names: Mapping[str, frozenset[str]]
-    roles: bool
+    users: frozenset[str]
+    assistants: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +94,14 @@ class Matched:
 
 
 @dataclass(frozen=True, eq=False)
+class Mentions:
+    """Whether each row holds one of the terms in its content -> float64 array (rows,) of 1 or 0."""
+
+    terms: tuple[Term, ...]
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
 class Fetch:
     """Columns of the given rows by field name -> mapping of name to array (rows,).
 
@@ -113,6 +126,14 @@ class Find:
 
     namespace: str
     ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimensions:
+    """The length of the vectors of these names in a namespace -> mapping of the names it has."""
+
+    namespace: str
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,14 +163,17 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Write new memories in one transaction -> tuple of ids that were taken (nothing written then).
+    """Write new memories and links in one transaction -> the ids that are taken.
 
-    With `replace=True` each takes the place of the memory of the same id.
+    With `replace=True` each takes the place of the memory of the same id, whose accesses count on
+    and whose vectors stay where it brings none of that name and `stale` does not list it; the
+    answer is then the ids that do not exist. Nothing is written unless the answer is empty.
     """
 
     drafts: tuple[Draft, ...]
     links: tuple[Link, ...] = ()
     replace: bool = False
+    stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
 
 
@@ -198,7 +222,7 @@ class Stats:
 
 
 Op = (
-    Embed | Names | Search | Score | Matched | Fetch | Read | Find | List | Put | Patch | Touch
-    | Delete | Neighbors | Stats
+    Embed | Names | Search | Score | Matched | Mentions | Fetch | Read | Find | List | Put | Patch
+    | Touch | Dimensions | Delete | Neighbors | Stats
 )  # fmt: skip
 Batch = Sequence[Op]

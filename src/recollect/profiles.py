@@ -58,14 +58,15 @@ def _balanced() -> Pipeline:
                 "answers"
             )
             # the kind of turn
-            + 0.4 * (exp(-0.5 * Col("position")).default(0.0) * opens).named("opening")
+            + 0.4 * (exp(-0.5 * Col("position").default(0.0)) * opens).named("opening")
             + 0.4 * minimum(1.0, 0.1 * words).named("length")
             + 0.2 * Col("first_person").named("first_person")
             + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
             # whose words
-            + 1.25 * Given("names_one", SaidBy("named")).named("speaker")
+            + 1.25
+            * Given("names_one", SaidBy("named") + nobody * Col("mentions_named")).named("speaker")
             + 0.5 * SaidBy("first_named").named("first_speaker")
-            + 1.0 * Given("about_self", user).named("self")
+            + 1.0 * Given("about_self", told).named("self")
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
             + 1.0 * Given("wants_order", at_most(Col("position"), 0)).named("order")

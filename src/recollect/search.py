@@ -122,7 +122,7 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
     words = tuple(dict.fromkeys(question_words(asked.text)))
     known: Named = yield from ask(Names(asked.namespaces, words))
-    reading = analyse(asked.text, known.names, known.roles)
+    reading = analyse(asked.text, known.names, known.users, known.assistants)
     degraded: list[str] = []
     vector: Vector | None = None
     started = time.perf_counter()

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from recollect.candidates import Floats
 from recollect.explain import Explanation
 from recollect.expr import Apply, Col, Evaluation, Named, Signal, exp, signal
-from recollect.lexicon import ASSISTANT, USER
 
 DAY = 86_400.0
 _MONTHS = 12
@@ -103,7 +102,7 @@ class OverMax(Signal):
 
 @dataclass(frozen=True)
 class BestOf(Signal):
-    """max of x over the candidates that share a text column's value; NaN where there is none."""
+    """max of x over the candidates with the same value of a text column; x where it has none."""
 
     of: Signal
     group: str = "session_id"
@@ -113,9 +112,8 @@ class BestOf(Signal):
 
     def compute(self, ev: Evaluation) -> Floats:
         groups, count = ev.groups(self.group)
-        best = np.full(count + 1, -np.inf)
+        best = np.full(count, -np.inf)
         np.maximum.at(best, groups, np.nan_to_num(ev(self.of), nan=-np.inf))
-        best[-1] = np.nan  # what -1, "none", reads
         best[np.isneginf(best)] = np.nan
         return best[groups]
 
@@ -130,7 +128,7 @@ class BestOf(Signal):
 class Nearby(Signal):
     """sum of x^2 * exp(-distance / tau) over the session's candidates up to `reach` turns away.
 
-    The memory itself is left out; NaN where there is no session.
+    The memory itself is left out; 0 where there is no session.
     """
 
     of: Signal
@@ -158,7 +156,7 @@ class Nearby(Signal):
             around[:-step] += fading * weight[step:]
         found = np.empty(len(order))
         found[order] = around
-        return np.where(groups < 0, np.nan, found)
+        return found
 
     def how(self) -> str:
         return "candidates around it in its session"
@@ -171,7 +169,7 @@ class Nearby(Signal):
 class SessionCover(Signal):
     """sum of idf(t) over the query's terms in any candidate of the session / over all terms found.
 
-    In [0, 1]; NaN where there is no session, 0 where no term is found at all.
+    In [0, 1]; a memory without a session is one by itself. 0 where no term is found at all.
     """
 
     matched: str = "lexical.matched"
@@ -182,12 +180,10 @@ class SessionCover(Signal):
     def compute(self, ev: Evaluation) -> Floats:
         groups, count = ev.groups("session_id")
         matched = ev.candidates[self.matched]
-        covered = np.zeros((count + 1, matched.shape[1]))
+        covered = np.zeros((count, matched.shape[1]))
         np.maximum.at(covered, groups, matched)
         total = float(matched.max(axis=0, initial=0.0).sum())
-        shares = covered.sum(axis=1) / total if total > 0.0 else np.zeros(count + 1)
-        shares[-1] = np.nan
-        return shares[groups]
+        return covered.sum(axis=1)[groups] / total if total > 0.0 else np.zeros(len(groups))
 
     def __str__(self) -> str:
         return f"session_cover({self.matched})"
@@ -215,9 +211,8 @@ class SaidBy(Signal):
             return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
         if self.who == "nobody":
             return np.array([speaker is None for speaker in speakers], dtype=np.float64)
-        role = USER if self.who == "user" else ASSISTANT
-        of_role = {s for s in set(speakers) if s is not None and s.casefold() in role}
-        return np.array([speaker in of_role for speaker in speakers], dtype=np.float64)
+        role = reading.users if self.who == "user" else reading.assistants
+        return np.array([speaker in role for speaker in speakers], dtype=np.float64)
 
     def __str__(self) -> str:
         return f"said_by({self.who})"

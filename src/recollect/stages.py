@@ -12,7 +12,7 @@ from recollect.errors import InvalidProfile
 from recollect.expr import Evaluation, Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS
-from recollect.ops import Fetch, Matched, Op, Search
+from recollect.ops import Fetch, Matched, Mentions, Op, Search
 from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan
 from recollect.query import Query
@@ -21,6 +21,7 @@ from recollect.routes import Lexical, Route, check_depth
 STORED = frozenset(
     {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position"} - {"metadata"}
 )
+_NAMES = "mentions_named"
 
 
 def is_stored(column: str) -> bool:
@@ -61,7 +62,8 @@ class Recall(Stage):
 
     Writes `<route>.rank`, and on demand the exact `<route>.score` of every candidate, whichever
     route found it, `previous.<route>.score`, and for a lexical route `<route>.matched`, the weight
-    of each of the query's terms that the memory holds. A store needs two round trips for it.
+    of each of the query's terms that the memory holds, and `mentions_named`, whether the memory's
+    words hold a name that the question names. A store needs two round trips for it.
     """
 
     routes: tuple[Route, ...]
@@ -71,7 +73,7 @@ class Recall(Stage):
         check_depth(self.depth)
 
     def writes(self) -> frozenset[str]:
-        return frozenset(
+        return frozenset({_NAMES}) | frozenset(
             name
             for route in self.routes
             for name in (
@@ -101,6 +103,8 @@ class Recall(Stage):
                 scored[f"previous.{route.name}.score"] = ScoreOp(route, query, rows, "previous")
             if isinstance(route, Lexical) and f"{route.name}.matched" in wanted:
                 scored[f"{route.name}.matched"] = Matched(route, query, rows)
+        if _NAMES in wanted:
+            scored[_NAMES] = Mentions(query.reading.name_terms, rows)
         fetched, *scores = yield [Fetch(rows, stored), *scored.values()]
         columns.update(fetched)
         columns.update(zip(scored, scores, strict=True))

@@ -29,7 +29,7 @@ from recollect.memory import (
     unit,
     vector,
 )
-from recollect.ops import Delete, Embed, Find, Patch, Put, Read
+from recollect.ops import Delete, Dimensions, Embed, Find, Patch, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
@@ -77,8 +77,8 @@ class Item:
     links: tuple[Link, ...]
 
 
-def item(given: Any, scope: Scope) -> Item:
-    """A checked item from the mapping that a caller gave.
+def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
+    """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
 
     Raises:
         InvalidInput: names the key that is wrong or unknown.
@@ -105,16 +105,16 @@ def item(given: Any, scope: Scope) -> Item:
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
     )
-    return Item(record, _vectors(given.get("vectors"), scope), links)
+    return Item(record, _vectors(given.get("vectors"), dimensions), links)
 
 
-def _vectors(given: Any, scope: Scope) -> dict[str, Vector]:
+def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
     return {
-        text("vectors", name, limit=64): vector(f"vectors.{name}", value, scope.dimensions(name))
+        text("vectors", name, limit=64): vector(f"vectors.{name}", value, dimensions.get(name))
         for name, value in given.items()
     }
 
@@ -184,13 +184,19 @@ def add(
     With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
     items are REJECTED and the rest is added.
     """
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise InvalidInput("items", f"must be a list of items, not {type(items).__name__}")
     outcomes: list[Added] = []
     degraded: dict[str, None] = {}
     for chunk in _chunks(items):
         checked: list[Item | Added] = []
+        dimensions = yield from _dimensions(chunk, scope)
         for given in chunk:
             try:
-                checked.append(item(given, scope))
+                one = item(given, scope, dimensions)
+                checked.append(one)
+                for name, given_vector in one.vectors.items():
+                    dimensions.setdefault(name, len(given_vector))
             except InvalidInput as problem:
                 if strict:
                     raise
@@ -218,6 +224,17 @@ def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, _CHUNK)):
         yield chunk
+
+
+def _dimensions(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
+    """How long the vectors of each name are, as far as it is known and any is given."""
+    known = {} if scope.dimensions is None else {"content": scope.dimensions}
+    given = [each.get("vectors") for each in chunk if isinstance(each, Mapping)]
+    names = {name for each in given if isinstance(each, Mapping) for name in each}
+    if names:
+        asked = tuple(sorted(name for name in names if isinstance(name, str)))
+        known = {**(yield from ask(Dimensions(scope.namespace, asked))), **known}
+    return known
 
 
 def _id_of(given: Any) -> str | None:
@@ -286,10 +303,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
         )
     checked = {name: _CHECKS[name](name, value) for name, value in changes.items()}
-    for name in ("content", "kind", "status", "created_at"):
-        if name in checked and checked[name] is None:
-            raise InvalidInput(name, "cannot be None", "leave it out to keep it")
-    record = yield from read(id, scope.namespace)
+    record = yield from read(text("id", id), scope.namespace)
     if record is None:
         raise NotFound(f"there is no memory {id!r} in the namespace {scope.namespace!r}")
     if not checked:
@@ -300,11 +314,13 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         if not (yield from ask(Patch(scope.namespace, id, values))):
             raise NotFound(f"the memory {id!r} was deleted meanwhile")
         return changed
-    draft = Draft(changed, {})
-    if scope.embedder and any(name in checked for name in _EMBEDDED):
-        [row] = yield from ask(Embed((embedded_text(changed),), "document"))
-        draft = Draft(changed, {"content": row})
-    yield from ask(Put((draft,), replace=True, embedder=scope.embedder))
+    vectors: dict[str, Vector] = {}
+    stale = ("content",) if any(name in checked for name in _EMBEDDED) else ()
+    if scope.embedder and stale:
+        [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
+    put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)
+    if (yield from ask(put)):
+        raise NotFound(f"the memory {id!r} was deleted meanwhile")
     return changed
 
 

@@ -11,13 +11,23 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from recollect import profiles
+from recollect.engine import Memory
 from recollect.errors import InvalidInput, RecollectError
+from recollect.profile import Profile
 
-_WORKER = "recollect.evaluate._bench_worker"
+# Importing is timed, so nothing of the library may be imported before the clock starts.
+_WORKER = (
+    "import time; began = time.perf_counter(); "
+    "from recollect.evaluate import _bench_worker; _bench_worker.main(began)"
+)
+
+_TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -29,7 +39,6 @@ class Setup:
 
     memories: int
     namespaces: int = 1
-    profile: str = "balanced"
     queries: int = 200
     limit: int = 10
 
@@ -48,6 +57,8 @@ class Setup:
 def bench(
     setup: Setup,
     *,
+    profile: str | Profile = "balanced",
+    embedder: str = "default",
     keep: Path | None = None,
     check_recall: bool = False,
     progress: Progress | None = None,
@@ -56,6 +67,8 @@ def bench(
 
     Args:
         setup: what is measured.
+        profile: how to rank.
+        embedder: what makes the vectors.
         keep: a file to write to and leave; if it exists, what it holds is measured as it is, and
             the figures of writing are null.
         check_recall: also find the share of the first hits that an exact scan would have given.
@@ -68,8 +81,14 @@ def bench(
     told = progress or (lambda what, done, total: None)
     with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
         path = keep or Path(folder) / "bench.db"
-        found: dict[str, Any] = {**asdict(setup)}
-        job = {"setup": asdict(setup), "path": str(path)}
+        chosen = profiles.get(profile)
+        found: dict[str, Any] = {**asdict(setup), "profile": chosen.name, "embedder": embedder}
+        job = {
+            "setup": asdict(setup),
+            "url": f"sqlite:///{path}",
+            "profile": chosen.to_dict(),
+            "embedder": embedder,
+        }
         if keep is not None and keep.exists():
             _matches(keep, setup)
             written = dict.fromkeys(("ingest_per_s", "ingest_s", "ingest_peak_rss_mb"))
@@ -85,8 +104,6 @@ def bench(
 
 
 def _matches(path: Path, setup: Setup) -> None:
-    from recollect.engine import Memory
-
     with Memory.open(f"sqlite:///{path}", embedder=None) as memory:
         held = memory.stats(everywhere=True)
     if held["memories"] != setup.memories or len(held["namespaces"]) != setup.namespaces:
@@ -125,7 +142,7 @@ def _size(path: Path) -> int:
 def _work(task: str, job: dict[str, Any], told: Progress) -> dict[str, Any]:
     """The result of a task in a fresh process, which reports progress and then its result."""
     with subprocess.Popen(
-        [sys.executable, "-m", _WORKER, task],
+        [sys.executable, "-c", _WORKER, task],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -133,18 +150,19 @@ def _work(task: str, job: dict[str, Any], told: Progress) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(json.dumps(job))
-            process.stdin.close()
-            for message in map(json.loads, process.stdout):
-                if "result" in message:
-                    return dict(message["result"])
-                if "problem" in message:
-                    raise RecollectError(message["problem"])
-                told(task, message["done"], message["total"])
+            with suppress(BrokenPipeError, json.JSONDecodeError):  # it ended before its time
+                process.stdin.write(json.dumps(job))
+                process.stdin.close()
+                for message in map(json.loads, process.stdout):
+                    if "result" in message:
+                        return dict(message["result"])
+                    if "problem" in message:
+                        raise RecollectError(message["problem"])
+                    told(_TITLES[task], message["done"], message["total"])
         except BaseException:
             process.kill()
             raise
-    raise RecollectError(f"measuring {task} ended without a result (exit {process.returncode})")
+    raise RecollectError(f"{_TITLES[task]} ended without a result (exit {process.returncode})")
 
 
 def chunks(setup: Setup, size: int) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 from recollect.errors import RecollectError
 
@@ -21,6 +22,22 @@ DEPTH = 20
 """How many hits of a ranking are looked at."""
 
 Metrics = dict[str, float]
+
+
+def required() -> Any:
+    """The module `ir_measures`.
+
+    Raises:
+        RecollectError: it is not installed.
+    """
+    try:
+        import ir_measures
+    except ModuleNotFoundError:
+        raise RecollectError(
+            "measuring quality needs ir_measures; pip install 'recollect[eval]'"
+        ) from None
+    logging.getLogger("ir_measures").setLevel(logging.ERROR)
+    return ir_measures
 
 
 def per_query(
@@ -35,16 +52,9 @@ def per_query(
     Raises:
         RecollectError: `ir_measures` is not installed.
     """
-    try:
-        import ir_measures
-        from ir_measures import RR, R, Success, nDCG
-    except ModuleNotFoundError:
-        raise RecollectError(
-            "measuring quality needs ir_measures; pip install 'recollect[eval]'"
-        ) from None
-    logging.getLogger("ir_measures").setLevel(logging.ERROR)
-    measures = {R @ 5: "R@5", R @ 10: "R@10", R @ 20: "R@20", Success @ 10: "Hit@10"}
-    measures |= {RR: "MRR", nDCG @ 10: "nDCG@10"}
+    ir = required()
+    measures = {ir.R @ 5: "R@5", ir.R @ 10: "R@10", ir.R @ 20: "R@20"}
+    measures |= {ir.Success @ 10: "Hit@10", ir.RR: "MRR", ir.nDCG @ 10: "nDCG@10"}
     qrels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
     qrels = {query: ids for query, ids in qrels.items() if ids}
     # Scores by rank: where two hits score alike, the order they were returned in is what counts.
@@ -54,7 +64,7 @@ def per_query(
     }
     found: dict[str, Metrics] = {query: {} for query in qrels}
     if qrels:
-        for metric in ir_measures.iter_calc(list(measures), qrels, run):
+        for metric in ir.iter_calc(list(measures), qrels, run):
             found[metric.query_id][measures[metric.measure]] = float(metric.value)
     return {query: {name: values[name] for name in MEASURES} for query, values in found.items()}
 

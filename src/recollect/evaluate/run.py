@@ -124,8 +124,10 @@ def evaluate(
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
+        RecollectError: `ir_measures` is not installed.
         InvalidInput: there is no such profile or embedder.
     """
+    metrics.required()  # now rather than once everything is written
     told = progress or (lambda what, done, total: None)
     sets = [(Path(folder).resolve().name, conversations.load(folder)) for folder in folders]
     chosen = [profile_named(profile) for profile in profiles]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from recollect.importers._source import ImportProblem, Item, clean, decoded, mom
 
 # An export is one file, or since large ones are divided, several that are numbered.
 _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
+_DAMAGE = (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError)
 _ROLES = ("user", "assistant")
 _KINDS = ("text", "multimodal_text", "code")
 # Sources are cited within the text by private characters or lenticular brackets.
@@ -61,7 +63,7 @@ def _documents(path: Path) -> Iterator[tuple[str, str]]:
                     raise _foreign(path, "holds no conversations.json")
                 for name in names:
                     yield name, decoded(path, archive.read(name))
-        except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError) as damage:
+        except _DAMAGE as damage:
             raise ImportProblem(
                 path, f"cannot be unpacked: {damage}", "download the export again"
             ) from None

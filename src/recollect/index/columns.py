@@ -115,7 +115,7 @@ def _key(value: Any) -> Hashable:
     """What two equal values share and two different ones do not (True is not 1)."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, tuple):
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
         return value
     return json.dumps(value, sort_keys=True), "json"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -9,13 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.analysis import name_words, named, roles_among
+from recollect.analysis import by_role, name_words, named
 from recollect.candidates import Column as Values
 from recollect.candidates import Floats, Rows, best_first
 from recollect.errors import InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
-from recollect.filters import Filter, fields_of
+from recollect.filters import Filter
 from recollect.index.columns import CodedColumn, Column, NumberColumn, evaluate
 from recollect.index.growable import Growable
 from recollect.index.lexical import Bm25, bm25
@@ -30,6 +31,7 @@ from recollect.routes import Lexical, Route, Scan, Trigram, Vector
 from recollect.text import stem, term_id
 
 Ordinals = NDArray[np.int64]
+_People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
 _EAGER = ("created_at", "session_id", "speaker", "status", "greets")
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
@@ -92,7 +94,7 @@ class NamespaceIndex:
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
         self._last_lexical: tuple[Any, Bm25, Floats] | None = None
-        self._names: dict[str, set[str]] | None = None
+        self._known_people: _People | None = None
 
     # Keeping current
 
@@ -101,28 +103,40 @@ class NamespaceIndex:
         changes = self._source.changes(self.namespace, self._seq)
         if changes.seq == self._seq:
             return
+        try:
+            self._take_in(changes)
+        except BaseException:
+            self._clear()  # half of it taken in; the next time begins anew
+            raise
+
+    def _take_in(self, changes: Changes) -> None:
         dead = self._dead + len(changes.removed)
         if self._seq == 0 or changes.reload or dead > max(1000, len(self) * _COMPACT_AT):
             self._clear()
-            self._append(None)
+            self._append(None, changes.seq)
         else:
             touched = self._remove(changes.removed)
             self._patch(changes.patched)
             if changes.added:
-                self._append(changes.added, touched)
+                self._append(changes.added, changes.seq, touched)
             elif touched:
                 self._link(touched)
         self._seq = changes.seq
         self._version += 1
-        self._last_lexical = self._names = None
+        self._last_lexical = self._known_people = None
 
-    def _append(self, rows: Sequence[int] | None, touched: set[int] | None = None) -> None:
+    def _append(
+        self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
+    ) -> None:
+        """Append some rows, or all of them until the one that the feed stands at."""
         first = len(self)
         lexical = tuple(f"terms.{name}" for name in LEXICAL)
         names = ("id", "sequence", "features", *lexical, *self._columns)
         tokens: dict[str, list[bytes | None]] = {name: [] for name in LEXICAL}
         for chunk in self._source.load(self.namespace, names, rows):
-            count = len(chunk["row"])
+            count = bisect_right(chunk["row"], until)  # the feed brings those written since
+            if count < len(chunk["row"]):
+                chunk = {name: values[:count] for name, values in chunk.items()}
             self._rows.extend(np.array(chunk["row"], dtype=np.int64))
             self._alive.extend(np.ones(count, dtype=bool))
             self._ids.extend(chunk["id"])
@@ -152,8 +166,9 @@ class NamespaceIndex:
             if not known:
                 continue
             vectors = self._vectors.get(name)
-            if vectors is None:
-                vectors = self._vectors[name] = Vectors(len(known[0][1]) // 2)
+            size = len(known[0][1]) // 2
+            if vectors is None or vectors.dimensions != size:  # those of another length are gone
+                vectors = self._vectors[name] = Vectors(size)
             start, end = known[0][0], known[-1][0] + 1
             spread: list[bytes | None] = [None] * (end - start)
             for ordinal, blob in known:
@@ -265,24 +280,28 @@ class NamespaceIndex:
 
     def named(self, words: Sequence[str]) -> Named:
         """Whom words of a question name."""
-        speakers = self._speakers()
-        if self._names is None:
-            self._names = name_words(speakers)
-            for name, who in nicknames(
-                self._coded("greets"), self._coded("speaker"), self._alive.view
-            ).items():
-                self._names.setdefault(name, {who})
+        names, users, assistants = self._people()
         ids = np.array([term_id(stem(word)) for word in words], dtype=np.uint64)
         said = self._postings["content"].known(ids)
         unknown = {word for word, known in zip(words, said, strict=True) if not known}
-        return Named(named(words, self._names, unknown), roles_among(speakers))
+        return Named(named(words, names, unknown), users, assistants)
 
-    def _speakers(self) -> set[str]:
-        speakers = self._coded("speaker")
-        if not self._dead:
-            return {name for name in speakers.distinct if name}
-        codes = np.unique(speakers.codes[self._alive.view])
-        return {speakers.distinct[code] for code in codes if speakers.distinct[code]}
+    def _people(self) -> _People:
+        """Speakers by the words of their names and by role; kept until something changes."""
+        if self._known_people is None:
+            speakers = self._coded("speaker")
+            turns = np.bincount(speakers.codes[self._alive.view], minlength=len(speakers.distinct))
+            spoken = {
+                name: int(count)
+                for name, count in zip(speakers.distinct, turns.tolist(), strict=True)
+                if name and count
+            }
+            names = name_words(set(spoken))
+            called = nicknames(self._coded("greets"), speakers, self._alive.view)
+            for name, who in called.items():
+                names.setdefault(name, {who})
+            self._known_people = (names, *by_role(spoken))
+        return self._known_people
 
     def _coded(self, name: str) -> CodedColumn:
         column = self._columns[name]
@@ -298,8 +317,7 @@ class NamespaceIndex:
     def _mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """Which ordinals are alive and pass the filter; None when all do."""
         mask = self._alive.view if self._dead else None
-        if fields_of(where):
-            assert where is not None
+        if where is not None:
             passing = evaluate(where, self.column, len(self))
             mask = passing if mask is None else passing & mask
         return mask
@@ -322,7 +340,7 @@ class NamespaceIndex:
     ) -> tuple[Ordinals, Floats]:
         """A superset of the best `depth` of a route, with exact scores."""
         if isinstance(route, Vector):
-            vectors = self._vectors.get(route.vector)
+            vectors = self._comparable(route, query)
             if vectors is None or query.vector is None or not query.vector.any():
                 return np.empty(0, dtype=np.int64), np.empty(0)
             ordinals, _ = vectors.nearest(query.vector, depth, mask)
@@ -345,6 +363,16 @@ class NamespaceIndex:
             return ordinals[keep], scores[keep]
         return ordinals, scores
 
+    def _comparable(self, route: Vector, query: Query) -> Vectors | None:
+        vectors = self._vectors.get(route.vector)
+        if vectors is None or query.vector is None or len(query.vector) == vectors.dimensions:
+            return vectors
+        raise InvalidInput(
+            f"vectors.{route.vector}",
+            f"have {vectors.dimensions} dimensions, and the query's vector has {len(query.vector)}",
+            "use the embedder that they come from",
+        )
+
     def score(self, route: Route, query: Query, rows: Rows, of: str = "self") -> Floats:
         """The exact score of rows on a route, or of the turns right before them."""
         ordinals = self._ordinals(rows)
@@ -353,7 +381,7 @@ class NamespaceIndex:
         here = ordinals >= 0
         found = np.full(len(rows), np.nan)
         if isinstance(route, Vector):
-            vectors = self._vectors.get(route.vector)
+            vectors = self._comparable(route, query)
             if vectors is not None and query.vector is not None:
                 found[here] = vectors.cosines(query.vector, ordinals[here])
         elif isinstance(route, Scan):
@@ -404,6 +432,13 @@ class NamespaceIndex:
         here = at >= 0
         found[at[here], bm.found.term[here]] = bm.idf[bm.found.term[here]]
         return found
+
+    def mentions(self, terms: Sequence[Term], rows: Rows) -> Floats:
+        """Whether each row holds one of the terms in its content, as 1 or 0."""
+        ids = np.array([term_id(form) for term in terms for form in term], dtype=np.uint64)
+        holding = np.zeros(len(self) + 1)  # the last is read for rows that are gone
+        holding[self._postings["content"].hits(ids).ordinal] = 1.0
+        return holding[self._ordinals(rows)]
 
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Values]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""

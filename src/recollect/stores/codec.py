@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector
+from recollect.ops import Put
 from recollect.text import term_ids, words
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
 
 
 def encode(name: str, value: Any) -> Any:
@@ -24,7 +27,7 @@ def encode(name: str, value: Any) -> Any:
         return None
     kind = FIELDS[name].type
     if kind == "time":
-        return (value - _EPOCH).total_seconds()
+        return min((value - _EPOCH).total_seconds(), _LAST)
     if kind in ("list", "json"):
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
     return value
@@ -83,6 +86,39 @@ def stored(draft: Draft) -> dict[str, Any]:
 def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
     """The record of kept values by field name; other keys are ignored."""
     return MemoryRecord(namespace=namespace, **{name: decode(name, kept[name]) for name in FIELDS})
+
+
+def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """The kept accesses of a memory that takes the place of another: none gets lost."""
+    times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
+    return {
+        "access_count": max(new["access_count"], old["access_count"]),
+        "last_accessed": max(times, default=None),
+    }
+
+
+def check_vectors(
+    op: Put, embedder: str | None, dimensions: Callable[[str, Iterable[str]], dict[str, int]]
+) -> None:
+    """Refuse vectors that could not be compared with those kept.
+
+    Raises:
+        EmbedderMismatch: the kept vectors come from another embedder.
+        InvalidInput: a vector is not as long as the namespace's others of its name.
+    """
+    names: dict[str, set[str]] = {}
+    for draft in op.drafts:
+        names.setdefault(draft.record.namespace, set()).update(draft.vectors)
+    if None not in (embedder, op.embedder) and embedder != op.embedder and any(names.values()):
+        raise EmbedderMismatch(str(embedder), str(op.embedder))
+    known = {namespace: dimensions(namespace, sorted(names[namespace])) for namespace in names}
+    for draft in op.drafts:
+        for name, vector in draft.vectors.items():
+            size = known[draft.record.namespace].setdefault(name, len(vector))
+            if size != len(vector):
+                raise InvalidInput(
+                    f"vectors.{name}", f"has {len(vector)} dimensions where {size} are kept"
+                )
 
 
 def vector_bytes(vector: Vector) -> bytes:

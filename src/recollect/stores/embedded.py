@@ -11,7 +11,7 @@ import base64
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
@@ -22,7 +22,7 @@ from recollect import ops
 from recollect.candidates import Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
 from recollect.index.namespace import NamespaceIndex, Source
-from recollect.memory import Draft, Link, MemoryRecord
+from recollect.memory import Link, MemoryRecord
 
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
 
@@ -34,20 +34,27 @@ class Records(Source, Protocol):
         """Something that differs whenever any process has written since."""
         ...
 
-    def put(self, drafts: Sequence[Draft], replace: bool, embedder: str | None) -> tuple[str, ...]:
-        """Write all in one transaction, or nothing and the ids that are taken."""
+    def put(self, op: ops.Put) -> tuple[str, ...]:
+        """Write all in one transaction, or nothing and the ids that stand in the way.
+
+        A link replaces the one between the same two of the same type.
+
+        Raises:
+            EmbedderMismatch: the stored vectors come from another embedder.
+            InvalidInput: a vector is not as long as the namespace's others of its name.
+        """
         ...
 
-    def link(self, links: Sequence[Link]) -> None:
-        """Write links, replacing those between the same two of the same type."""
+    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
+        """The length of the vectors of these names, of those that there are."""
         ...
 
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
         """Set patchable fields (as records have them); whether the memory exists."""
         ...
 
-    def touch(self, rows: Sequence[int], at: datetime) -> None:
-        """Count an access of each row; may be written later."""
+    def touch(self, rows: Sequence[int], at: datetime) -> bool:
+        """Count an access of each row; may be written later. False where none is ever kept."""
         ...
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
@@ -167,7 +174,11 @@ class EmbeddedStore:
         for each in found:
             for word, who in each.names.items():
                 names[word] = names.get(word, frozenset()) | who
-        return ops.Named(names, any(each.roles for each in found))
+        return ops.Named(
+            names,
+            frozenset().union(*(each.users for each in found)),
+            frozenset().union(*(each.assistants for each in found)),
+        )
 
     def _search(self, op: ops.Search) -> ops.Ranking:
         with self._lock:
@@ -195,6 +206,13 @@ class EmbeddedStore:
         with self._lock:
             for index, places in self._holding(op.rows):
                 found[places] = index.matched(op.route, op.query, op.rows[places])
+        return found
+
+    def _mentions(self, op: ops.Mentions) -> NDArray[np.float64]:
+        found = np.zeros(len(op.rows))
+        with self._lock:
+            for index, places in self._holding(op.rows):
+                found[places] = index.mentions(op.terms, op.rows[places])
         return found
 
     def _fetch(self, op: ops.Fetch) -> dict[str, NDArray[Any]]:
@@ -248,12 +266,10 @@ class EmbeddedStore:
         )
 
     def _put(self, op: ops.Put) -> tuple[str, ...]:
-        taken: tuple[str, ...] = ()
-        if op.drafts:
-            taken = self._records.put(op.drafts, op.replace, op.embedder)
-        if op.links and not taken:
-            self._records.link(op.links)
-        return taken
+        return self._records.put(op)
+
+    def _dimensions(self, op: ops.Dimensions) -> dict[str, int]:
+        return self._records.dimensions(op.namespace, op.names)
 
     def _patch(self, op: ops.Patch) -> bool:
         return self._records.patch(op.namespace, op.id, dict(op.values))
@@ -262,9 +278,10 @@ class EmbeddedStore:
         rows = op.rows.tolist()
         if not rows:
             return
-        self._records.touch(rows, op.at)
         at = op.at.timestamp()
         with self._lock:
+            if not self._records.touch(rows, op.at):
+                return
             for index, places in self._holding(op.rows):
                 index.touch(op.rows[places], at)
 
@@ -299,11 +316,13 @@ class EmbeddedStore:
         ops.Search: _search,
         ops.Score: _score,
         ops.Matched: _matched,
+        ops.Mentions: _mentions,
         ops.Fetch: _fetch,
         ops.Read: _read,
         ops.Find: _find,
         ops.List: _list,
         ops.Put: _put,
+        ops.Dimensions: _dimensions,
         ops.Patch: _patch,
         ops.Touch: _touch,
         ops.Delete: _delete,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from recollect.fields import FIELDS
 from recollect.index.namespace import Changes
 from recollect.memory import Draft, Link, MemoryRecord
+from recollect.ops import Put
 from recollect.stores import codec
 
 _CHUNK = 65_536
@@ -24,6 +25,7 @@ class RamRecords:
         self._memories: dict[str, dict[int, dict[str, Any]]] = {}
         self._rows: dict[str, dict[str, int]] = {}
         self._vectors: dict[int, dict[str, bytes]] = {}
+        self._sizes: dict[str, dict[str, tuple[int, int]]] = {}  # by name: length, how many
         self._links: dict[tuple[str, str, str, str], Link] = {}
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._embedder: str | None = None
@@ -43,18 +45,35 @@ class RamRecords:
         """Forget everything."""
         self.__init__()  # type: ignore[misc]
 
-    def put(self, drafts: Sequence[Draft], replace: bool, embedder: str | None) -> tuple[str, ...]:
-        """Write all, or nothing and the ids that are taken."""
+    def put(self, op: Put) -> tuple[str, ...]:
+        """Write all, or nothing and the ids that stand in the way."""
         with self._lock:
-            if not replace:
-                taken = self._taken(drafts)
-                if taken:
-                    return taken
-            for draft in drafts:
-                self._put(draft)
-            if embedder and self._embedder is None and any(draft.vectors for draft in drafts):
-                self._embedder = embedder
+            refused = self._missing(op.drafts) if op.replace else self._taken(op.drafts)
+            if refused:
+                return refused
+            codec.check_vectors(op, self._embedder, self.dimensions)
+            for draft in op.drafts:
+                self._put(draft, op.stale)
+            for link in op.links:
+                self._links[link.namespace, link.source, link.target, link.type] = link
+            if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
+                self._embedder = op.embedder
             return ()
+
+    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
+        """The length of the vectors of these names, of those that there are."""
+        sizes = self._sizes.get(namespace, {})
+        return {name: sizes[name][0] for name in names if sizes.get(name, (0, 0))[1]}
+
+    def _count_vectors(self, namespace: str, row: int, change: int) -> None:
+        sizes = self._sizes.setdefault(namespace, {})
+        for name, blob in self._vectors[row].items():
+            _, count = sizes.get(name, (0, 0))
+            sizes[name] = (len(blob) // 2, count + change)
+
+    def _missing(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
+        keys = [(draft.record.namespace, draft.record.id) for draft in drafts]
+        return tuple(id for name, id in keys if id not in self._rows.get(name, {}))
 
     def _taken(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
         seen: set[tuple[str, str]] = set()
@@ -66,7 +85,7 @@ class RamRecords:
             seen.add(key)
         return tuple(taken)
 
-    def _put(self, draft: Draft) -> None:
+    def _put(self, draft: Draft, stale: Sequence[str]) -> None:
         namespace, id = draft.record.namespace, draft.record.id
         values = codec.stored(draft)
         rows = self._rows.setdefault(namespace, {})
@@ -74,29 +93,29 @@ class RamRecords:
         old = rows.get(id)
         self._seq += 1
         row = values["row"] = values["sequence"] = self._seq
+        vectors: dict[str, bytes] = {}
         if old is not None:
-            values["sequence"] = memories[old]["sequence"]
+            before = memories[old]
+            values["sequence"] = before["sequence"]
+            values.update(codec.accesses(values, before))
+            vectors = {n: blob for n, blob in self._vectors[old].items() if n not in stale}
             self._drop(namespace, old)
         rows[id] = row
         memories[row] = values
-        self._vectors[row] = {n: codec.vector_bytes(v) for n, v in draft.vectors.items()}
+        vectors.update((n, codec.vector_bytes(v)) for n, v in draft.vectors.items())
+        self._vectors[row] = vectors
+        self._count_vectors(namespace, row, +1)
 
     def _drop(self, namespace: str, row: int) -> None:
         memory = self._memories[namespace].pop(row)
         del self._rows[namespace][memory["id"]]
-        self._vectors.pop(row, None)
+        self._count_vectors(namespace, row, -1)
+        del self._vectors[row]
         self._note(namespace, "removed", row)
 
     def _note(self, namespace: str, kind: str, row: int) -> None:
         self._seq += 1
         self._changes.setdefault(namespace, []).append((self._seq, kind, row))
-
-    def link(self, links: Sequence[Link]) -> None:
-        """Write links, replacing those between the same two of the same type."""
-        with self._lock:
-            for link in links:
-                self._links[link.namespace, link.source, link.target, link.type] = link
-            self._seq += 1
 
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
         """Set patchable fields; whether the memory exists."""
@@ -109,7 +128,7 @@ class RamRecords:
             self._note(namespace, "patched", row)
             return True
 
-    def touch(self, rows: Sequence[int], at: datetime) -> None:
+    def touch(self, rows: Sequence[int], at: datetime) -> bool:
         """Count an access of each row."""
         seconds = codec.encode("last_accessed", at)
         with self._lock:
@@ -121,6 +140,7 @@ class RamRecords:
                         memory["access_count"] += 1
                         memory["last_accessed"] = seconds if last is None else max(last, seconds)
                         self._note(namespace, "patched", row)
+        return True
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
         """Erase rows, their vectors and links; how many there were."""
@@ -163,7 +183,8 @@ class RamRecords:
 
     def namespaces(self) -> dict[str, int]:
         """Every namespace with how many memories it has."""
-        return {name: len(rows) for name, rows in sorted(self._memories.items()) if rows}
+        with self._lock:
+            return {name: len(rows) for name, rows in sorted(self._memories.items()) if rows}
 
     def stats(self) -> dict[str, Any]:
         """Figures about the whole store."""
@@ -197,12 +218,16 @@ class RamRecords:
     ) -> Iterator[Mapping[str, list[Any]]]:
         """Chunks of memories as columns."""
         memories = self._memories.get(namespace, {})
-        chosen = list(memories) if rows is None else [row for row in rows if row in memories]
+        with self._lock:
+            chosen = list(memories) if rows is None else rows
         for start in range(0, len(chosen), _CHUNK):
-            chunk = [memories[row] for row in chosen[start : start + _CHUNK]]
-            found = {name: [_value(memory, name) for memory in chunk] for name in names}
+            part = chosen[start : start + _CHUNK]
+            with self._lock:
+                chunk = [memories[row] for row in part if row in memories]
+                found = {name: [_value(memory, name) for memory in chunk] for name in names}
             found["row"] = [memory["row"] for memory in chunk]
-            yield found
+            if chunk:
+                yield found
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
@@ -210,11 +235,12 @@ class RamRecords:
         """Chunks of vectors, each name's with ascending rows."""
         memories = self._memories.get(namespace, {})
         by_name: dict[str, tuple[list[int], list[bytes]]] = {}
-        for row in memories if rows is None else rows:
-            for name, blob in self._vectors.get(row, {}).items():
-                owners, blobs = by_name.setdefault(name, ([], []))
-                owners.append(row)
-                blobs.append(blob)
+        with self._lock:
+            for row in memories if rows is None else rows:
+                for name, blob in self._vectors.get(row, {}).items():
+                    owners, blobs = by_name.setdefault(name, ([], []))
+                    owners.append(row)
+                    blobs.append(blob)
         for name in sorted(by_name):
             yield name, *by_name[name]
 

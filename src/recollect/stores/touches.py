@@ -4,33 +4,50 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 _DELAY = 0.5  # seconds from the first queued access to the write
 
 
+@dataclass(eq=False)
+class Batch:
+    """Accesses by row, how often and the latest time, that are written together.
+
+    `seq` is the number of the change that writes them: whoever reads a state of the records at or
+    beyond it has them already. It is None until then.
+    """
+
+    rows: dict[int, tuple[int, float]] = field(default_factory=dict)
+    seq: int | None = None
+
+    def add(self, row: int, count: int, at: float) -> None:
+        """Count accesses of a row."""
+        before, last = self.rows.get(row, (0, at))
+        self.rows[row] = (before + count, max(last, at))
+
+
 class Touches:
     """A queue of accesses by row, written together half a second after the first, or on `flush`.
 
-    What is read meanwhile is overlaid with what waits, so that an access shows at once.
+    What is read meanwhile is overlaid with what waits, so that an access shows at once. A reader
+    takes `waiting()` before it reads and gives `overlay` what it read and at which change.
     """
 
-    def __init__(self, write: Callable[[Mapping[int, tuple[int, float]]], None], lazy: bool):
+    def __init__(self, write: Callable[[Batch], None], lazy: bool):
         self._write = write
         self._lazy = lazy
-        self._pending: dict[int, tuple[int, float]] = {}  # row: how often, the latest time
-        self._writing: dict[int, tuple[int, float]] = {}
+        self._pending = Batch()
+        self._writing = Batch()
         self._lock = threading.Lock()
         self._flushing = threading.RLock()
         self._timer: threading.Timer | None = None
-        self._problem: Exception | None = None
 
     def add(self, rows: Sequence[int], at: float) -> None:
         """Queue an access of each row at a time in seconds."""
         with self._lock:
             for row in rows:
-                count, last = self._pending.get(row, (0, at))
-                self._pending[row] = (count + 1, max(last, at))
+                self._pending.add(row, 1, at)
             if self._lazy and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._flush_later)
                 self._timer.daemon = True
@@ -41,8 +58,8 @@ class Touches:
     def _flush_later(self) -> None:
         try:
             self.flush()
-        except Exception as problem:  # raised by the next flush, which somebody waits for
-            self._problem = problem
+        except Exception:  # they wait on, and the next flush, which somebody calls, tells why
+            return
 
     def flush(self) -> None:
         """Write what waits; what could not be written waits on, and its error is raised."""
@@ -51,50 +68,32 @@ class Touches:
                 if self._timer is not None:
                     self._timer.cancel()
                     self._timer = None
-                self._writing, self._pending = self._pending, {}
-            if not self._writing:
-                return
+                if not self._pending.rows:
+                    return
+                batch = self._writing = self._pending
+                self._pending = Batch()
             try:
-                self._write(self._writing)
+                self._write(batch)
             except BaseException:
                 with self._lock:
-                    for row, (count, at) in self._writing.items():
-                        more, last = self._pending.get(row, (0, at))
-                        self._pending[row] = (count + more, max(at, last))
+                    for row, (count, at) in batch.rows.items():
+                        self._pending.add(row, count, at)
+                    self._writing = Batch()
                 raise
-            finally:
-                self._writing = {}
 
-    def close(self) -> None:
-        """Flush for the last time."""
-        self.flush()
+    def waiting(self) -> tuple[Batch, ...]:
+        """What may not be written yet."""
+        with self._lock:
+            return tuple(batch for batch in (self._writing, self._pending) if batch.rows)
 
-    def _waiting(self, row: int) -> tuple[int, float] | None:
-        found = [queue[row] for queue in (self._writing, self._pending) if row in queue]
-        if not found:
-            return None
-        return sum(count for count, _ in found), max(at for _, at in found)
 
-    def overlaid(self, values: list[Any], place: Mapping[str, int]) -> list[Any]:
-        """A row's values (its number first) with its waiting accesses counted in."""
-        waiting = self._waiting(values[0]) if self._pending or self._writing else None
-        if waiting is not None:
-            count, last = place["access_count"], place["last_accessed"]
-            values[count] += waiting[0]
-            values[last] = waiting[1] if values[last] is None else max(values[last], waiting[1])
-        return values
-
-    def overlay_columns(self, columns: dict[str, list[Any]]) -> None:
-        """`overlaid` for the columns of many rows, in place."""
-        names = [name for name in ("access_count", "last_accessed") if name in columns]
-        if not names or not (self._pending or self._writing):
-            return
-        for i, row in enumerate(columns["row"]):
-            waiting = self._waiting(row)
-            if waiting is None:
-                continue
-            if "access_count" in columns:
-                columns["access_count"][i] += waiting[0]
-            if "last_accessed" in columns:
-                last = columns["last_accessed"][i]
-                columns["last_accessed"][i] = waiting[1] if last is None else max(last, waiting[1])
+def overlay(
+    waiting: Sequence[Batch], seq: int, row: int, kept: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The accesses of a row as kept at change `seq`, with those counted in that waited then."""
+    count, last = kept["access_count"], kept["last_accessed"]
+    for batch in waiting:
+        if row in batch.rows and (batch.seq is None or seq < batch.seq):
+            more, at = batch.rows[row]
+            count, last = count + more, at if last is None else max(last, at)
+    return {"access_count": count, "last_accessed": last}

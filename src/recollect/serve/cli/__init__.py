@@ -23,9 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing:
         _complain(f"the command line needs {' and '.join(missing)}; pip install 'recollect[cli]'")
         return WRONG
-    from recollect.serve.cli.app import app
-
     try:
+        from recollect.serve.cli.app import app
+
         app(None if arguments is None else list(arguments), prog_name="recollect")
     except SystemExit as end:
         return _flushed(end.code if isinstance(end.code, int) else int(end.code is not None))

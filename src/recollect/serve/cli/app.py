@@ -5,53 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 import recollect
-from recollect.engine import Memory
-from recollect.errors import StoreError
-from recollect.profile import Profile
 from recollect.serve.cli import demo, measuring, reading, recall, writing
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What every command is told; None where nobody said."""
-
-    db: str | None = None
-    namespace: str | None = None
-    embedder: str | None = None
-    json: bool = False
-
-    def over(self, other: Settings) -> Settings:
-        """These settings, and those of `other` where these say nothing."""
-        said = {name: value for name, value in vars(self).items() if value}
-        return replace(other, **said)
-
-    @property
-    def url(self) -> str:
-        """The URL of the store; a path is one of a SQLite file."""
-        given = self.db or "memory.db"
-        return given if "://" in given else f"sqlite:///{given}"
-
-    def open(
-        self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
-    ) -> Memory:
-        """The memory of the namespace; only with `make` may its file be a new one."""
-        path = self.url.removeprefix("sqlite:///").partition("?")[0]
-        if not make and path != self.url and path != ":memory:" and not Path(path).exists():
-            raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
-        return Memory.open(
-            self.url,
-            namespace=self.namespace or "default",
-            embedder=(self.embedder or "default") if embeds else None,
-            profile=profile,
-        )
-
+from recollect.serve.cli.settings import Settings
 
 _Db = Annotated[
     str | None,
@@ -143,7 +103,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for _name, _function in {
+_COMMANDS: dict[str, Callable[..., None]] = {
     "add": writing.add,
     "import": writing.import_,
     "search": recall.search,
@@ -156,5 +116,6 @@ for _name, _function in {
     "eval": measuring.eval_,
     "bench": measuring.bench,
     "demo": demo.demo,
-}.items():
+}
+for _name, _function in _COMMANDS.items():
     app.command(_name)(_command(_function))

@@ -1,0 +1,72 @@
+"""Commands that look things up: get, list and stats."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recollect.errors import NotFound
+from recollect.serve.cli import output
+from recollect.serve.cli.recall import Where
+from recollect.serve.cli.settings import Settings, parsed
+
+
+def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
+    """Show one memory."""
+    with settings.open(embeds=False) as memory:
+        found = memory.get(id)
+        if found is None:
+            raise NotFound(f"there is no memory {id!r} in the namespace {memory.namespace!r}")
+    if settings.json:
+        output.emit(found.to_dict())
+        return
+    from recollect.serve.cli import render
+
+    output.console().print(render.record(found))
+
+
+def list_(
+    settings: Settings,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 20,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", help="Where the page before ended.")
+    ] = None,
+    where: Where = None,
+) -> None:
+    """List memories, newest first, page by page."""
+    filters = parsed("filter", where)
+    with settings.open(embeds=False) as memory:
+        page = memory.get_all(filters, limit=limit, cursor=cursor)
+    if settings.json:
+        output.emit(
+            {
+                "total": page.total,
+                "cursor": page.cursor,
+                "memories": [one.to_dict() for one in page.records],
+            }
+        )
+        return
+    from recollect.serve.cli import render
+
+    console = output.console()
+    if page.records:
+        console.print(render.records(page.records, console.width))
+    output.note(f"{len(page)} of {page.total:,} memories")
+    if page.cursor:
+        output.note(f"more with --cursor {page.cursor}")
+
+
+def stats(
+    settings: Settings,
+    everywhere: Annotated[bool, typer.Option("--all", help="Of all namespaces together.")] = False,
+) -> None:
+    """Show figures about the memories and their store."""
+    with settings.open(embeds=False) as memory:
+        found = memory.stats(everywhere=everywhere)
+    if settings.json:
+        output.emit(found)
+        return
+    from recollect.serve.cli import render
+
+    output.console().print(render.figures(found))

@@ -1,0 +1,131 @@
+"""Commands that rank: search, explain and profiles."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recollect import profiles as built_in
+from recollect.serve.cli import output
+from recollect.serve.cli.settings import Settings, parsed, profile_of
+
+Query = Annotated[str, typer.Argument(help="What is asked, in words.")]
+ProfileName = Annotated[
+    str, typer.Option("--profile", metavar="NAME", help="How to rank: a name, or a .json file.")
+]
+Where = Annotated[
+    str | None,
+    typer.Option("--filter", metavar="JSON", help='Only these, as in \'{"speaker": "Ana"}\'.'),
+]
+Now = Annotated[
+    str | None, typer.Option("--now", metavar="TIME", help="Rank for another time than now.")
+]
+Weights = Annotated[
+    str | None,
+    typer.Option("--weights", metavar="JSON", help="Other weights, as in '{\"recency\": 0.5}'."),
+]
+
+
+def search(
+    settings: Settings,
+    query: Query,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits at most.")] = 10,
+    profile: ProfileName = "balanced",
+    where: Where = None,
+    now: Now = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how each score came about.")
+    ] = False,
+    min_score: Annotated[
+        float | None, typer.Option("--min-score", help="Leave out hits below it.")
+    ] = None,
+    weights: Weights = None,
+    touch: Annotated[
+        bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
+    ] = True,
+) -> None:
+    """Find the memories that matter for a query."""
+    filters, weighted = parsed("filter", where), parsed("weights", weights)
+    with settings.open(profile=profile_of(profile)) as memory:
+        result = memory.search(
+            query,
+            limit=limit,
+            filters=filters,
+            now=now,
+            touch=touch,
+            explain=explain or not settings.json,
+            min_score=min_score,
+            weights=weighted,
+        )
+    output.degraded(result.degraded)
+    if settings.json:
+        output.emit(result.to_dict())
+    elif result.hits:
+        from recollect.serve.cli import render
+
+        console = output.console()
+        console.print(render.hits(result.hits, console.width))
+        for hit in result.hits if explain else ():
+            assert hit.explanation is not None
+            console.print(f"{hit.rank}. {hit.id}", style="bold", markup=False)
+            console.print(render.explanation(hit.explanation))
+    if not result.hits:
+        output.note("nothing found")
+        raise typer.Exit(1)
+
+
+def explain(
+    settings: Settings,
+    query: Query,
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Where the hits end.")] = 10,
+    profile: ProfileName = "balanced",
+    where: Where = None,
+    now: Now = None,
+    weights: Weights = None,
+) -> None:
+    """Say why a memory has the score it has for a query, found or not."""
+    filters, weighted = parsed("filter", where), parsed("weights", weights)
+    with settings.open(profile=profile_of(profile)) as memory:
+        tree = memory.explain(query, id, limit=limit, filters=filters, now=now, weights=weighted)
+    if settings.json:
+        output.emit(tree.to_dict())
+        return
+    from recollect.serve.cli import render
+
+    output.console().print(render.explanation(tree))
+
+
+def profiles(
+    settings: Settings,
+    action: Annotated[
+        str | None, typer.Argument(metavar="[show NAME]", help="Show one of them.")
+    ] = None,
+    name: Annotated[str | None, typer.Argument(hidden=True)] = None,
+) -> None:
+    """List the ways to rank, or show the formula of one."""
+    if action not in (None, "show") or (action is None) != (name is None):
+        raise typer.BadParameter("write `recollect profiles` or `recollect profiles show NAME`")
+    if name is not None:
+        chosen = [profile_of(name)]
+        if settings.json:
+            output.emit(chosen[0].to_dict())
+            return
+    else:
+        chosen = list(built_in.BUILT_IN.values())
+        if settings.json:
+            output.emit(
+                [{"name": one.name, "doc": one.doc, "formula": str(one.signal)} for one in chosen]
+            )
+            return
+    from recollect.serve.cli import render
+
+    console = output.console()
+    if name is not None:
+        render.profile(console, chosen[0])
+        return
+    listed = render.table("profile", "what it is for")
+    for one in chosen:
+        listed.add_row(one.name, one.doc)
+    console.print(listed)

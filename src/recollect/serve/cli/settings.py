@@ -1,0 +1,82 @@
+"""What every command is told, and what is given as text on the command line and means more."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from recollect import profiles
+from recollect.engine import Memory
+from recollect.errors import InvalidInput, StoreError
+from recollect.profile import Profile
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every command is told; None where nobody said."""
+
+    db: str | None = None
+    namespace: str | None = None
+    embedder: str | None = None
+    json: bool = False
+
+    def over(self, other: Settings) -> Settings:
+        """These settings, and those of `other` where these say nothing."""
+        said = {name: value for name, value in vars(self).items() if value}
+        return replace(other, **said)
+
+    @property
+    def url(self) -> str:
+        """The URL of the store; a path is one of a SQLite file."""
+        given = self.db or "memory.db"
+        return given if "://" in given else f"sqlite:///{given}"
+
+    def open(
+        self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
+    ) -> Memory:
+        """The memory of the namespace; only with `make` may its file be a new one."""
+        path = self.url.removeprefix("sqlite:///").partition("?")[0]
+        if not make and path != self.url and path != ":memory:" and not Path(path).exists():
+            raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
+        return Memory.open(
+            self.url,
+            namespace=self.namespace or "default",
+            embedder=(self.embedder or "default") if embeds else None,
+            profile=profile,
+        )
+
+
+def parsed(name: str, given: str | None, kind: type = dict) -> Any:
+    """The JSON object (or list) given for an option; None for none.
+
+    Raises:
+        InvalidInput: it is no JSON, or something else in JSON.
+    """
+    if given is None:
+        return None
+    shape = "object" if kind is dict else "list"
+    try:
+        value = json.loads(given)
+    except (ValueError, RecursionError) as problem:
+        raise InvalidInput(name, f"is not JSON: {problem}", f"give a JSON {shape}") from None
+    if not isinstance(value, kind):
+        raise InvalidInput(name, f"is no JSON {shape}", "see --help")
+    return value
+
+
+def profile_of(given: str) -> Profile:
+    """The built-in profile of that name, or the one in a file ending in .json.
+
+    Raises:
+        InvalidInput: there is no such profile or file, or it cannot work as declared.
+    """
+    if not given.endswith(".json"):
+        return profiles.get(given)
+    try:
+        return Profile.from_json(Path(given).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise InvalidInput("profile", f"{given} cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidInput("profile", f"{given} is not text", "save it as UTF-8") from None

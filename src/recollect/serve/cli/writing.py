@@ -1,0 +1,187 @@
+"""Commands that write: add, import and delete."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from recollect import importers
+from recollect.engine import Memory
+from recollect.errors import InvalidInput
+from recollect.importers import ImportProblem
+from recollect.memory import Added
+from recollect.serve.cli import output
+from recollect.serve.cli.recall import Where
+from recollect.serve.cli.settings import Settings, parsed
+
+_REASONS_SHOWN = 10
+
+
+def add(
+    settings: Settings,
+    text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
+    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
+    session_id: Annotated[str | None, typer.Option(help="The talk it is from.")] = None,
+    agent_id: Annotated[str | None, typer.Option(help="The agent it belongs to.")] = None,
+    user_id: Annotated[str | None, typer.Option(help="The user it belongs to.")] = None,
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="May be given again.")
+    ] = None,
+    entity: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Whom it is about; may be given again.")
+    ] = None,
+    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Anything else.")] = None,
+    importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Such as fact, note, turn.")] = None,
+    title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
+    created_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it was said or happened.")
+    ] = None,
+    id: Annotated[str | None, typer.Option(help="Its id; one is made otherwise.")] = None,
+    links: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help='As in \'[{"target": "id", "type": "supports"}]\'.'),
+    ] = None,
+    vectors: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Vectors by name, in place of made ones.")
+    ] = None,
+) -> None:
+    """Remember a text."""
+    details: dict[str, Any] = {
+        "metadata": parsed("metadata", metadata),
+        "links": parsed("links", links, list) or (),
+        "vectors": parsed("vectors", vectors),
+    }
+    content = _from_stdin() if text == "-" else text
+    with settings.open(make=True) as memory:
+        result = memory.add(
+            content,
+            speaker=speaker,
+            session_id=session_id,
+            agent_id=agent_id,
+            user_id=user_id,
+            tags=tag or (),
+            entities=entity,
+            importance=importance,
+            kind=kind,
+            title=title,
+            created_at=created_at,
+            id=id,
+            **details,
+        )
+    output.degraded(result.degraded)
+    if settings.json:
+        output.emit({"id": result.id, "degraded": list(result.degraded)})
+    else:
+        print(result.id)
+
+
+def _from_stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip()
+    except UnicodeDecodeError:
+        raise InvalidInput("text", "what stdin gives is not UTF-8", "convert it first") from None
+
+
+def import_(
+    settings: Settings,
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders.")],
+    format: Annotated[
+        str | None,
+        typer.Option(help=f"One of {', '.join(importers.FORMATS)}; else it is told by itself."),
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, help="Memories written at once.")] = 2048,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Succeed even if some were rejected.")
+    ] = False,
+) -> None:
+    """Remember what files hold: JSON lines, Markdown notes, conversations, ChatGPT exports."""
+    # All paths are looked at before the first is written.
+    sources = [importers.read(path, format) for path in paths]
+    added, rejected, lacks = 0, [], dict[str, None]()
+    with settings.open(make=True) as memory, output.progress() as told:
+        for path, source in zip(paths, sources, strict=True):
+            try:
+                for done, refused, without in _imported(memory, source, batch):
+                    added += done
+                    rejected += [(path, item) for item in refused]
+                    lacks |= dict.fromkeys(without)
+                    told(f"importing {path.name}", added, None)
+            except ImportProblem as problem:
+                before = f"; {added:,} memories were added before" if added else ""
+                raise ImportProblem(
+                    problem.path, f"{problem.problem}{before}", problem.remedy, line=problem.line
+                ) from None
+    _report(settings, added, rejected, list(lacks))
+    if rejected and not lenient:
+        raise typer.Exit(1)
+
+
+def _imported(
+    memory: Memory, source: Iterator[importers.Item], size: int
+) -> Iterator[tuple[int, tuple[Added, ...], tuple[str, ...]]]:
+    """For each batch written: how many were added, those rejected, and what was lacking."""
+    while items := list(islice(source, size)):
+        result = memory.add_many(items)
+        yield len(result.ids), result.rejected, result.degraded
+
+
+def _report(
+    settings: Settings, added: int, rejected: list[tuple[Path, Added]], lacks: list[str]
+) -> None:
+    output.degraded(lacks)
+    if settings.json:
+        refused = [
+            {"path": str(path), "id": item.id, "reason": item.reason} for path, item in rejected
+        ]
+        output.emit({"added": added, "rejected": refused, "degraded": lacks})
+        return
+    for path, item in rejected[:_REASONS_SHOWN]:
+        output.note(f"rejected: {path}: {item.id or 'without id'}: {item.reason}")
+    if len(rejected) > _REASONS_SHOWN:
+        output.note(f"... and {len(rejected) - _REASONS_SHOWN:,} more; --json gives them all")
+    print(f"{added:,} added, {len(rejected):,} rejected")
+
+
+def delete(
+    settings: Settings,
+    ids: Annotated[list[str] | None, typer.Argument(help="The ids of memories.")] = None,
+    where: Where = None,
+    everything: Annotated[bool, typer.Option("--all", help="Erase all of the namespace.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask back.")] = False,
+) -> None:
+    """Erase memories: by id, those that pass a filter, or all of the namespace."""
+    filters = parsed("filter", where)
+    if sum((bool(ids), filters is not None, everything)) != 1:
+        raise InvalidInput("delete", "has to know what to erase", "give ids, --filter or --all")
+    if filters == {}:
+        raise InvalidInput("filter", "is empty, which is all there is", "say --all for that")
+    missing = []
+    with settings.open(embeds=False) as memory:
+        if ids:
+            missing = [id for id in dict.fromkeys(ids) if not memory.delete(id)]
+            erased = len(set(ids)) - len(missing)
+        else:
+            if not yes:
+                _confirm(settings, memory.get_all(filters, limit=1).total, memory.namespace)
+            erased = memory.delete_all(filters, namespace=None if filters else memory.namespace)
+    for id in missing:
+        output.note(f"there is no memory {id!r}")
+    if settings.json:
+        output.emit({"deleted": erased, "missing": missing})
+    else:
+        print(f"{erased:,} deleted")
+    if missing or (filters and not erased):
+        raise typer.Exit(1)
+
+
+def _confirm(settings: Settings, count: int, namespace: str) -> None:
+    if settings.json:
+        raise InvalidInput("yes", "is needed with --json, which cannot ask back", "add --yes")
+    question = f"Erase {count:,} memories of the namespace {namespace!r} for good?"
+    typer.confirm(question, abort=True, err=True)

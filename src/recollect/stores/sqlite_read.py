@@ -1,0 +1,320 @@
+"""What is read of a SQLite file: records for those who ask, columns for the indexes."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from recollect.fields import FIELDS
+from recollect.index.namespace import Changes
+from recollect.memory import Link, MemoryRecord
+from recollect.stores import codec
+from recollect.stores.sqlite_file import guarded
+from recollect.stores.touches import Batch, Touches, overlay
+
+_CHUNK = 65_536  # rows read at once when an index is loaded
+_PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
+_SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
+_ACCESSES = ("access_count", "last_accessed")
+
+
+class SqliteReader:
+    """The reading half of `SqliteRecords`."""
+
+    path: str
+    _reader: sqlite3.Connection
+    _read_lock: threading.RLock
+    _touches: Touches
+    _writes: int
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._read_lock, guarded(self.path):
+            yield self._reader
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one state of the file."""
+        with self._reading() as db:
+            db.execute("BEGIN")
+            try:
+                yield db
+            finally:
+                db.execute("COMMIT")
+
+    def version(self) -> tuple[int, int]:
+        """SQLite's data version, which another connection's commit moves, and our own writes."""
+        with self._reading() as db:
+            return db.execute("PRAGMA data_version").fetchone()[0], self._writes
+
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the stored vectors."""
+        with self._reading() as db:
+            return embedder(db)
+
+    def _space(self, name: str) -> int:
+        """The number of a namespace, 0 where there is none."""
+        known = self._spaces.get(name)
+        if known is None:
+            with self._reading() as db:
+                found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
+            if found is None:
+                return 0
+            known = self._spaces[name] = found[0]
+        return known
+
+    def _name(self, space: int) -> str:
+        known = self._names.get(space)
+        if known is None:
+            with self._reading() as db:
+                found = db.execute("SELECT name FROM spaces WHERE space = ?", (space,)).fetchone()
+            known = self._names[space] = found[0]
+        return known
+
+    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+        """Rows by id."""
+        space = self._space(namespace)
+        found: dict[str, int] = {}
+        with self._reading() as db:
+            for part in parts(ids):
+                found.update(
+                    db.execute(
+                        f"SELECT id, row FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                        (space, *part),
+                    ).fetchall()
+                )
+        return found
+
+    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Records by row."""
+        names = ("row", "space", *FIELDS)
+        waiting = self._touches.waiting()
+        found: dict[int, MemoryRecord] = {}
+        with self._reading() as db:
+            for part in parts(rows):
+                cursor = db.execute(
+                    f"SELECT {', '.join(names)}, {_SEQ} FROM memories WHERE row IN ({marks(part)})",
+                    part,
+                )
+                for *values, seq in cursor:
+                    kept = dict(zip(names, values, strict=True))
+                    kept.update(overlay(waiting, seq, kept["row"], kept))
+                    found[kept["row"]] = codec.record(self._name(kept["space"]), kept)
+        return found
+
+    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+        """Links from and to memories, by source, target and type."""
+        space = self._space(namespace)
+        select = "SELECT source, target, type, weight, created_at FROM links WHERE space = ?"
+        with self._reading() as db:
+            if ids is None:
+                rows = set(db.execute(select, (space,)))
+            else:
+                rows = set()
+                for part in parts(ids):
+                    for end in ("source", "target"):
+                        rows |= set(
+                            db.execute(f"{select} AND {end} IN ({marks(part)})", (space, *part))
+                        )
+        return [
+            Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
+            for source, target, type_, weight, created in sorted(rows)
+        ]
+
+    def namespaces(self) -> dict[str, int]:
+        """Every namespace with how many memories it has."""
+        with self._reading() as db:
+            return dict(
+                db.execute(
+                    "SELECT name, count(*) FROM memories JOIN spaces USING (space) "
+                    "GROUP BY space ORDER BY name"
+                ).fetchall()
+            )
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the whole store."""
+        with self._reading() as db:
+            [links] = db.execute("SELECT count(*) FROM links").fetchone()
+            [pages] = db.execute("PRAGMA page_count").fetchone()
+            [size] = db.execute("PRAGMA page_size").fetchone()
+        return {"store": "sqlite", "links": links, "file_mb": round(pages * size / 1e6, 3)}
+
+    # What an index is built from
+
+    def changes(self, namespace: str, after: int) -> Changes:
+        """What happened since `after`."""
+        space = self._space(namespace)
+        with self._snapshot() as db:
+            [seq] = db.execute("SELECT value FROM counter").fetchone()
+            if after == 0 or seq == after:
+                return Changes(seq)
+            [kept_from] = db.execute(
+                "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta "
+                "WHERE key = 'changes_from'), 0)"
+            ).fetchone()
+            if after < kept_from:
+                return Changes(seq, reload=True)
+            added = [
+                row
+                for (row,) in db.execute(
+                    "SELECT row FROM memories WHERE space = ? AND row > ? ORDER BY row",
+                    (space, after),
+                )
+            ]
+            fresh = db.execute(
+                "SELECT DISTINCT row, kind FROM changes "
+                "WHERE space = ? AND seq > ? AND row <= ? ORDER BY row",
+                (space, after, after),
+            ).fetchall()
+        return Changes(
+            seq,
+            added,
+            [row for row, kind in fresh if kind == "removed"],
+            [row for row, kind in fresh if kind == "patched"],
+        )
+
+    def load(
+        self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
+    ) -> Iterator[Mapping[str, list[Any]]]:
+        """Chunks of memories as columns, rows ascending."""
+        asked = [name for name in _ACCESSES if name in names]
+        waiting = self._touches.waiting() if asked else ()
+        wanted = ("row", *names, *(_ACCESSES if waiting else ()), "seq")
+        what = ", ".join(_SEQ if name == "seq" else _column(name) for name in wanted)
+        for values in self._selected(namespace, what, rows):
+            columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
+            for name in names:
+                if name.startswith("metadata."):
+                    key = name.removeprefix("metadata.")
+                    columns[name] = [codec.metadata_value(v, key) for v in columns[name]]
+                elif name in FIELDS and FIELDS[name].type == "list":
+                    columns[name] = [codec.indexed(name, value) for value in columns[name]]
+            if waiting:
+                _overlay(columns, waiting)
+            yield columns
+
+    def _selected(
+        self, namespace: str, what: str, rows: Sequence[int] | None
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        space = self._space(namespace)
+        if rows is not None:
+            for part in parts(rows):
+                with self._reading() as db:
+                    found = db.execute(
+                        f"SELECT {what} FROM memories WHERE row IN ({marks(part)}) "
+                        "AND space = ? ORDER BY row",
+                        (*part, space),
+                    ).fetchall()
+                if found:
+                    yield found
+            return
+        after = 0
+        while True:
+            with self._reading() as db:
+                found = db.execute(
+                    f"SELECT {what} FROM memories WHERE space = ? AND row > ? ORDER BY row LIMIT ?",
+                    (space, after, _CHUNK),
+                ).fetchall()
+            if not found:
+                return
+            after = found[-1][0]
+            yield found
+
+    def vectors(
+        self, namespace: str, rows: Sequence[int] | None
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        """Chunks of vectors, each name's with ascending rows."""
+        space = self._space(namespace)
+        if rows is None:
+            yield from self._all_vectors(space)
+            return
+        found: dict[str, list[tuple[int, bytes]]] = {}
+        for part in parts(rows):
+            with self._reading() as db:
+                for name, row, blob in db.execute(
+                    f"SELECT name, row, vector FROM vectors WHERE row IN ({marks(part)}) "
+                    "AND space = ? ORDER BY row",
+                    (*part, space),
+                ):
+                    found.setdefault(name, []).append((row, blob))
+        for name in sorted(found):
+            yield name, [row for row, _ in found[name]], [blob for _, blob in found[name]]
+
+    def _all_vectors(self, space: int) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        name, after = "", 0
+        while True:
+            with self._reading() as db:
+                found = db.execute(
+                    "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
+                    "ORDER BY row LIMIT ?",
+                    (space, name, after, _CHUNK),
+                ).fetchall()
+                if not found:
+                    following = db.execute(
+                        "SELECT name FROM vectors WHERE space = ? AND name > ? "
+                        "ORDER BY name LIMIT 1",
+                        (space, name),
+                    ).fetchone()
+            if found:
+                after = found[-1][0]
+                yield name, [row for row, _ in found], [blob for _, blob in found]
+            elif following is None:
+                return
+            else:
+                name, after = following[0], 0
+
+    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
+        """The length of the vectors of these names, of those that there are."""
+        with self._reading() as db:
+            return dimensions(db, namespace, names)
+
+
+def embedder(db: sqlite3.Connection) -> str | None:
+    """Identity of the embedder of the stored vectors."""
+    found = db.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+    return found[0] if found else None
+
+
+def dimensions(db: sqlite3.Connection, namespace: str, names: Iterable[str]) -> dict[str, int]:
+    """The length of a namespace's vectors of some names."""
+    found = {}
+    for name in names:
+        kept = db.execute(
+            "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) "
+            "WHERE spaces.name = ? AND vectors.name = ? LIMIT 1",
+            (namespace, name),
+        ).fetchone()
+        if kept:
+            found[name] = int(kept[0])
+    return found
+
+
+def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:
+    for i, (row, seq) in enumerate(zip(columns["row"], columns["seq"], strict=True)):
+        kept = {name: columns[name][i] for name in _ACCESSES}
+        for name, value in overlay(waiting, seq, row, kept).items():
+            columns[name][i] = value
+
+
+def _column(name: str) -> str:
+    if name.startswith("metadata."):
+        return "metadata"
+    return name.replace(".", "_")
+
+
+def parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Values in parts that fit into one statement."""
+    for start in range(0, len(values), _PARAMETERS):
+        yield tuple(values[start : start + _PARAMETERS])
+
+
+def marks(values: Sequence[Any]) -> str:
+    """A parameter's place for each value."""
+    return ", ".join("?" * len(values))
