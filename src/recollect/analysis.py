@@ -41,6 +41,7 @@ _FORMS: dict[str, Term] = {
     for forms in IRREGULAR_FORMS
     for form in forms
 }
+_CAPITALISED = re.compile(r"(?<![^\W_])[A-Z][^\W_]+")
 _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 
@@ -50,32 +51,48 @@ def question_words(text: str) -> list[str]:
     return words(text.replace("\u2019", "'"))[:_LONGEST]
 
 
+def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """The words of a question that may name somebody, and those that look like names.
+
+    A stop word is none unless it is capitalised inside the sentence ("Will"); a word looks like a
+    name if it is capitalised, or if nothing in the question is.
+    """
+    inside = {fold(word) for word in _CAPITALISED.findall(text[1:])}
+    asked = [
+        word
+        for word in dict.fromkeys(question_words(text))
+        if word not in ROLES and (word not in STOP or word in inside)
+    ]
+    capitalised = {fold(word) for word in _CAPITALISED.findall(text)}
+    proper = set(asked) if text.islower() else capitalised
+    return tuple(asked), frozenset(proper - MONTHS.keys())
+
+
 def name_words(speakers: Set[str]) -> dict[str, set[str]]:
     """Speakers by each word of their names; roles such as "user" name nobody."""
     found: dict[str, set[str]] = {}
     for speaker in speakers:
         for word in words(speaker):
-            if len(word) > 1 and word not in ROLES and word not in STOP:
+            if len(word) > 1 and word not in ROLES:
                 found.setdefault(word, set()).add(speaker)
     return found
 
 
 def named(
-    asked: Sequence[str], names: Mapping[str, Set[str]], unknown: Set[str]
+    asked: Sequence[str], names: Mapping[str, Set[str]], strange: Set[str]
 ) -> dict[str, frozenset[str]]:
     """The speakers that words of a question name, by word.
 
-    A word names who has it in the name. One that nobody ever said (`unknown`) also names whoever's
-    name begins with it or differs from it by one slip: Mel for Melanie, Aqib for Akib.
+    A word names who has it in the name. A `strange` one, which looks like a name but was never
+    said, also names whoever's name begins with it or differs from it by one slip: Mel for Melanie,
+    Aqib for Akib.
     """
     found: dict[str, frozenset[str]] = {}
-    for word in dict.fromkeys(asked):
-        if word in ROLES or word in STOP:
-            continue
+    for word in asked:
         who = names.get(word)
         if who is None and len(word) > 3 and word.endswith("s"):
             who = names.get(word[:-1])
-        if who is None and word in unknown and len(word) >= 3 and len(names) <= _NEAREST_NAMES:
+        if who is None and word in strange and len(word) >= 3 and len(names) <= _NEAREST_NAMES:
             who = next((names[name] for name in sorted(names) if _alike(word, name)), None)
         if who:
             found[word] = frozenset(who)
@@ -120,13 +137,10 @@ def analyse(
     kept = [word for word in content if word not in FRAMING] or content or asked
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
     who = frozenset().union(*names.values())
-    order = [each for word in asked if word in names for each in sorted(names[word])]
-    paired = len(who) == 2 and not {"both", "and"} & set(asked) and "&" not in text
     return Reading(
         tuple(terms),
         _without(text, names) or text,
         who,
-        order[0] if paired else None,
         tuple(dict.fromkeys((stem(word),) for word in names)),
         users,
         assistants,

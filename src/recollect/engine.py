@@ -271,7 +271,8 @@ class Memory:
             query: what is asked, in words.
             limit: how many hits at most, 1 to 1000.
             profile: how to rank, other than the default.
-            filters: which memories may be found; see `recollect.filters`.
+            filters: which memories may be found; see `recollect.filters`. Only active ones are,
+                unless it says something of their `status`.
             now: the time to rank for, other than the present.
             touch: count an access of each hit (written within a second, never waited for).
             explain: give each hit its `explanation`.

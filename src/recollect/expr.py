@@ -19,6 +19,9 @@ from recollect.errors import InvalidInput
 from recollect.explain import Explanation
 from recollect.query import Query
 
+Values = Any
+"""float64 of shape (candidates,), or one number that holds for every candidate."""
+
 
 class Evaluation:
     """The values of a signal's nodes over one candidate table, each computed once."""
@@ -26,15 +29,27 @@ class Evaluation:
     def __init__(self, query: Query, candidates: Candidates) -> None:
         self.query = query
         self.candidates = candidates
-        self._values: dict[int, tuple[Signal, Floats]] = {}
+        self._values: dict[int, tuple[Signal, Values]] = {}
         self._groups: dict[str, tuple[NDArray[np.intp], int]] = {}
 
-    def __call__(self, signal: Signal) -> Floats:
+    def __call__(self, signal: Signal) -> Values:
         known = self._values.get(id(signal))
         if known is None:
             known = (signal, signal.compute(self))  # holds the signal, so its id stays its own
             self._values[id(signal)] = known
         return known[1]
+
+    def at(self, signal: Signal, row: int) -> float:
+        """A signal's value at one row."""
+        values = self(signal)
+        return float(values[row] if isinstance(values, np.ndarray) else values)
+
+    def column(self, signal: Signal) -> Floats:
+        """A signal's values as an array, shape (candidates,)."""
+        values = self(signal)
+        if isinstance(values, np.ndarray):
+            return values
+        return np.full(len(self.candidates), float(values))
 
     def groups(self, column: str) -> tuple[NDArray[np.intp], int]:
         """Candidates with the same value of a text column by number; how many numbers there are.
@@ -69,8 +84,8 @@ class Signal:
         """Every column that the whole tree reads."""
         return self.columns().union(*(child.inputs() for child in self.children()))
 
-    def compute(self, ev: Evaluation) -> Floats:
-        """This node's values, shape (candidates,); children are asked for through `ev`."""
+    def compute(self, ev: Evaluation) -> Values:
+        """This node's values; children are asked for through `ev`."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
     def label(self) -> str:
@@ -87,13 +102,13 @@ class Signal:
 
     def evaluate(self, query: Query, candidates: Candidates) -> Floats:
         """The signal's value for every candidate: float64 of shape (candidates,)."""
-        return Evaluation(query, candidates)(self)
+        return Evaluation(query, candidates).column(self)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         """The tree of values at one row; its root is `evaluate(...)[row]`, bit for bit."""
         return Explanation(
             self.label(),
-            float(ev(self)[row]),
+            ev.at(self, row),
             self.how(),
             tuple(child.explain(ev, row) for child in self.children()),
             self.note(ev, row),
@@ -148,8 +163,8 @@ class Constant(Signal):
 
     value: float
 
-    def compute(self, ev: Evaluation) -> Floats:
-        return np.full(len(ev.candidates), self.value)
+    def compute(self, ev: Evaluation) -> Values:
+        return self.value
 
     def __str__(self) -> str:
         return f"{self.value:g}"
@@ -164,7 +179,7 @@ class Col(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.name})
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         return ev.candidates.floats(self.name)
 
     def __str__(self) -> str:
@@ -177,8 +192,8 @@ class Fact(Signal):
 
     name: str
 
-    def compute(self, ev: Evaluation) -> Floats:
-        return np.full(len(ev.candidates), float(ev.query.reading.facts.get(self.name, 0.0)))
+    def compute(self, ev: Evaluation) -> Values:
+        return ev.query.reading.facts.get(self.name, 0.0)
 
     def __str__(self) -> str:
         return f"query.{self.name}"
@@ -191,10 +206,10 @@ class Given(Signal):
     fact: str
     of: Signal
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         if ev.query.reading.facts.get(self.fact):
             return ev(self.of)
-        return np.zeros(len(ev.candidates))
+        return 0.0
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         if ev.query.reading.facts.get(self.fact):
@@ -211,10 +226,12 @@ class Sum(Signal):
 
     parts: tuple[Signal, ...]
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         total = ev(self.parts[0])
         for part in self.parts[1:]:
-            total = total + ev(part)
+            value = ev(part)
+            if isinstance(value, np.ndarray) or value != 0.0:  # adding 0 changes nothing
+                total = total + value
         return total
 
     def how(self) -> str:
@@ -233,7 +250,7 @@ class Product(Signal):
 
     parts: tuple[Signal, ...]
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         total = ev(self.parts[0])
         for part in self.parts[1:]:
             total = total * ev(part)
@@ -259,8 +276,8 @@ class Quotient(Signal):
     top: Signal
     bottom: Signal
 
-    def compute(self, ev: Evaluation) -> Floats:
-        top, bottom = ev(self.top), ev(self.bottom)
+    def compute(self, ev: Evaluation) -> Values:
+        top, bottom = np.broadcast_arrays(ev(self.top), ev(self.bottom))
         return np.divide(top, bottom, out=np.where(np.isnan(top), top, 0.0), where=bottom != 0.0)
 
     def how(self) -> str:
@@ -300,7 +317,7 @@ class Apply(Signal):
                 f"use one of {', '.join(sorted(self.FUNCTIONS))}",
             )
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         with np.errstate(all="ignore"):
             return self.FUNCTIONS[self.function](*(ev(a) for a in self.arguments))
 
@@ -321,7 +338,7 @@ class Default(Signal):
     of: Signal
     value: float
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         values = ev(self.of)
         missing = np.isnan(values)
         return np.where(missing, self.value, values) if missing.any() else values
@@ -333,10 +350,10 @@ class Default(Signal):
         return self.of.label()
 
     def note(self, ev: Evaluation, row: int) -> str:
-        return f"not there; {self.value:g} stands in" if np.isnan(ev(self.of)[row]) else ""
+        return f"not there; {self.value:g} stands in" if np.isnan(ev.at(self.of, row)) else ""
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
-        if np.isnan(ev(self.of)[row]):
+        if np.isnan(ev.at(self.of, row)):
             return Signal.explain(self, ev, row)
         return self.of.explain(ev, row)
 
@@ -351,7 +368,7 @@ class Named(Signal):
     name: str
     of: Signal
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         return ev(self.of)
 
     def label(self) -> str:

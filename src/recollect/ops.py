@@ -36,10 +36,14 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Whom the words of a question name -> `Named`."""
+    """Whom words of a question name; those that look like names (`proper`) may be misspelt.
+
+    -> `Named`
+    """
 
     namespaces: tuple[str, ...]
     words: tuple[str, ...]
+    proper: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

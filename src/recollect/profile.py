@@ -144,7 +144,9 @@ class Ranked:
             return None
         scores, ids = scored.floats("score"), scored["id"]
         better = scores > scores[place]
-        tied = (scores == scores[place]) & np.array([i < ids[place] for i in ids], dtype=bool)
+        tied = (scores == scores[place]) & np.array(
+            [(i or "") < (ids[place] or "") for i in ids], dtype=bool
+        )
         return int(np.count_nonzero(better | tied)) + 1
 
 

@@ -50,9 +50,9 @@ def _balanced() -> Pipeline:
             1.0 * lex
             + 1.0 * den
             # around it
-            + 0.5 * BestOf(evidence).default(0.0).named("session")
+            + 0.25 * BestOf(evidence).default(0.0).named("session")
             + 0.5 * OverMax(Nearby(evidence)).default(0.0).named("nearby")
-            + 0.5 * SessionCover().default(0.0).named("session_cover")
+            + 0.25 * SessionCover().default(0.0).named("session_cover")
             + 0.5
             * (0.5 * before * Col("previous.is_question").default(0.0) * at_most(words, 60)).named(
                 "answers"
@@ -65,14 +65,11 @@ def _balanced() -> Pipeline:
             # whose words
             + 1.25
             * Given("names_one", SaidBy("named") + nobody * Col("mentions_named")).named("speaker")
-            + 0.5 * SaidBy("first_named").named("first_speaker")
             + 1.0 * Given("about_self", told).named("self")
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
-            + 1.0 * Given("wants_order", at_most(Col("position"), 0)).named("order")
             # when
             + 1.25 * OnDate("month").named("month")
-            + 0.6 * OnDate("month_after").named("month_after")
             + 0.25 * OnDate("year").named("year")
             + 1.25 * OnDate("day").named("day")
             + 0.25 * Given("asks_when", Col("has_time")).named("time_word")

@@ -28,15 +28,13 @@ class Reading:
     """What was read out of a question.
 
     `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
-    participants it names, `first_speaker` the one named first where there are two, `name_terms`
-    the words that name them; `users` and `assistants` are who talks with whom here by role;
-    `facts` are properties of the question as 0.0 or 1.0, see `recollect.analysis.analyse`.
+    participants it names, `name_terms` the words that name them; `users` and `assistants` are who
+    talks with whom here by role; `facts` are properties of the question as 0.0 or 1.0, see `recollect.analysis.analyse`.
     """
 
     terms: tuple[Term, ...] = ()
     meaning: str = ""
     speakers: frozenset[str] = frozenset()
-    first_speaker: str | None = None
     name_terms: tuple[Term, ...] = ()
     users: frozenset[str] = frozenset()
     assistants: frozenset[str] = frozenset()

@@ -5,6 +5,7 @@ analyse the words -> embed them -> run the profile's stages -> read the records 
 
 from __future__ import annotations
 
+import math
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -12,12 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import numpy as np
-
-from recollect.analysis import analyse, question_words
+from recollect.analysis import analyse, possible_names
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.explain import Explanation
-from recollect.filters import Both, Compare, Filter, parse
+from recollect.filters import Both, Compare, Filter, fields_of, parse
 from recollect.memory import MemoryRecord, Vector
 from recollect.ops import Embed, Find, Named, Names, Read, Touch
 from recollect.plan import Plan, ask
@@ -69,18 +68,22 @@ def request(
         raise InvalidInput("query", "is empty", "ask for something")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
-    if min_score is not None and not np.isfinite(min_score):
-        raise InvalidInput("min_score", f"is {min_score}", "give a finite number")
+    if min_score is not None:
+        numeric = isinstance(min_score, (int, float)) and not isinstance(min_score, bool)
+        if not numeric or not math.isfinite(min_score):
+            raise InvalidInput("min_score", f"is {min_score!r}", "give a finite number")
     # Any text may be asked; what is no character cannot be in a memory either.
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
+    if "status" not in fields_of(where):  # who asks for a status gets that one
+        where = _ACTIVE if where is None else Both((_ACTIVE, where))
     return Request(
         clean,
         tuple(dict.fromkeys(namespaces)),
         profile,
         now,
         limit,
-        _ACTIVE if where is None else Both((_ACTIVE, where)),
+        where,
         min_score,
         embeds,
         touch,
@@ -120,8 +123,7 @@ def search(asked: Request) -> Plan[SearchResult]:
 
 def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
-    words = tuple(dict.fromkeys(question_words(asked.text)))
-    known: Named = yield from ask(Names(asked.namespaces, words))
+    known: Named = yield from ask(Names(asked.namespaces, *possible_names(asked.text)))
     reading = analyse(asked.text, known.names, known.users, known.assistants)
     degraded: list[str] = []
     vector: Vector | None = None

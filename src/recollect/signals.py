@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recollect.candidates import Floats
 from recollect.explain import Explanation
-from recollect.expr import Apply, Col, Evaluation, Named, Signal, exp, signal
+from recollect.expr import Apply, Col, Evaluation, Named, Signal, Values, exp, signal
 
 DAY = 86_400.0
 _MONTHS = 12
@@ -32,7 +31,7 @@ class Age(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset(self.of)
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         times = ev.candidates.floats(self.of[0])
         for name in self.of[1:]:
             times = np.where(np.isnan(times), ev.candidates.floats(name), times)
@@ -52,12 +51,14 @@ class MinMax(Signal):
     of: Signal
     over: Signal | None = None
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         values = ev(self.of)
-        low, high = _extremes(values if self.over is None else ev(self.over))
+        yardstick = values if self.over is None else ev(self.over)
+        low, high = np.fmin.reduce(yardstick, axis=None), np.fmax.reduce(yardstick, axis=None)
         if not high > low:
             return values * 0.0
-        return np.clip((values - low) / (high - low), 0.0, 1.0)
+        scaled = (values - low) / (high - low)
+        return scaled if self.over is None else np.minimum(np.maximum(scaled, 0.0), 1.0)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         return _scaled(self, ev, row)
@@ -82,9 +83,9 @@ class OverMax(Signal):
     of: Signal
     over: Signal | None = None
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         values = ev(self.of)
-        _, high = _extremes(values if self.over is None else ev(self.over))
+        high = np.fmax.reduce(values if self.over is None else ev(self.over), axis=None)
         return values / high if high > 0.0 else values * 0.0
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -110,11 +111,10 @@ class BestOf(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.group})
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         groups, count = ev.groups(self.group)
-        best = np.full(count, -np.inf)
-        np.maximum.at(best, groups, np.nan_to_num(ev(self.of), nan=-np.inf))
-        best[np.isneginf(best)] = np.nan
+        best = np.full(count, np.nan)
+        np.fmax.at(best, groups, ev(self.of))
         return best[groups]
 
     def how(self) -> str:
@@ -126,32 +126,29 @@ class BestOf(Signal):
 
 @dataclass(frozen=True)
 class Nearby(Signal):
-    """sum of x^2 * exp(-distance / tau) over the session's candidates up to `reach` turns away.
+    """sum of x^2 * exp(-distance / tau) over the session's other candidates, distance in turns.
 
-    The memory itself is left out; 0 where there is no session.
+    The `reach` candidates nearest before and after count; 0 where there is no session.
     """
 
     of: Signal
     tau: float = 4.0
-    reach: int = 12
+    reach: int = 8
 
     def columns(self) -> frozenset[str]:
         return frozenset({"session_id", "position"})
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         groups, _ = ev.groups("session_id")
-        position = np.nan_to_num(ev.candidates.floats("position"))
-        order = np.lexsort((position, groups))
-        group, place = groups[order], position[order]
-        weight = np.square(np.nan_to_num(ev(self.of)))[order]
+        # Sessions lie a million turns apart, where nothing is near; sorted by this place, who is
+        # near in a session is near in the order, too.
+        place = groups * 1e6 + np.nan_to_num(ev.candidates.floats("position"))
+        order = np.argsort(place, kind="stable")
+        scaled = place[order] / -self.tau
+        weight = np.square(np.nan_to_num(ev(self.of)[order]))
         around = np.zeros(len(order))
-        # Sorted by session and place, who is near is near in the order, too.
         for step in range(1, min(self.reach, len(order) - 1) + 1):
-            apart = place[step:] - place[:-step]
-            together = (group[step:] == group[:-step]) & (apart <= self.reach)
-            if not together.any():
-                break
-            fading = np.exp(-apart / self.tau, where=together, out=np.zeros(len(apart)))
+            fading = np.exp(scaled[step:] - scaled[:-step])
             around[step:] += fading * weight[:-step]
             around[:-step] += fading * weight[step:]
         found = np.empty(len(order))
@@ -177,13 +174,15 @@ class SessionCover(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.matched, "session_id"})
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         groups, count = ev.groups("session_id")
         matched = ev.candidates[self.matched]
+        total = float(matched.max(axis=0, initial=0.0).sum())
+        if not total > 0.0:
+            return 0.0
         covered = np.zeros((count, matched.shape[1]))
         np.maximum.at(covered, groups, matched)
-        total = float(matched.max(axis=0, initial=0.0).sum())
-        return covered.sum(axis=1)[groups] / total if total > 0.0 else np.zeros(len(groups))
+        return covered.sum(axis=1)[groups] / total
 
     def __str__(self) -> str:
         return f"session_cover({self.matched})"
@@ -193,26 +192,26 @@ class SessionCover(Signal):
 class SaidBy(Signal):
     """1 where the speaker is one of those the query names, or of a role, else 0.
 
-    `who` is "named", "first_named", "user", "assistant", or "nobody" for no speaker at all.
+    `who` is "named", "user", "assistant", or "nobody" for no speaker at all.
     """
 
-    who: Literal["named", "first_named", "user", "assistant", "nobody"]
+    who: Literal["named", "user", "assistant", "nobody"]
 
     def columns(self) -> frozenset[str]:
         return frozenset({"speaker"})
 
-    def compute(self, ev: Evaluation) -> Floats:
-        speakers = ev.candidates["speaker"].tolist()
+    def compute(self, ev: Evaluation) -> Values:
         reading = ev.query.reading
-        if self.who in ("named", "first_named"):
-            wanted: Set[str | None] = (
-                reading.speakers if self.who == "named" else {reading.first_speaker} - {None}
-            )
-            return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
-        if self.who == "nobody":
-            return np.array([speaker is None for speaker in speakers], dtype=np.float64)
-        role = reading.users if self.who == "user" else reading.assistants
-        return np.array([speaker in role for speaker in speakers], dtype=np.float64)
+        wanted: Set[str | None] = {
+            "named": reading.speakers,
+            "user": reading.users,
+            "assistant": reading.assistants,
+            "nobody": {None},
+        }[self.who]
+        if not wanted:
+            return 0.0
+        speakers = ev.candidates["speaker"].tolist()
+        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
 
     def __str__(self) -> str:
         return f"said_by({self.who})"
@@ -222,36 +221,31 @@ class SaidBy(Signal):
 class OnDate(Signal):
     """1 where the memory's date has what the query names of one, else 0 (times in UTC).
 
-    `part` is "year", "month", "month_after" (the memory is from the month after the one named,
-    when things that happened are told) or "day" (within 3 days, of the years named, or any).
+    `part` is "year", "month" or "day" (within 3 days, of the years named, or any).
     """
 
-    part: Literal["year", "month", "month_after", "day"]
+    part: Literal["year", "month", "day"]
 
     def columns(self) -> frozenset[str]:
         return frozenset({"created_at"})
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation) -> Values:
         dates = ev.query.reading.dates
-        asked = {"year": dates.years, "day": dates.days}.get(self.part, dates.months)
+        asked = {"year": dates.years, "month": dates.months, "day": dates.days}[self.part]
         if not asked:
-            return np.zeros(len(ev.candidates))
+            return 0.0
         seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
         day = np.floor(seconds / DAY).astype("datetime64[D]")
-        month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
         year = day.astype("datetime64[Y]").astype(np.int64) + 1970
         if self.part == "year":
-            found = np.isin(year, list(dates.years))
-        elif self.part == "day":
-            found = self._near(day, dates.days, dates.years or set(year.tolist()))
-        else:
-            found = np.isin(month, list(dates.months))
-            if self.part == "month_after":
-                found = ~found & np.isin((month - 2) % _MONTHS + 1, list(dates.months))
-        return found.astype(np.float64)
+            return np.isin(year, list(dates.years)).astype(np.float64)
+        if self.part == "month":
+            month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
+            return np.isin(month, list(dates.months)).astype(np.float64)
+        return self._near(day, dates.days, dates.years or set(year.tolist()))
 
     @staticmethod
-    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> NDArray[np.bool_]:
+    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
         found = np.zeros(len(day), dtype=bool)
         for month, day_of_month in days:
             for year in years:
@@ -260,7 +254,7 @@ class OnDate(Signal):
                 except ValueError:  # the 31st of a short month
                     continue
                 found |= np.abs((day - asked).astype(np.int64)) <= 3
-        return found
+        return found.astype(np.float64)
 
     def __str__(self) -> str:
         return f"on_date({self.part})"
@@ -286,12 +280,7 @@ def decay(rate: float, age: Signal) -> Apply:
     return exp(signal(-rate) * age)
 
 
-def _extremes(values: Floats) -> tuple[float, float]:
-    known = values[~np.isnan(values)]
-    return (float(known.min()), float(known.max())) if len(known) else (np.nan, np.nan)
-
-
 def _scaled(scaled: MinMax | OverMax, ev: Evaluation, row: int) -> Explanation:
     """The tree without `over`, which is not a part of the value but its yardstick."""
     inner = scaled.of.explain(ev, row)
-    return Explanation(scaled.label(), float(ev(scaled)[row]), scaled.how(), (inner,))
+    return Explanation(scaled.label(), ev.at(scaled, row), scaled.how(), (inner,))

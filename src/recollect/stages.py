@@ -125,7 +125,7 @@ class Score(Stage):
         return frozenset({self.into})
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        values = Evaluation(query, candidates)(self.signal)
+        values = Evaluation(query, candidates).column(self.signal)
         return candidates.with_columns(**{self.into: values})
 
 

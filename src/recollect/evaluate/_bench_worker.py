@@ -94,6 +94,7 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
     now = time.time()
     found: list[list[tuple[str, ...]]] = []
     with _open(job) as memory:
+        # Up to EXACT_BELOW vectors an index scans them all, which the second round makes it do.
         for below in (vectors.EXACT_BELOW, sys.maxsize):
             vectors.EXACT_BELOW = below
             lists = []

@@ -1,36 +1,42 @@
-"""Names that people go by besides their own: what the other one calls them."""
+"""Names that people go by besides their own: what others call them."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.index.columns import CodedColumn
-from recollect.lexicon import ROLES
 
-_OFTEN = 3  # times a name has to be said, and times more often than by the one it names
+_OFTEN = 3  # times a name has to be said, and times more often than to all others together
 
 
 def nicknames(
-    greets: CodedColumn, speakers: CodedColumn, alive: NDArray[np.bool_]
+    greets: CodedColumn,
+    speakers: CodedColumn,
+    sessions: CodedColumn,
+    alive: NDArray[np.bool_],
 ) -> dict[str, str]:
-    """Who goes by which name, where just two people talk: "Hey Kate" names who is spoken to."""
-    spoken = np.unique(speakers.codes[alive])
-    people = [speakers.distinct[code] for code in spoken if speakers.distinct[code]]
-    if len(people) != 2 or any(name.casefold() in ROLES for name in people):
+    """Who goes by which name: "Hey Kate" names the other one of the two who talk in a session."""
+    greeting = np.flatnonzero(alive & (greets.codes != greets.code(None)))
+    if not len(greeting):
         return {}
-    greeting = alive & (greets.codes != greets.code(None))
-    said = Counter(
-        (greets.distinct[name], speakers.distinct[speaker])
-        for name, speaker in zip(
-            greets.codes[greeting].tolist(), speakers.codes[greeting].tolist(), strict=True
-        )
-    )
-    other = {people[0]: people[1], people[1]: people[0]}
-    return {
-        name: other[speaker]
-        for (name, speaker), times in said.items()
-        if speaker in other and times >= _OFTEN and times > _OFTEN * said[name, other[speaker]]
-    }
+    inside = np.flatnonzero(np.isin(sessions.codes, np.unique(sessions.codes[greeting])) & alive)
+    pairs = np.stack([sessions.codes[inside], speakers.codes[inside]], axis=1)
+    voices: dict[int, list[int]] = defaultdict(list)
+    for session, speaker in np.unique(pairs, axis=0).tolist():
+        voices[session].append(speaker)
+    said: dict[str, Counter[int]] = defaultdict(Counter)
+    for ordinal in greeting.tolist():
+        both = voices[int(sessions.codes[ordinal])]
+        if len(both) == 2:
+            other = sum(both) - int(speakers.codes[ordinal])
+            said[greets.distinct[greets.codes[ordinal]]][other] += 1
+    found = {}
+    for name, times in sorted(said.items()):
+        [(who, count)] = times.most_common(1)
+        rest = sum(times.values()) - count
+        if count >= _OFTEN and count > _OFTEN * rest and speakers.distinct[who]:
+            found[name] = speakers.distinct[who]
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -94,6 +94,7 @@ class NamespaceIndex:
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
         self._last_lexical: tuple[Any, Bm25, Floats] | None = None
+        self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._known_people: _People | None = None
 
     # Keeping current
@@ -123,7 +124,7 @@ class NamespaceIndex:
                 self._link(touched)
         self._seq = changes.seq
         self._version += 1
-        self._last_lexical = self._known_people = None
+        self._last_lexical = self._last_ordinals = self._known_people = None
 
     def _append(
         self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
@@ -204,6 +205,7 @@ class NamespaceIndex:
             created.values,
             self._sequence.values,
             self._coded("speaker").codes,
+            self._coded("speaker").code(None),
             self._alive.view,
             changed,
         )
@@ -244,11 +246,18 @@ class NamespaceIndex:
         return sum(part.nbytes for part in parts) + 100 * len(self._ids)
 
     def _ordinals(self, rows: Rows) -> Ordinals:
-        """The ordinal of each row, -1 where it is not (or no longer) here."""
+        """The ordinal of each row, -1 where it is not (or no longer) here.
+
+        The operations of a search are about the same rows, so the last answer is kept.
+        """
+        if self._last_ordinals is not None and self._last_ordinals[0] is rows:
+            return self._last_ordinals[1]
         if not len(self._rows):
             return np.full(len(rows), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
-        return np.where(self._rows.view[at] == rows, at, -1)
+        found = np.where(self._rows.view[at] == rows, at, -1)
+        self._last_ordinals = (rows, found)
+        return found
 
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
         """Which of the rows are memories of this namespace."""
@@ -278,13 +287,13 @@ class NamespaceIndex:
         column.extend(values)
         return column
 
-    def named(self, words: Sequence[str]) -> Named:
+    def named(self, words: Sequence[str], proper: Set[str]) -> Named:
         """Whom words of a question name."""
         names, users, assistants = self._people()
         ids = np.array([term_id(stem(word)) for word in words], dtype=np.uint64)
         said = self._postings["content"].known(ids)
-        unknown = {word for word, known in zip(words, said, strict=True) if not known}
-        return Named(named(words, names, unknown), users, assistants)
+        strange = {w for w, known in zip(words, said, strict=True) if not known and w in proper}
+        return Named(named(words, names, strange), users, assistants)
 
     def _people(self) -> _People:
         """Speakers by the words of their names and by role; kept until something changes."""
@@ -297,7 +306,9 @@ class NamespaceIndex:
                 if name and count
             }
             names = name_words(set(spoken))
-            called = nicknames(self._coded("greets"), speakers, self._alive.view)
+            called = nicknames(
+                self._coded("greets"), speakers, self._coded("session_id"), self._alive.view
+            )
             for name, who in called.items():
                 names.setdefault(name, {who})
             self._known_people = (names, *by_role(spoken))

@@ -13,8 +13,8 @@ _FEW = 64  # changed sessions up to which each is linked by itself
 class Sessions:
     """Order of the memories of each session by (created_at, sequence); -1 where there is none.
 
-    Only in a dialogue, a session with more than one speaker, has a turn a turn before and after:
-    what one voice says next is no answer to what it said before.
+    A session in which one known speaker talks alone has no turns before and after: what one voice
+    says next is no answer to what it said before.
     """
 
     def __init__(self) -> None:
@@ -29,10 +29,12 @@ class Sessions:
         created_at: NDArray[np.float64],
         sequence: NDArray[np.float64],
         speakers: NDArray[np.int32],
+        nobody: int,
         alive: NDArray[np.bool_],
         changed: set[int],
     ) -> None:
-        """Take in new ordinals and link the changed sessions (by code) anew; `none` is no session.
+        """Take in new ordinals and link the changed sessions (by code) anew; `none` is no session,
+        `nobody` no speaker.
 
         The arrays are by ordinal; those beyond what was known before are new.
         """
@@ -43,13 +45,13 @@ class Sessions:
         if len(changed) > _FEW:
             members = np.flatnonzero(alive & (codes != none))
             order = self._in_order(members, codes, created_at, sequence)
-            self._link(members[order], codes, speakers)
+            self._link(members[order], codes, speakers, nobody)
             return
         for code in changed:
             members = np.flatnonzero(codes == code)
             members = members[alive[members]]
             order = self._in_order(members, codes, created_at, sequence)
-            self._link(members[order], codes, speakers)
+            self._link(members[order], codes, speakers, nobody)
 
     @staticmethod
     def _in_order(
@@ -65,6 +67,7 @@ class Sessions:
         ordered: NDArray[np.intp],
         codes: NDArray[np.int32],
         speakers: NDArray[np.int32],
+        nobody: int,
     ) -> None:
         if not len(ordered):
             return
@@ -75,7 +78,8 @@ class Sessions:
         lengths = np.diff(np.append(starts, len(ordered)))
         voice = speakers[ordered]
         other = voice != np.repeat(voice[starts], lengths)
-        alone = np.repeat(~np.logical_or.reduceat(other, starts), lengths)
+        known = voice[starts] != nobody  # without speakers, neighbours may be anybody's
+        alone = np.repeat(known & ~np.logical_or.reduceat(other, starts), lengths)
         previous = np.where(begins | alone, -1, np.roll(ordered, 1))
         following = np.where(np.append(begins[1:], True) | alone, -1, np.roll(ordered, -1))
         self._previous.view[ordered] = previous

@@ -35,16 +35,8 @@ def encode(name: str, value: Any) -> Any:
 
 def decode(name: str, value: Any) -> Any:
     """A field's value as records have it."""
-    kind = FIELDS[name].type
-    if kind == "list":
-        return _list(value)
-    if kind == "json":
-        return json.loads(value) if value else {}
-    if value is None:
-        return None
-    if kind == "time":
-        return datetime.fromtimestamp(value, tz=timezone.utc)
-    return value
+    decoder = _DECODERS[name]
+    return value if decoder is None else decoder(value)
 
 
 def indexed(name: str, value: Any) -> Any:
@@ -68,6 +60,20 @@ def _list(value: str | None) -> tuple[str, ...]:
     return tuple(json.loads(value)) if value else ()
 
 
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, tz=timezone.utc)
+
+
+def _json(value: str | None) -> Any:
+    return json.loads(value) if value else {}
+
+
+_DECODERS: dict[str, Callable[[Any], Any] | None] = {
+    name: {"time": _moment, "list": _list, "json": _json}.get(field.type)
+    for name, field in FIELDS.items()
+}
+
+
 def stored(draft: Draft) -> dict[str, Any]:
     """Everything a store keeps of a record: its fields, features and terms."""
     record = draft.record
@@ -85,7 +91,11 @@ def stored(draft: Draft) -> dict[str, Any]:
 
 def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
     """The record of kept values by field name; other keys are ignored."""
-    return MemoryRecord(namespace=namespace, **{name: decode(name, kept[name]) for name in FIELDS})
+    values = {
+        name: kept[name] if decoder is None else decoder(kept[name])
+        for name, decoder in _DECODERS.items()
+    }
+    return MemoryRecord(namespace=namespace, **values)
 
 
 def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:

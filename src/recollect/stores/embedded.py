@@ -11,7 +11,7 @@ import base64
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
@@ -94,6 +94,9 @@ class Records(Source, Protocol):
         ...
 
 
+_Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
+
+
 class EmbeddedStore:
     """A store in this process over `records`."""
 
@@ -102,10 +105,12 @@ class EmbeddedStore:
         self._memory_limit = memory_limit
         self._indexes: OrderedDict[str, tuple[NamespaceIndex, Any]] = OrderedDict()
         self._lock = threading.RLock()
+        self._last_holding: tuple[Rows, list[_Holding]] | None = None
         self._closed = False
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order."""
+        self._last_holding = None
         return [self._answer(op) for op in batch]
 
     def embedder(self) -> str | None:
@@ -153,23 +158,43 @@ class EmbeddedStore:
             if name != keep:
                 total -= self._indexes.pop(name)[0].nbytes
 
-    def _holding(self, rows: Rows) -> list[tuple[NamespaceIndex, NDArray[np.intp]]]:
-        """The loaded indexes that hold some of the rows, with the places of those."""
-        found, missing = [], np.ones(len(rows), dtype=bool)
-        for index, _ in reversed(self._indexes.values()):
+    def _holding(self, rows: Rows) -> list[_Holding]:
+        """The indexes that hold some of the rows, with those rows and their places.
+
+        The operations of a batch are about the same rows, so the last answer is kept.
+        """
+        if self._last_holding is not None and self._last_holding[0] is rows:
+            return self._last_holding[1]
+        found: list[_Holding] = []
+        missing = np.ones(len(rows), dtype=bool)
+        for index in self._candidates(rows, missing):
             here = missing & index.contains(rows)
+            if here.all():
+                found.append((index, rows, slice(None)))
+                break
             if here.any():
-                found.append((index, np.flatnonzero(here)))
+                found.append((index, rows[here], np.flatnonzero(here)))
                 missing &= ~here
                 if not missing.any():
                     break
+        self._last_holding = (rows, found)
         return found
+
+    def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
+        """The loaded indexes; then those of rows still missing, dropped since they were found."""
+        for index, _ in reversed(list(self._indexes.values())):
+            yield index
+        left = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
+        for namespace in sorted({record.namespace for record in left} - set(self._indexes)):
+            yield self._index(namespace)
 
     # Operations
 
     def _names(self, op: ops.Names) -> ops.Named:
         with self._lock:
-            found = [self._index(namespace).named(op.words) for namespace in op.namespaces]
+            found = [
+                self._index(namespace).named(op.words, op.proper) for namespace in op.namespaces
+            ]
         names: dict[str, frozenset[str]] = {}
         for each in found:
             for word, who in each.names.items():
@@ -197,32 +222,32 @@ class EmbeddedStore:
     def _score(self, op: ops.Score) -> NDArray[np.float64]:
         scores = np.full(len(op.rows), np.nan)
         with self._lock:
-            for index, places in self._holding(op.rows):
-                scores[places] = index.score(op.route, op.query, op.rows[places], op.of)
+            for index, rows, places in self._holding(op.rows):
+                scores[places] = index.score(op.route, op.query, rows, op.of)
         return scores
 
     def _matched(self, op: ops.Matched) -> NDArray[np.float64]:
         found = np.zeros((len(op.rows), len(op.query.reading.terms)))
         with self._lock:
-            for index, places in self._holding(op.rows):
-                found[places] = index.matched(op.route, op.query, op.rows[places])
+            for index, rows, places in self._holding(op.rows):
+                found[places] = index.matched(op.route, op.query, rows)
         return found
 
     def _mentions(self, op: ops.Mentions) -> NDArray[np.float64]:
         found = np.zeros(len(op.rows))
         with self._lock:
-            for index, places in self._holding(op.rows):
-                found[places] = index.mentions(op.terms, op.rows[places])
+            for index, rows, places in self._holding(op.rows):
+                found[places] = index.mentions(op.terms, rows)
         return found
 
     def _fetch(self, op: ops.Fetch) -> dict[str, NDArray[Any]]:
         with self._lock:
             holding = self._holding(op.rows)
-            if len(holding) == 1 and len(holding[0][1]) == len(op.rows):
+            if len(holding) == 1 and holding[0][1] is op.rows:
                 return holding[0][0].fetch(op.rows, op.names)
             columns: dict[str, NDArray[Any]] = {}
-            for index, places in holding:
-                for name, values in index.fetch(op.rows[places], op.names).items():
+            for index, rows, places in holding:
+                for name, values in index.fetch(rows, op.names).items():
                     if name not in columns:
                         empty = None if values.dtype == object else np.nan
                         columns[name] = np.full(len(op.rows), empty, dtype=values.dtype)
@@ -282,8 +307,8 @@ class EmbeddedStore:
         with self._lock:
             if not self._records.touch(rows, op.at):
                 return
-            for index, places in self._holding(op.rows):
-                index.touch(op.rows[places], at)
+            for index, rows, _ in self._holding(op.rows):
+                index.touch(rows, at)
 
     def _delete(self, op: ops.Delete) -> int:
         if op.ids is not None:
@@ -341,7 +366,7 @@ def _parse_cursor(cursor: str | None) -> tuple[float, str] | None:
     try:
         created, id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return float(created), str(id)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, AttributeError):
         raise InvalidInput(
             "cursor", "is not one of this listing", "pass on .cursor of the page before"
         ) from None

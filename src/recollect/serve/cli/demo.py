@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from recollect.results import SearchResult
 
-_ASKED = ("q01", "q02", "q10", "q21", "q29")
+_ASKED = ("q01", "q05", "q13", "q19", "q29")
 _HITS = 3
 
 

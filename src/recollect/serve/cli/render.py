@@ -49,6 +49,7 @@ def hits(found: Sequence[Hit], width: int, *, ticked: frozenset[str] | None = No
     Those whose id is in `ticked` get a tick.
     """
     made = table("#", "score", "memory", "why", numbers=("#", "score"))
+    made.columns[0].min_width = 3 if ticked is not None else 1
     made.columns[1].style = "cyan"
     made.columns[2].ratio = 1
     made.columns[3].min_width = 16

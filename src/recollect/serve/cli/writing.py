@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -29,11 +29,11 @@ def add(
     session_id: Annotated[str | None, typer.Option(help="The talk it is from.")] = None,
     agent_id: Annotated[str | None, typer.Option(help="The agent it belongs to.")] = None,
     user_id: Annotated[str | None, typer.Option(help="The user it belongs to.")] = None,
-    tag: Annotated[
-        list[str] | None, typer.Option(metavar="TAG", help="May be given again.")
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="Repeat it for more.")
     ] = None,
-    entity: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Whom it is about; may be given again.")
+    entities: Annotated[
+        list[str] | None, typer.Option("--entity", metavar="NAME", help="Repeat it for more.")
     ] = None,
     metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Anything else.")] = None,
     importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
@@ -52,28 +52,12 @@ def add(
     ] = None,
 ) -> None:
     """Remember a text."""
-    details: dict[str, Any] = {
-        "metadata": parsed("metadata", metadata),
-        "links": parsed("links", links, list) or (),
-        "vectors": parsed("vectors", vectors),
-    }
+    fields = {name: value for name, value in locals().items() if name not in ("settings", "text")}
+    for name, shape in (("metadata", dict), ("links", list), ("vectors", dict)):
+        fields[name] = parsed(name, fields[name], shape)
     content = _from_stdin() if text == "-" else text
     with settings.open(make=True) as memory:
-        result = memory.add(
-            content,
-            speaker=speaker,
-            session_id=session_id,
-            agent_id=agent_id,
-            user_id=user_id,
-            tags=tag or (),
-            entities=entity,
-            importance=importance,
-            kind=kind,
-            title=title,
-            created_at=created_at,
-            id=id,
-            **details,
-        )
+        result = memory.add(content, **{n: v for n, v in fields.items() if v is not None})
     output.degraded(result.degraded)
     if settings.json:
         output.emit({"id": result.id, "degraded": list(result.degraded)})
@@ -184,4 +168,7 @@ def _confirm(settings: Settings, count: int, namespace: str) -> None:
     if settings.json:
         raise InvalidInput("yes", "is needed with --json, which cannot ask back", "add --yes")
     question = f"Erase {count:,} memories of the namespace {namespace!r} for good?"
-    typer.confirm(question, abort=True, err=True)
+    print(question, "[y/N]", end=" ", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        output.note("nothing was erased")
+        raise typer.Exit(1)

@@ -1,0 +1,222 @@
+"""Searching: what is found, in which order, in which namespace, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from recollect import Memory
+from recollect.errors import InvalidInput, NotFound
+from recollect.testing._case import (
+    EVERYTHING,
+    WORDS,
+    StoreCase,
+    found,
+    listed,
+    record,
+)
+
+PROFILES: list[Any] = ["balanced", "composite", WORDS, EVERYTHING]
+
+
+class Searching(StoreCase):
+    """`search` and `explain`."""
+
+    def test_words_are_found_by_their_stems(self, memory: Memory) -> None:
+        memory.add("We walked along the river.", id="one")
+        memory.add("Nothing of the kind.", id="two")
+        assert found(memory, "walking rivers") == ["one"]
+        assert found(memory, "mountains") == []
+
+    def test_the_rarer_word_weighs_more(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "the common word"} for i in range(5))
+        memory.add("the rare thing", id="rare")
+        assert found(memory, "common rare")[0] == "rare"
+
+    @pytest.mark.parametrize("profile", PROFILES, ids=str)
+    def test_equal_scores_are_ordered_by_id(self, memory: Memory, profile: Any) -> None:
+        memory.add_many({"id": id, "content": "the very same"} for id in "hgcadbfe")
+        ranked = found(memory, "the very same", profile=profile)
+        assert ranked == list("abcdefgh")
+        assert found(memory, "the very same", profile=profile, limit=3) == ["a", "b", "c"]
+
+    @pytest.mark.parametrize("profile", PROFILES, ids=str)
+    def test_fewer_hits_are_the_first_of_more(self, memory: Memory, profile: Any) -> None:
+        memory.add_many(
+            {"id": f"m{i:02}", "content": f"word{i % 7} word{i % 5} shared"} for i in range(60)
+        )
+        everything = memory.search("word3 word4 shared", profile=profile, limit=60, touch=False)
+        scores = [hit.score for hit in everything]
+        assert scores == sorted(scores, reverse=True)
+        assert [hit.rank for hit in everything] == list(range(1, len(everything) + 1))
+        for limit in (1, 7, 30):
+            some = memory.search("word3 word4 shared", profile=profile, limit=limit, touch=False)
+            assert [(h.id, h.score) for h in some] == [
+                (h.id, h.score) for h in everything.hits[:limit]
+            ]
+
+    def test_hits_below_the_least_score_are_left_out(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "apple " * i + "pear"} for i in range(5))
+        ranked = memory.search("apple", profile=WORDS)
+        bound = ranked[1].score
+        cut_off = memory.search("apple", profile=WORDS, min_score=bound)
+        assert cut_off.ids == ranked.ids[:2]
+        assert memory.search("apple", profile=WORDS, min_score=1e9).ids == ()
+
+    def test_a_hit_says_which_routes_found_it(self, memory: Memory) -> None:
+        memory.add("alpha", id="a")
+        memory.add("beta", id="b")
+        hits = {hit.id: hit for hit in memory.search("alpha")}
+        assert dict(hits["a"].routes) == {"lexical": 1, "vector": 1}
+        assert dict(hits["b"].routes) == {"vector": 2}
+        assert hits["a"].record == record(memory, "a") or hits["a"].record.access_count == 0
+
+    def test_nothing_is_found_in_nothing(self, memory: Memory) -> None:
+        for profile in PROFILES:
+            assert memory.search("anything", profile=profile).ids == ()
+
+    @pytest.mark.parametrize("profile", PROFILES, ids=str)
+    def test_the_explanation_is_the_score(self, memory: Memory, profile: Any) -> None:
+        memory.add_many(
+            {"id": f"m{i:02}", "content": f"word{i % 7} shared", "importance": i / 40}
+            for i in range(40)
+        )
+        hits = memory.search("word3 shared", profile=profile, limit=5, explain=True, touch=False)
+        for hit in hits:
+            assert hit.explanation is not None
+            assert hit.explanation.value == hit.score
+            alone = memory.explain("word3 shared", hit.id, profile=profile)
+            assert alone.value == hit.score
+            assert alone.note.startswith(f"rank {hit.rank}")
+
+    def test_what_was_not_returned_can_be_explained(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "apple " * (9 - i) + "pear"} for i in range(9))
+        memory.add("grapes", id="other", kind="fact")
+        tree = memory.explain("apple", "m8", profile=WORDS, limit=3)
+        assert "below the cut at 3" in tree.note
+        assert np.isnan(memory.explain("apple", "other", profile=WORDS).value)
+        assert np.isnan(memory.explain("apple", "m1", filters={"kind": "fact"}).value)
+        with pytest.raises(NotFound, match="nobody"):
+            memory.explain("apple", "nobody")
+
+
+class Namespaces(StoreCase):
+    """A namespace never sees another, unless both are named."""
+
+    def test_namespaces_are_apart(self, memory: Memory) -> None:
+        other = memory.within("other")
+        memory.add("a red apple", id="same", importance=0.1)
+        other.add("a green apple", id="same", importance=0.9)
+        other.add("an apple tree", id="theirs")
+        assert found(memory, "apple") == ["same"]
+        assert sorted(found(other, "apple")) == ["same", "theirs"]
+        assert found(memory, "green") == found(other, "red") == []
+        assert record(memory, "same").importance == 0.1
+        assert record(other, "same").importance == 0.9
+        assert memory.get("theirs") is None
+        assert listed(memory) == ["same"]
+        with pytest.raises(NotFound):
+            memory.update("theirs", importance=0.5)
+        with pytest.raises(NotFound):
+            memory.link("same", "theirs")
+        with pytest.raises(NotFound):
+            memory.explain("apple", "theirs")
+        assert memory.delete("theirs") is False
+        memory.update("same", content="a blue plum")
+        assert memory.delete("same") is True
+        assert sorted(found(other, "apple")) == ["same", "theirs"]
+
+    def test_links_are_apart(self, memory: Memory) -> None:
+        other = memory.within("other")
+        for each in (memory, other):
+            each.add_many([{"id": "a", "content": "x"}, {"id": "b", "content": "y"}])
+        memory.link("a", "b")
+        assert other.links() == []
+        other.link("b", "a", "supports")
+        memory.delete("a")
+        assert memory.links() == []
+        assert [link.type for link in other.links()] == ["supports"]
+
+    def test_the_figures_of_one_do_not_move_the_other(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"apple word{i}"} for i in range(5))
+        before = [(h.id, h.score) for h in memory.search("apple word3", touch=False)]
+        memory.within("other").add_many({"content": "word3 " * 5} for _ in range(50))
+        assert [(h.id, h.score) for h in memory.search("apple word3", touch=False)] == before
+
+    def test_several_at_once(self, memory: Memory) -> None:
+        team = memory.within("team")
+        memory.add_many({"id": id, "content": f"common {id}"} for id in ("a", "c", "e"))
+        team.add_many({"id": id, "content": f"common {id}"} for id in ("b", "c", "d"))
+        both = ["default", "team"]
+        hits = memory.search(
+            "common", namespaces=both, profile=EVERYTHING, limit=50, touch=False, explain=True
+        )
+        assert sorted(hits.ids) == ["a", "b", "c", "c", "d", "e"]
+        assert {h.record.namespace for h in hits if h.id == "c"} == set(both)
+        alone = {
+            (h.record.namespace, h.id): h.score
+            for each in (memory, team)
+            for h in each.search("common", profile=EVERYTHING, limit=50, touch=False)
+        }
+        assert {(h.record.namespace, h.id): h.score for h in hits} == alone
+        assert all(h.explanation and h.explanation.value == h.score for h in hits)
+        for limit in (1, 3):
+            some = memory.search(
+                "common", namespaces=both, profile=EVERYTHING, limit=limit, touch=False
+            )
+            assert some.ids == hits.ids[:limit]
+
+    def test_a_search_of_several_touches_each_in_its_own(self, memory: Memory) -> None:
+        team = memory.within("team")
+        memory.add("common thing", id="same")
+        team.add("common thing", id="same")
+        memory.search("common", namespaces=["default", "team"], limit=1)
+        counts = (record(memory, "same").access_count, record(team, "same").access_count)
+        assert sorted(counts) == [0, 1]
+        memory.search("common", namespaces=["team"])
+        assert record(team, "same").access_count == counts[1] + 1
+
+    def test_naming_none_or_a_text_is_refused(self, memory: Memory) -> None:
+        for wrong in ([], "default", [""], [5], 5):
+            with pytest.raises(InvalidInput) as caught:
+                memory.search("x", namespaces=wrong)  # type: ignore[arg-type]
+            assert caught.value.field == "namespaces"
+
+
+class Scripts(StoreCase):
+    """Text of every script is kept as it is and found."""
+
+    @pytest.mark.parametrize(
+        ("content", "query"),
+        [
+            ("山田太郎は東京の大学で働いています。", "東京 大学"),
+            ("我们昨天在北京吃了烤鸭", "北京烤鸭"),
+            ("서울에서 커피를 마셨다", "서울"),
+            ("เมื่อวานฉันไปตลาดน้ำ", "ตลาดน้ำ"),
+            ("سافرت مريم إلى القاهرة", "القاهرة"),
+            ("Мы переехали в Москву", "Москва"),
+            ("Στην Αθήνα έβρεχε", "αθηνα"),
+            ("Café Zoë cre\u0301me bru\u0302le\u0301e", "cafe creme brulee"),
+            ("STRASSE und Maß", "straße mass"),
+            ("Party 🎉🎉 am Samstag 👩‍👩‍👧", "party samstag"),
+            ("ﬁne ＡＢＣ ½", "fine abc"),
+        ],
+    )
+    def test_text_is_kept_and_found(self, memory: Memory, content: str, query: str) -> None:
+        memory.add("Something else entirely.", id="other")
+        memory.add(content, id="one", title=content, tags=[content], metadata={content: content})
+        kept = record(memory, "one")
+        assert (kept.content, kept.title, kept.tags) == (content, content, (content,))
+        assert dict(kept.metadata) == {content: content}
+        assert found(memory, query) == ["one"]
+        assert found(memory, query, filters={f"metadata.{content}": content}) == ["one"]
+
+    def test_ids_and_namespaces_may_be_of_any_script(self, memory: Memory) -> None:
+        room = memory.within("命名空间 🎉 %_'\"")
+        id = "識別子 ' \" % _ \\ \n"
+        room.add("hello there", id=id)
+        assert found(room, "hello") == [id]
+        assert record(room, id).namespace == room.namespace
+        assert room.delete(id) is True

@@ -1,0 +1,229 @@
+"""Every command against a real SQLite file: what it prints, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cli.conftest import Run
+
+
+def test_add_then_get_keeps_every_field(run: Run) -> None:
+    details = {
+        "speaker": "Ana",
+        "session-id": "s1",
+        "agent-id": "a1",
+        "user-id": "u1",
+        "importance": "0.5",
+        "kind": "fact",
+        "title": "Tea",
+        "created-at": "2026-05-01T10:00:00Z",
+        "id": "tea",
+        "metadata": '{"cups": 2}',
+    }
+    options = [word for name, value in details.items() for word in (f"--{name}", value)]
+    added = run("add", "Ana drinks tea.", *options, "--tag", "home", "--tag", "drink", "--json")
+    assert added.json == {"id": "tea", "degraded": []}
+    found = run("get", "tea", "--json").json
+    assert found["content"] == "Ana drinks tea."
+    assert found["tags"] == ["home", "drink"]
+    assert found["metadata"] == {"cups": 2}
+    assert found["importance"] == 0.5
+    for name in ("speaker", "session-id", "agent-id", "user-id", "kind", "title", "created-at"):
+        assert found[name.replace("-", "_")] == details[name]
+
+
+def test_add_reads_stdin_and_prints_the_id(run: Run) -> None:
+    added = run("add", "-", stdin="\N{BYTE ORDER MARK}Grüße aus Graz\n".encode())
+    assert added.code == 0
+    assert run("get", added.out.strip(), "--json").json["content"] == "Grüße aus Graz"
+
+
+def test_links_and_vectors_are_taken_as_json(notes: Run) -> None:
+    links = json.dumps([{"target": "river", "type": "supports"}])
+    added = notes("add", "Dry summer.", "--links", links, "--vectors", '{"extra": [1, 0]}')
+    assert added.code == 0
+    assert notes("stats", "--json").json["links"] == 1
+
+
+def test_import_reports_what_was_rejected(notes: Run, tmp_path: Path) -> None:
+    again = notes("import", str(tmp_path / "notes.jsonl"), "--json")
+    assert again.code == 1
+    assert again.json["added"] == 0
+    assert [item["id"] for item in again.json["rejected"]] == ["river", "bread", "piano"]
+    assert all("taken" in item["reason"] for item in again.json["rejected"])
+    lenient = notes("import", str(tmp_path / "notes.jsonl"), "--lenient")
+    assert lenient.code == 0
+    assert "0 added, 3 rejected" in lenient.out
+    assert "river" in lenient.err
+
+
+def test_import_in_batches_takes_several_files(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        lines = (json.dumps({"id": f"{name}{i}", "content": f"note {i}"}) for i in range(5))
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    ran = run("import", "a", "b", "--format", "jsonl", "--batch", "2", "--json")
+    assert ran.json == {"added": 10, "rejected": [], "degraded": []}
+
+
+def test_import_of_a_damaged_file_says_what_is_kept(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "half.jsonl").write_text('{"content": "whole"}\n{"content": ', encoding="utf-8")
+    ran = run("import", "half.jsonl", "--batch", "1")
+    assert ran.code == 2
+    assert "line 2" in ran.err
+    assert "1 memories were added before" in ran.err
+    assert run("list", "--json").json["total"] == 1
+
+
+def test_search_finds_and_says_why(notes: Run) -> None:
+    shown = notes("search", "Who bakes bread?")
+    assert shown.code == 0
+    assert "Ben bakes bread" in shown.out
+    assert "lexical" in shown.out
+    assert "\x1b" not in shown.out
+    found = notes("search", "Who bakes bread?", "--limit", "1", "--json").json
+    assert [hit["id"] for hit in found["hits"]] == ["bread"]
+    assert "explanation" not in found["hits"][0]
+    explained = notes("search", "bread", "--limit", "1", "--json", "--explain").json
+    [hit] = explained["hits"]
+    assert hit["explanation"]["value"] == hit["score"]
+
+
+def test_search_narrows_by_filter_score_and_weights(notes: Run) -> None:
+    ana = notes("search", "bread", "--filter", '{"speaker": "Ana"}', "--json").json
+    assert [hit["id"] for hit in ana["hits"]] == ["river"]
+    nothing = notes("search", "bread", "--min-score", "1000", "--json")
+    assert nothing.code == 1
+    assert nothing.json["hits"] == []
+    plain, weighted = (
+        notes("search", "bread", "--profile", "composite", *more, "--json").json["hits"][0]
+        for more in (["--no-touch"], ["--weights", '{"importance": 0, "recency": 0}'])
+    )
+    assert weighted["score"] < plain["score"]
+
+
+def test_search_touches_unless_told_not_to(notes: Run) -> None:
+    for option, count in (("--no-touch", 0), ("--touch", 1)):
+        notes("search", "rye", option, "--limit", "1")
+        assert notes("get", "bread", "--json").json["access_count"] == count
+
+
+def test_search_ranks_for_another_time(notes: Run) -> None:
+    asked = ("search", "bread", "--profile", "composite", "--no-touch", "--json")
+    today, later = (notes(*asked, *now).json["hits"] for now in ([], ["--now", "2099-01-01"]))
+    assert later[0]["score"] < today[0]["score"]
+
+
+def test_search_with_a_profile_of_ones_own(notes: Run, tmp_path: Path) -> None:
+    shown = notes("profiles", "show", "composite", "--json").json
+    (tmp_path / "mine.json").write_text(json.dumps({**shown, "name": "mine"}), encoding="utf-8")
+    assert notes("search", "bread", "--profile", "mine.json", "--json").json["profile"] == "mine"
+
+
+def test_explain_shows_the_whole_tree(notes: Run) -> None:
+    shown = notes("explain", "bread", "bread")
+    assert shown.code == 0
+    assert "score (balanced)" in shown.out
+    assert "rank 1" in shown.out
+    score = notes("search", "bread", "--limit", "1", "--json", "--no-touch").json["hits"][0][
+        "score"
+    ]
+    assert notes("explain", "bread", "bread", "--json").json["value"] == score
+
+
+def test_list_goes_page_by_page(notes: Run) -> None:
+    first = notes("list", "--limit", "2", "--json").json
+    assert first["total"] == 3
+    rest = notes("list", "--limit", "2", "--cursor", first["cursor"], "--json").json
+    assert rest["cursor"] is None
+    ids = [one["id"] for one in first["memories"] + rest["memories"]]
+    assert sorted(ids) == ["bread", "piano", "river"]
+    some = notes("list", "--filter", '{"tags": "home"}')
+    assert "piano" in some.out
+    assert "bread" not in some.out
+    assert "1 of 1 memories" in some.err
+
+
+def test_delete_by_id_by_filter_and_all(notes: Run) -> None:
+    assert notes("delete", "river", "--json").json == {"deleted": 1, "missing": []}
+    again = notes("delete", "river", "bread")
+    assert again.code == 1
+    assert "1 deleted" in again.out
+    assert "'river'" in again.err
+    notes("add", "left", "--kind", "fact")
+    assert notes("delete", "--filter", '{"kind": "fact"}', "--yes", "--json").json["deleted"] == 1
+    refused = notes("delete", "--all", stdin=b"n\n")
+    assert refused.code == 1
+    assert "Erase 1 memories" in refused.err
+    assert notes("delete", "--all", stdin=b"y\n").out == "1 deleted\n"
+    assert notes("list", "--json").json["total"] == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("delete",),
+        ("delete", "river", "--all"),
+        ("delete", "--filter", "{}", "--yes"),
+        ("delete", "--all", "--json"),
+    ],
+)
+def test_delete_never_guesses(notes: Run, arguments: tuple[str, ...]) -> None:
+    assert notes(*arguments).code == 2
+    assert notes("list", "--json").json["total"] == 3
+
+
+def test_stats_and_record_for_people(notes: Run) -> None:
+    assert notes("stats", "--json").json["memories"] == 3
+    assert "default" in notes("stats", "--all").out
+    shown = notes("get", "piano").out
+    assert "tuned every year" in shown
+    assert "home" in shown
+
+
+def test_profiles_lists_and_shows(run: Run) -> None:
+    listed = run("profiles", "--json").json
+    assert {"balanced", "composite"} <= {one["name"] for one in listed}
+    assert all(one["formula"] for one in listed)
+    assert "balanced" in run("profiles").out
+    assert "0.5 * similarity" in run("profiles", "show", "composite").out
+    assert run("profiles", "show", "composite", "--json").json["name"] == "composite"
+
+
+def test_brackets_are_text_and_no_markup(run: Run) -> None:
+    run("add", "Press [bold]Enter[/] to [link=x]go", "--id", "[red]", "--speaker", "[/]")
+    assert "[bold]Enter[/]" in run("search", "Press enter").out
+    assert "[red]" in run("list").out
+    assert "[bold]Enter[/]" in run("get", "[red]").out
+    assert "[red]" in run("search", "Press enter", "--explain").out
+
+
+def test_demo_recalls_explains_and_says_what_next(run: Run, tmp_path: Path) -> None:
+    for _ in range(2):  # the second time the memories are there already
+        shown = run("demo", "--db", "demo.db")
+        assert shown.code == 0
+        assert "score (balanced)" in shown.out
+        assert "recollect search --db demo.db --namespace demo" in shown.out
+        assert "\x1b" not in shown.out
+        assert max(map(len, shown.out.partition("Go on:")[0].splitlines())) <= 100
+    assert run("stats", "--db", "demo.db", "--namespace", "demo", "--json").json["memories"] == 230
+    results = run("demo", "--db", "demo.db", "--json").json["results"]
+    assert len(results) == 5
+    assert all(result["hits"][0]["explanation"] for result in results)
+
+
+def test_demo_commands_work(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import shlex
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    commands = run("demo").out.partition("Go on:")[2].strip().splitlines()
+    assert len(commands) == 3
+    for command in commands:
+        program, *arguments = shlex.split(command)
+        assert program == "recollect"
+        assert run(*arguments).code == 0

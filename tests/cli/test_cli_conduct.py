@@ -1,0 +1,183 @@
+"""How the command line behaves: shared options, errors, exit codes, streams, a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import recollect
+from recollect.serve import cli
+
+if TYPE_CHECKING:
+    from cli.conftest import Run
+
+COMMAND = (
+    sys.executable,
+    "-c",
+    "import sys; from recollect.serve.cli import main; sys.exit(main())",
+)
+
+
+def test_shared_options_stand_before_or_after_the_command(run: Run) -> None:
+    run("--db", "one.db", "--namespace", "n", "add", "Before.", "--id", "x")
+    run("add", "After.", "--db", "two.db", "--namespace", "n", "--id", "x")
+    for name, text in (("one.db", "Before."), ("two.db", "After.")):
+        found = run("--json", "--db", name, "get", "x", "--namespace", "n").json
+        assert found["content"] == text
+        assert found["namespace"] == "n"
+    assert run("--db", "one.db", "get", "x", "--namespace", "n", "--db", "two.db").out != ""
+
+
+def test_the_nearer_option_wins_over_the_environment(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RECOLLECT_DB", f"sqlite:///{tmp_path}/env.db")
+    monkeypatch.setenv("RECOLLECT_NAMESPACE", "env")
+    run("add", "Here.", "--id", "x")
+    assert (tmp_path / "env.db").exists()
+    assert run("get", "x", "--json").json["namespace"] == "env"
+    assert run("get", "x", "--namespace", "other").code == 1
+    assert run("--db", "none.db", "get", "x").code == 3
+
+
+def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) -> None:
+    added = run("add", "Rye bread.", "--embedder", "none", "--json")
+    assert added.json["degraded"]
+    assert "degraded: vector" in added.err
+    found = run("search", "bread", "--embedder", "none", "--json")
+    assert len(found.json["hits"]) == 1
+    assert "degraded: vector" in found.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("search", "x", "--profile", "best"), 2, "there is no 'best'"),
+        (("search", "x", "--profile", "none.json"), 2, "none.json cannot be read"),
+        (("search", "x", "--filter", "{speaker"), 2, "filter: is not JSON"),
+        (("search", "x", "--filter", "[1]"), 2, "filter: is no JSON object"),
+        (("search", "x", "--filter", '{"colour": 1}'), 2, "colour"),
+        (("search", "x", "--weights", '{"colour": 1}'), 2, "weights.colour"),
+        (("search", "x", "--now", "soon"), 2, "now: 'soon' is not a date"),
+        (("search", "x", "--limit", "0"), 2, "limit: is 0"),
+        (("search", "x", "--limit", "many"), 2, "--limit"),
+        (("search", " "), 2, "query: is empty"),
+        (("search", "x", "--embedder", "nobody"), 2, "unknown embedder 'nobody'"),
+        (("search",), 2, "query"),
+        (("frobnicate",), 2, "frobnicate"),
+        (("get", "nobody"), 1, "there is no memory 'nobody'"),
+        (("explain", "x", "nobody"), 1, "there is no memory 'nobody'"),
+        (("list", "--cursor", "x"), 2, "cursor: is not one of this listing"),
+        (("add", ""), 2, "content: is empty"),
+        (("add", "x", "--importance", "7"), 2, "importance: is 7"),
+        (("add", "x", "--metadata", "7"), 2, "metadata: is no JSON object"),
+        (("add", "x", "--links", '[{"type": "likes"}]'), 2, "there is no 'likes'"),
+        (("add", "x", "--id", "river"), 2, "'river' is taken"),
+        (("add", "bad \udcff"), 2, "lone surrogate"),
+        (("import", "none.md"), 2, "none.md: does not exist"),
+        (("import", "notes.jsonl", "--format", "xml"), 2, "there is no format 'xml'"),
+        (("profiles", "show", "best"), 2, "there is no 'best'"),
+        (("profiles", "show"), 2, "recollect profiles show NAME"),
+        (("eval", "none"), 2, "none: is no folder"),
+        (("eval", "."), 2, "holds no questions"),
+        (("bench", "--memories", "0"), 2, "memories: is 0"),
+        (("bench", "--memories", "2", "--namespaces", "3"), 2, "namespaces"),
+        (("stats", "--db", "none.db"), 3, "none.db: there is no such file"),
+        (("stats", "--db", "foreign.db"), 3, "another program"),
+        (("stats", "--db", "notes.jsonl"), 3, "not a database"),
+        (("add", "x", "--db", "no/folder/x.db"), 3, "there is no folder"),
+        (("stats", "--db", "mysql://x"), 2, "names no store"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(
+    notes: Run, tmp_path: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    with sqlite3.connect(tmp_path / "foreign.db") as foreign:
+        foreign.execute("CREATE TABLE songs (title)")
+    foreign.close()
+    ran = notes(*arguments)
+    assert ran.code == code
+    assert said in ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+
+
+def test_errors_of_ours_take_one_line(notes: Run) -> None:
+    assert notes("search", "x", "--profile", "best").err.count("\n") == 1
+
+
+def test_stdin_that_is_no_text_is_refused(run: Run) -> None:
+    assert "not UTF-8" in run("add", "-", stdin=b"\xff\xfe\xfa").err
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").out == f"recollect {recollect.__version__}\n"
+    shown = run("--help").out
+    for name in "add import search explain get list delete stats profiles eval bench demo".split():
+        assert name in shown
+        helped = run(name, "-h")
+        assert helped.code == 0
+        assert all(
+            f"--{option}" in helped.out for option in ("db", "namespace", "embedder", "json")
+        )
+
+
+def test_without_its_libraries_it_says_how_to_get_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert cli.main(["stats"]) == 2
+    assert "pip install 'recollect[cli]'" in capsys.readouterr().err
+
+
+def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
+    def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=60
+        )
+
+    added = ran("add", "Ana plays the piano.", "--embedder", "none", "--json")
+    assert set(json.loads(added.stdout)) == {"id", "degraded"}
+    found = ran("search", "piano", "--json")
+    assert [hit["content"] for hit in json.loads(found.stdout)["hits"]] == ["Ana plays the piano."]
+    failed = ran("search", "piano", "--json", "--profile", "best")
+    assert (failed.returncode, failed.stdout) == (2, "")
+    assert failed.stderr.startswith("recollect: profile:")
+
+
+def test_ascii_terminals_get_escaped_json(tmp_path: Path) -> None:
+    surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    for arguments in (("add", "Grüße", "--id", "x"), ("get", "x", "--json")):
+        ran = subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, cwd=tmp_path, env=surroundings, timeout=60
+        )
+        assert ran.returncode == 0
+    assert json.loads(ran.stdout)["content"] == "Grüße"
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait(60)
+
+
+def test_an_interrupt_ends_it_quietly(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("recollect.serve.cli.writing._from_stdin", interrupted)
+    ran = run("add", "-")
+    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
