@@ -35,7 +35,8 @@ class Evaluation:
     def __call__(self, signal: Signal) -> Values:
         known = self._values.get(id(signal))
         if known is None:
-            known = (signal, signal.compute(self))  # holds the signal, so its id stays its own
+            values = signal.compute(self) if len(self.candidates) else np.empty(0)
+            known = (signal, values)  # holds the signal, so its id stays its own
             self._values[id(signal)] = known
         return known[1]
 

@@ -29,7 +29,8 @@ class Reading:
 
     `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
     participants it names, `name_terms` the words that name them; `users` and `assistants` are who
-    talks with whom here by role; `facts` are properties of the question as 0.0 or 1.0, see `recollect.analysis.analyse`.
+    talks with whom here by role; `facts` are properties of the question as 0.0 or 1.0, see
+    `recollect.analysis.analyse`.
     """
 
     terms: tuple[Term, ...] = ()

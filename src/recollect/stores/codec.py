@@ -68,10 +68,8 @@ def _json(value: str | None) -> Any:
     return json.loads(value) if value else {}
 
 
-_DECODERS: dict[str, Callable[[Any], Any] | None] = {
-    name: {"time": _moment, "list": _list, "json": _json}.get(field.type)
-    for name, field in FIELDS.items()
-}
+_BY_TYPE: dict[str, Callable[[Any], Any]] = {"time": _moment, "list": _list, "json": _json}
+_DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 
 
 def stored(draft: Draft) -> dict[str, Any]:

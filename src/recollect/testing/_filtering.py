@@ -141,6 +141,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"$or": [{"kind": "fact"}], "speaker": "Ana"}, "a"),
 ]
 
+ERASING = [(filters, passing) for filters, passing in CASES[1::7] if filters != {"$or": []}]
+
 WRONG: list[tuple[Any, str]] = [
     ("kind", "filters"),
     ({"colour": "red"}, "filters.colour"),
@@ -188,7 +190,7 @@ class Filtering(StoreCase):
             hits = memory.search("common ground", profile=profile, filters=filters, touch=False)
             assert sorted(hits.ids) == list(passing)
 
-    @pytest.mark.parametrize(("filters", "passing"), CASES[1::7], ids=str)
+    @pytest.mark.parametrize(("filters", "passing"), ERASING, ids=str)
     def test_a_filter_in_an_erasure(
         self, memory: Memory, filters: dict[str, Any], passing: str
     ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import numpy as np
 import pytest
 
 from recollect import Memory
@@ -92,18 +91,17 @@ class Adding(StoreCase):
 
     def test_what_is_wrong_is_rejected_and_the_rest_added(self, memory: Memory) -> None:
         memory.add("Here first.", id="taken")
-        result = memory.add_many(
-            [
-                "plain text",
-                {"id": "taken", "content": "Too late."},
-                {"id": "a", "content": "  "},
-                {"id": "b", "content": "Good.", "importance": 7},
-                {"id": "c", "content": "Good."},
-                {"id": "c", "content": "Twice."},
-                {"content": "Odd.", "colour": "red"},
-                42,
-            ]
-        )
+        items: list[Any] = [
+            "plain text",
+            {"id": "taken", "content": "Too late."},
+            {"id": "a", "content": "  "},
+            {"id": "b", "content": "Good.", "importance": 7},
+            {"id": "c", "content": "Good."},
+            {"id": "c", "content": "Twice."},
+            {"content": "Odd.", "colour": "red"},
+            42,
+        ]
+        result = memory.add_many(items)
         outcomes = [item.outcome for item in result]
         assert outcomes == ["ADDED", *["REJECTED"] * 3, "ADDED", *["REJECTED"] * 3]
         assert all(item.reason for item in result.rejected)
@@ -211,8 +209,7 @@ class Updating(StoreCase):
         ],
     )
     def test_one_field_changes_alone(self, memory: Memory, field: str, value: Any) -> None:
-        vector = np.eye(4)[1]
-        memory.add("Words.", id="one", vectors={"image": vector}, metadata={"k": 1})
+        memory.add("Words.", id="one", vectors={"image": [0.0, 1.0]}, metadata={"k": 1})
         similar = _similarity(memory, "Words.")
         before = record(memory, "one").to_dict()
         memory.update("one", **{field: value})
@@ -300,7 +297,8 @@ class Erasing(StoreCase):
 
     def test_nothing_named_is_refused(self, memory: Memory) -> None:
         memory.add("x", id="one")
-        for filters in (None, {}, {"$or": []}, {"$and": []}, {"$not": {}}):
+        nothing: tuple[Any, ...] = (None, {}, {"$or": []}, {"$and": []}, {"$not": {}})
+        for filters in nothing:
             with pytest.raises(InvalidInput) as caught:
                 memory.delete_all(filters)
             assert caught.value.field == "filters"
@@ -353,9 +351,10 @@ class Linking(StoreCase):
             memory.link("a", "nobody")
         with pytest.raises(NotFound, match="nobody"):
             memory.link("nobody", "a")
-        for field, options in (("type", {"type": "likes"}), ("weight", {"weight": 1.5})):
+        wrong: dict[str, Any] = {"type": "likes", "weight": 1.5}
+        for field, value in wrong.items():
             with pytest.raises(InvalidInput) as caught:
-                memory.link("a", "a", **options)  # type: ignore[arg-type]
+                memory.link("a", "a", **{field: value})
             assert caught.value.field == field
         assert memory.links() == []
 
