@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from recollect.filters import Both, Compare, Either, Filter, Not, Operator, hold
 from recollect.index.growable import Growable
 
 Mask = NDArray[np.bool_]
+_NONE = type(None)
 
 
 class NumberColumn:
@@ -67,8 +68,14 @@ class CodedColumn:
         self.distinct: list[Any] = []
         self._code_of: dict[Hashable, int] = {}
 
-    def extend(self, values: Iterable[Any]) -> None:
-        self._codes.extend(np.array([self._coded(value) for value in values], dtype=np.int32))
+    def extend(self, values: Sequence[Any]) -> None:
+        if all(kind is str or kind is _NONE for kind in set(map(type, values))):
+            for value in dict.fromkeys(values):
+                self._coded(value)
+            codes = np.fromiter(map(self._code_of.__getitem__, values), np.int32, len(values))
+        else:
+            codes = np.array([self._coded(value) for value in values], dtype=np.int32)
+        self._codes.extend(codes)
 
     def set(self, ordinal: int, value: Any) -> None:
         self._codes.view[ordinal] = self._coded(value)

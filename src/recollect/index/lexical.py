@@ -17,17 +17,31 @@ from recollect.text import term_id
 
 
 @dataclass(frozen=True, eq=False)
-class Bm25:
-    """BM25 of every memory of a namespace by ordinal, zero where no term occurs.
+class Lengths:
+    """Words per memory over the fields of a route, by ordinal, and their mean over those alive."""
 
-    `own` is over a memory's words, `head` and `tail` over its first and last WINDOW words, which
-    are what the turn before and the turn after it draw on. `found` are the occurrences that it
-    was made of, `idf` the weight of each term.
+    each: NDArray[np.int64]
+    mean: float
+    living: int
+
+    @classmethod
+    def over(cls, fields: Sequence[Postings], alive: NDArray[np.bool_]) -> Lengths:
+        """The lengths over some fields."""
+        each = np.zeros(len(alive), dtype=np.int64)
+        for postings in fields:
+            each += postings.lengths
+        living = int(np.count_nonzero(alive))
+        return cls(each, float(each.sum(where=alive)) / living if living else 0.0, living)
+
+
+@dataclass(frozen=True, eq=False)
+class Bm25:
+    """The score of every memory of a namespace by ordinal, zero where no term counts for it.
+
+    `found` are the occurrences that the scores were made of, `idf` the weight of each term.
     """
 
-    own: Floats
-    head: Floats | None
-    tail: Floats | None
+    scores: Floats
     found: Occurrences
     idf: Floats
 
@@ -36,32 +50,44 @@ def bm25(
     fields: Mapping[str, Postings],
     route: Lexical,
     terms: Sequence[Term],
+    lengths: Lengths,
     alive: NDArray[np.bool_],
+    neighbours: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> Bm25:
-    """BM25 for distinct terms as `Lexical` defines it, over the memories alive."""
+    """BM25 for distinct terms as `Lexical` defines it, over the memories alive.
+
+    `neighbours` are the ordinals of the turn before and after each, -1 where there is none.
+    """
     weights = {name: weight for name, weight in route.fields if name in fields}
-    size, living = len(alive), int(np.count_nonzero(alive))
-    lengths = np.zeros(size)
-    for name in weights:
-        lengths += fields[name].lengths
-    average = float(lengths.sum(where=alive)) / living if living else 0.0
+    size = len(alive)
     found = _occurrences(fields, weights, terms)
-    if living < size:
+    if lengths.living < size:
         found = found.take(alive[found.ordinal])
     df = np.bincount(found.term, minlength=len(terms))
-    weight_of = np.log1p((living - df + 0.5) / (df + 0.5))
-    idf = weight_of[found.term]
+    weight_of = np.log1p((lengths.living - df + 0.5) / (df + 0.5))
+    idf = weight_of[found.term] * (route.k1 + 1.0)
 
-    def scores(tf: Floats, spans: NDArray[Any]) -> Floats:
-        length = spans[found.ordinal] / average if average else np.zeros(len(tf))
-        gain = idf * tf * (route.k1 + 1.0) / (tf + route.k1 * (1.0 - route.b + route.b * length))
-        return np.bincount(found.ordinal, gain, size).astype(np.float64, copy=False)
+    def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
+        length = spans / lengths.mean if lengths.mean else np.zeros(len(tf))
+        return idf * tf / (tf + route.k1 * (1.0 - route.b + route.b * length))
 
-    own = scores(found.tf, lengths)
-    if not (route.before or route.after) or "content" not in weights:
-        return Bm25(own, None, None, found, weight_of)
-    spans = np.minimum(fields["content"].lengths, WINDOW)
-    return Bm25(own, scores(found.head, spans), scores(found.tail, spans), found, weight_of)
+    whose: list[NDArray[Any]] = [found.ordinal]
+    gained = [gains(found.tf, lengths.each[found.ordinal])]
+    if "content" in weights and (route.before or route.after):
+        spans = np.minimum(fields["content"].lengths[found.ordinal], WINDOW)
+        before, after = neighbours
+        # What a turn says at its end counts for the turn after it, and the other way round.
+        for weight, tf, receiver in (
+            (route.before, found.tail, after),
+            (route.after, found.head, before),
+        ):
+            whose.append(receiver[found.ordinal])
+            gained.append(weight * gains(tf, spans))
+    # -1, "no such turn", goes to a place behind the last, which is dropped.
+    places = np.concatenate(whose)
+    places[places < 0] = size
+    scores = np.bincount(places, np.concatenate(gained), size + 1)[:size]
+    return Bm25(scores.astype(np.float64, copy=False), found, weight_of)
 
 
 @dataclass(frozen=True, eq=False)

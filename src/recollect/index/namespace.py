@@ -19,7 +19,7 @@ from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
 from recollect.index.columns import CodedColumn, Column, NumberColumn, evaluate
 from recollect.index.growable import Growable
-from recollect.index.lexical import Bm25, bm25
+from recollect.index.lexical import Bm25, Lengths, bm25
 from recollect.index.names import nicknames
 from recollect.index.postings import Postings
 from recollect.index.sessions import Sessions
@@ -81,7 +81,6 @@ class NamespaceIndex:
 
     def _clear(self) -> None:
         self._seq = 0
-        self._version = 0
         self._rows = Growable(np.int64)
         self._alive = Growable(np.bool_)
         self._dead = 0
@@ -93,7 +92,8 @@ class NamespaceIndex:
         self._vectors: dict[str, Vectors] = {}
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
-        self._last_lexical: tuple[Any, Bm25, Floats] | None = None
+        self._last_lexical: tuple[Any, Bm25] | None = None
+        self._lengths: dict[tuple[str, ...], Lengths] = {}
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._known_people: _People | None = None
 
@@ -123,8 +123,8 @@ class NamespaceIndex:
             elif touched:
                 self._link(touched)
         self._seq = changes.seq
-        self._version += 1
         self._last_lexical = self._last_ordinals = self._known_people = None
+        self._lengths = {}
 
     def _append(
         self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
@@ -354,7 +354,7 @@ class NamespaceIndex:
             vectors = self._comparable(route, query)
             if vectors is None or query.vector is None or not query.vector.any():
                 return np.empty(0, dtype=np.int64), np.empty(0)
-            ordinals, _ = vectors.nearest(query.vector, depth, mask)
+            ordinals = vectors.nearest(query.vector, depth, mask)
             scores = vectors.cosines(query.vector, ordinals)
             keep = scores >= route.min_similarity
             return ordinals[keep], scores[keep]
@@ -412,29 +412,27 @@ class NamespaceIndex:
                 index = self._trigrams.setdefault(name, TrigramIndex(column))
                 best = np.maximum(best, index.similarities(query.text)[column.codes])
             return best
-        return self._bm25(route, query.reading.terms)[1]
+        return self._bm25(route, query.reading.terms).scores
 
-    def _bm25(self, route: Lexical, terms: tuple[Term, ...]) -> tuple[Bm25, Floats]:
-        """BM25 and the route's score of every ordinal; the last one is kept."""
-        key = (route, terms, self._version)
+    def _bm25(self, route: Lexical, terms: tuple[Term, ...]) -> Bm25:
+        """The route's scores of every ordinal; the last ones are kept."""
+        key = (route, terms)
         if self._last_lexical is None or self._last_lexical[0] != key:
-            found = bm25(self._postings, route, terms, self._alive.view)
-            self._last_lexical = (key, found, self._with_neighbours(route, found))
-        return self._last_lexical[1:]
-
-    def _with_neighbours(self, route: Lexical, found: Bm25) -> Floats:
-        total = found.own
-        # -1, "no such turn", reads the zero put at the end.
-        if found.tail is not None and route.before:
-            total = total + route.before * np.append(found.tail, 0.0)[self._sessions.previous]
-        if found.head is not None and route.after:
-            total = total + route.after * np.append(found.head, 0.0)[self._sessions.next]
-        return total
+            alive = self._alive.view
+            names = tuple(name for name, _ in route.fields if name in self._postings)
+            if names not in self._lengths:
+                fields = [self._postings[name] for name in names]
+                self._lengths[names] = Lengths.over(fields, alive)
+            neighbours = (self._sessions.previous, self._sessions.next)
+            lengths = self._lengths[names]
+            found = bm25(self._postings, route, terms, lengths, alive, neighbours)
+            self._last_lexical = (key, found)
+        return self._last_lexical[1]
 
     def matched(self, route: Lexical, query: Query, rows: Rows) -> Floats:
         """Which terms each row holds, by weight (see `ops.Matched`)."""
         terms = query.reading.terms
-        bm, _ = self._bm25(route, terms)
+        bm = self._bm25(route, terms)
         ordinals = self._ordinals(rows)
         place = np.full(len(self) + 1, -1)  # the last takes rows that are gone
         place[ordinals] = np.arange(len(rows))

@@ -1,4 +1,4 @@
-"""One named vector per memory: exact cosines, and a fast first pass over sign bits for many."""
+"""One named vector per memory: exact cosines, and a first pass over two-bit codes for many."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Floats
+from recollect.index.codes import Codes
 from recollect.index.growable import Growable
 from recollect.memory import Vector
 
-EXACT_BELOW = 40_000  # vectors; a full scan of float32 is as fast as the sign bits up to here
-_OVERSAMPLE = 12  # rows re-scored exactly per row wanted, when the first pass is over sign bits
+EXACT_BELOW = 40_000
+"""Vectors up to which all are compared exactly: until then that is as fast as their codes."""
+_COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
+_FINE = 8  # the codes keep 8 rows for each one wanted, to be compared exactly
 _NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 
 Ordinals = NDArray[np.int64]
@@ -27,8 +30,7 @@ class Vectors:
         self._matrix = Growable(np.float32, (dimensions,))
         self._ordinals = Growable(np.int32)
         self._place = Growable(np.int32)  # by ordinal, -1 where the memory has no vector
-        # Sign bits, 64 dimensions to a word and a column a word: each is read in one sweep.
-        self._signs = [Growable(np.uint64) for _ in range((dimensions + 63) // 64)]
+        self._codes = Codes(dimensions)
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
@@ -56,53 +58,49 @@ class Vectors:
         found[has] = np.clip(dots.astype(np.float64), -1.0, 1.0)
         return found
 
-    def nearest(
-        self, query: Vector, depth: int | None, mask: NDArray[np.bool_] | None
-    ) -> tuple[Ordinals, bool]:
-        """Memories that hold the `depth` nearest (and some more), and whether that is certain."""
+    def nearest(self, query: Vector, depth: int | None, mask: NDArray[np.bool_] | None) -> Ordinals:
+        """Memories that hold the `depth` nearest, and some more.
+
+        Certain up to EXACT_BELOW vectors; above, some in a thousand of them may be missed.
+        """
         ordinals = self._ordinals.view
-        if depth is None or len(ordinals) <= depth:
-            return _passing(ordinals, mask), True
+        if depth is None or len(ordinals) <= depth * _FINE:
+            return _passing(ordinals, mask)
+        allowed = None if mask is None else mask[ordinals]
+        if allowed is not None and np.count_nonzero(allowed) <= depth * _FINE:
+            return ordinals[allowed].astype(np.int64)
         if len(ordinals) <= EXACT_BELOW:
             similar = self._matrix.view @ query
-            if mask is not None:
-                similar = np.where(mask[ordinals], similar, np.float32(-2.0))
+            if allowed is not None:
+                similar[~allowed] = -2.0
             bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
-            return _passing(ordinals[similar >= max(bound - _NOISE, -1.5)], mask), True
-        return self._nearest_by_signs(query, depth, mask), False
+            return ordinals[similar >= bound - _NOISE].astype(np.int64)
+        return self._nearest_by_codes(query, depth, allowed)
 
-    def _nearest_by_signs(
-        self, query: Vector, depth: int, mask: NDArray[np.bool_] | None
+    def _nearest_by_codes(
+        self, query: Vector, depth: int, allowed: NDArray[np.bool_] | None
     ) -> Ordinals:
-        self._sign_new()
-        apart = np.zeros(len(self._matrix), dtype=np.uint16)
-        for signs, asked in zip(self._signs, _sign_words(query[np.newaxis]), strict=True):
-            apart += np.bitwise_count(signs.view ^ asked)
-        if mask is not None:
-            apart[~mask[self._ordinals.view]] = np.uint16(65535)
-        counts = np.cumsum(np.bincount(np.minimum(apart, self.dimensions + 1)))
-        bound = int(np.searchsorted(counts, depth * _OVERSAMPLE))
-        return _passing(self._ordinals.view[apart <= min(bound, self.dimensions)], mask)
-
-    def _sign_new(self) -> None:
-        for start in range(len(self._signs[0]), len(self._matrix), 1 << 16):
-            words = _sign_words(self._matrix.view[start : start + (1 << 16)])
-            for signs, word in zip(self._signs, words, strict=True):
-                signs.extend(word)
+        self._codes.extend(self._matrix.view[len(self._codes) :])
+        apart = self._codes.apart(query)
+        if allowed is not None:
+            apart[~allowed] = self.dimensions + 1
+        per_row, share = _COARSE
+        counts = np.cumsum(np.bincount(apart, minlength=self.dimensions + 2))
+        bound = int(np.searchsorted(counts, max(depth * per_row, len(apart) // share)))
+        places = np.flatnonzero(apart <= min(bound, self.dimensions))
+        similar = self._codes.similarity(query, places)
+        wanted = depth * _FINE
+        if len(similar) > wanted:
+            least = np.partition(similar, len(similar) - wanted)[len(similar) - wanted]
+            places = places[similar >= least]
+        return self._ordinals.view[places].astype(np.int64)
 
     @property
     def nbytes(self) -> int:
-        parts = (self._matrix, self._ordinals, self._place, *self._signs)
+        parts = (self._matrix, self._ordinals, self._place, self._codes)
         return sum(part.nbytes for part in parts)
 
 
 def _passing(ordinals: NDArray[Any], mask: NDArray[np.bool_] | None) -> Ordinals:
     chosen = ordinals if mask is None else ordinals[mask[ordinals]]
     return chosen.astype(np.int64)
-
-
-def _sign_words(vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """The signs of each vector's numbers, 64 to a word: shape (words, vectors)."""
-    bits = np.packbits(vectors > 0, axis=1)
-    spare = -bits.shape[1] % 8
-    return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, spare)))).view(np.uint64).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections import Counter
@@ -41,10 +42,12 @@ class SqliteRecords(SqliteReader):
     def __init__(self, path: str, *, read_only: bool = False) -> None:
         super().__init__()
         self.path = path
+        read_only = read_only or (os.path.isfile(path) and not os.access(path, os.W_OK))
+        self.read_only = read_only
         self._reader = connect(path, read_only)
         try:
-            self.read_only = prepare(self._reader, path, read_only)
-            shared = path == ":memory:" or self.read_only
+            prepare(self._reader, path, read_only)
+            shared = path == ":memory:" or read_only
             self._writer = self._reader if shared else connect(path, False)
         except BaseException:
             self._reader.close()

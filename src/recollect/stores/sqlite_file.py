@@ -70,8 +70,8 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
     return db
 
 
-def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> bool:
-    """Make or bring up to date the schema; whether the file can only be read.
+def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> None:
+    """Make or bring up to date the schema.
 
     Raises:
         StoreError: not a SQLite file, one of another program, or of a newer recollect.
@@ -91,9 +91,8 @@ def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> bool:
             f"{path}: was written by a newer recollect (schema {version}, this one knows "
             f"{len(steps)}); upgrade recollect"
         )
-    writable = not read_only and (path == ":memory:" or os.access(path, os.W_OK))
     if version < len(steps):
-        if not writable:
+        if read_only:
             raise StoreError(
                 f"{path}: "
                 + ("is empty" if version == 0 else f"has the older schema {version}")
@@ -101,10 +100,9 @@ def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> bool:
             )
         with guarded(path):
             _migrate(db, steps, path)
-    elif writable and path != ":memory:":
+    elif not read_only and path != ":memory:":
         with guarded(path):
             _settings(db)
-    return not writable
 
 
 def _settings(db: sqlite3.Connection) -> None:

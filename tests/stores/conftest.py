@@ -1,0 +1,77 @@
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+WORKER = """
+import json, sys
+from recollect import Memory
+from recollect.testing import WordHashEmbedder
+memory = Memory.open(sys.argv[1], embedder=WordHashEmbedder())
+print("ready", flush=True)
+for line in sys.stdin:
+    name, arguments, options = json.loads(line)
+    try:
+        answer = getattr(memory, name)(*arguments, **options)
+        ids = getattr(answer, "ids", None)
+        answer = list(ids) if ids is not None else answer
+        if hasattr(answer, "to_dict"):
+            answer = answer.to_dict()
+    except Exception as problem:
+        answer = {"error": f"{type(problem).__name__}: {problem}"}
+    print(json.dumps(answer), flush=True)
+memory.close()
+"""
+
+
+class Worker:
+    """A memory in another process: `worker("add", "text", id="a")` is `memory.add(...)` there."""
+
+    def __init__(self, url: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", WORKER, url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._line() == "ready"
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().strip()
+
+    def ask(self, method: str, *arguments: Any, **options: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps([method, arguments, options]) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self) -> Any:
+        return json.loads(self._line())
+
+    def __call__(self, method: str, *arguments: Any, **options: Any) -> Any:
+        self.ask(method, *arguments, **options)
+        return self.answer()
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def workers() -> Iterator[Callable[[Path], Worker]]:
+    started: list[Worker] = []
+
+    def start(path: Path) -> Worker:
+        started.append(Worker(f"sqlite:///{path}"))
+        return started[-1]
+
+    yield start
+    for worker in started:
+        worker.close()

@@ -1,0 +1,199 @@
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import StoreError
+from recollect.stores import EmbeddedStore, touches
+from recollect.stores.sqlite import SqliteRecords
+from recollect.testing import WordHashEmbedder
+
+
+class Watcher:
+    """A connection of its own to the file: it sees what is committed and nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = sqlite3.connect(path, timeout=30)
+
+    def commits(self) -> int:
+        return int(self.db.execute("PRAGMA data_version").fetchone()[0])
+
+    def count(self, id: str = "a") -> int:
+        found = self.db.execute("SELECT access_count FROM memories WHERE id = ?", (id,)).fetchone()
+        return int(found[0])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[Memory]:
+    with Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder()) as memory:
+        memory.add_many({"id": id, "content": f"apple {id}"} for id in "abc")
+        yield memory
+
+
+@pytest.fixture
+def watcher(memory: Memory, path: Path) -> Iterator[Watcher]:
+    watcher = Watcher(path)
+    yield watcher
+    watcher.db.close()
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written on its own during the test."""
+    monkeypatch.setattr(touches, "_DELAY", 3600.0)
+
+
+def until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
+    """Whether a condition comes true in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.usefixtures("late")
+def test_a_search_never_commits(memory: Memory, watcher: Watcher) -> None:
+    before = watcher.commits()
+    for _ in range(20):
+        memory.search("apple")
+        memory.search("apple", profile="composite", explain=True)
+        memory.explain("apple", "a")
+        memory.get("a")
+        memory.get_all({"access_count": {"gt": 0}})
+    assert watcher.commits() == before
+    assert watcher.count() == 0
+    kept = memory.get("a")
+    assert kept is not None
+    assert kept.access_count == 40
+
+
+def test_accesses_are_written_on_their_own(memory: Memory, watcher: Watcher) -> None:
+    memory.search("apple")
+    assert until(lambda: watcher.count() == 1)
+    memory.search("apple")
+    assert until(lambda: watcher.count() == 2)
+
+
+@pytest.mark.usefixtures("late")
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda memory: memory.add("another"),
+        lambda memory: memory.update("b", importance=0.1),
+        lambda memory: memory.update("b", content="new"),
+        lambda memory: memory.delete("b"),
+        lambda memory: memory.flush(),
+        lambda memory: memory.close(),
+    ],
+)
+def test_accesses_are_written_before_the_next_write(
+    memory: Memory, watcher: Watcher, write: Callable[[Memory], Any]
+) -> None:
+    memory.search("apple")
+    memory.search("apple", filters={"id": "a"})
+    write(memory)
+    assert watcher.count() == 2
+    [last] = watcher.db.execute("SELECT last_accessed FROM memories WHERE id = 'a'").fetchone()
+    assert last is not None
+
+
+@pytest.mark.usefixtures("late")
+def test_many_accesses_are_one_commit(memory: Memory, watcher: Watcher) -> None:
+    for _ in range(50):
+        memory.search("apple")
+    before = watcher.commits()
+    memory.flush()
+    assert watcher.commits() == before + 1
+    assert [watcher.count(id) for id in "abc"] == [50] * 3
+    memory.flush()
+    assert watcher.commits() == before + 1
+
+
+@pytest.mark.usefixtures("late")
+def test_an_access_of_an_erased_memory_is_forgotten(memory: Memory, path: Path) -> None:
+    memory.search("apple")
+    other = Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
+    other.delete("a")
+    other.close()
+    memory.flush()
+    assert sorted(record.id for record in memory.get_all({"access_count": 1})) == ["b", "c"]
+
+
+@pytest.mark.usefixtures("late")
+def test_what_could_not_be_written_is_kept(path: Path) -> None:
+    records = SqliteRecords(str(path))
+    with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
+        memory.add("apple", id="a")
+        memory.search("apple")
+        db, records._writer = records._writer, sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        with pytest.raises(StoreError, match="readonly"):
+            memory.flush()
+        memory.search("apple")
+        kept = memory.get("a")
+        assert kept is not None
+        assert kept.access_count == 2
+        records._writer.close()
+        records._writer = db
+        memory.flush()
+        watcher = Watcher(path)
+        assert watcher.count() == 2
+        watcher.db.close()
+        assert len(memory.get_all({"access_count": 2})) == 1
+
+
+def test_reading_while_accesses_are_written_never_counts_twice(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader between the commit and the end of the write sees each access once."""
+    monkeypatch.setattr(touches, "_DELAY", 3600.0)
+    records = SqliteRecords(str(path))
+    committed, go_on = threading.Event(), threading.Event()
+    write = records._write_batch
+
+    def slow(batch: touches.Batch) -> None:
+        write(batch)
+        committed.set()
+        assert go_on.wait(30)
+
+    with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
+        memory.add("apple", id="a")
+        memory.get_all({"access_count": 0})
+        memory.search("apple")
+        monkeypatch.setattr(records, "_write_batch", slow)
+        flush = threading.Thread(target=memory.flush)
+        flush.start()
+        assert committed.wait(30)
+        for _ in range(2):
+            assert len(memory.get_all({"access_count": 1})) == 1
+            kept = memory.get("a")
+            assert kept is not None
+            assert kept.access_count == 1
+        go_on.set()
+        flush.join()
+        assert len(memory.get_all({"access_count": 1})) == 1
+
+
+def test_a_file_open_for_reading_counts_nothing(path: Path, memory: Memory) -> None:
+    memory.close()
+    reading = Memory.open(f"sqlite:///{path}?mode=ro", embedder=WordHashEmbedder())
+    reading.search("apple")
+    kept = reading.get("a")
+    assert kept is not None
+    assert (kept.access_count, kept.last_accessed) == (0, None)
+    assert reading.get_all({"access_count": {"gt": 0}}).total == 0
+    before = [(hit.id, hit.score) for hit in reading.search("apple", profile="composite")]
+    assert [(hit.id, hit.score) for hit in reading.search("apple", profile="composite")] != []
+    assert {id for id, _ in before} == {"a", "b", "c"}
+    reading.close()
