@@ -222,11 +222,30 @@ class Memory:
         id: str | None = None,
         vectors: Mapping[str, Sequence[float]] | None = None,
         links: Sequence[Mapping[str, Any]] = (),
+        gist: str | None = None,
+        tier: str | None = None,
+        memory_nature: str | None = None,
+        content_type: str | None = None,
+        layer: str | None = None,
+        relevance_score: float | None = None,
+        memory_score: float | None = None,
+        confidence: float | None = None,
+        strength: float | None = None,
+        decay_rate: float | None = None,
+        expires_at: datetime | str | float | None = None,
+        pinned: bool | None = None,
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
         `importance` is in [0, 1]; `created_at` is when it was said or happened (now by default);
         `vectors` by name replace the embedder's; `links` are `{"target", "type", "weight"}`.
+
+        How it is ranked may further depend on its `tier` (short, medium, long), `memory_nature`
+        (episodic, semantic), `content_type` (text, conversation, document, event, fact) and
+        `layer` (episodic, knowledge, activity, entity); on `relevance_score`, `memory_score`,
+        `confidence` and `strength` in [0, 1]; on a `decay_rate` per hour of its own. `gist` is
+        what it comes down to, in words that are searched, too. From `expires_at` on it is not
+        found any more; `pinned` exempts it from being archived.
 
         Raises:
             InvalidInput: names the argument that is wrong; nothing was written.
@@ -424,6 +443,18 @@ class AsyncMemory:
         id: str | None = None,
         vectors: Mapping[str, Sequence[float]] | None = None,
         links: Sequence[Mapping[str, Any]] = (),
+        gist: str | None = None,
+        tier: str | None = None,
+        memory_nature: str | None = None,
+        content_type: str | None = None,
+        layer: str | None = None,
+        relevance_score: float | None = None,
+        memory_score: float | None = None,
+        confidence: float | None = None,
+        strength: float | None = None,
+        decay_rate: float | None = None,
+        expires_at: datetime | str | float | None = None,
+        pinned: bool | None = None,
     ) -> AddResult:
         """See `Memory.add`."""
         return await self._run(self._core.add(content, _fields(locals())))

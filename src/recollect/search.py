@@ -17,7 +17,7 @@ import numpy as np
 from recollect.analysis import analyse, question_words
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.explain import Explanation
-from recollect.filters import Both, Compare, Filter, parse
+from recollect.filters import Both, Compare, Filter, Not, parse
 from recollect.memory import MemoryRecord, Vector
 from recollect.ops import Embed, Find, Named, Names, Read, Touch
 from recollect.plan import Plan, ask
@@ -80,12 +80,17 @@ def request(
         profile,
         now,
         limit,
-        _ACTIVE if where is None else Both((_ACTIVE, where)),
+        Both((_ACTIVE, _unexpired(now), *([] if where is None else [where]))),
         min_score,
         embeds,
         touch,
         explain,
     )
+
+
+def _unexpired(now: datetime) -> Filter:
+    """Passes a memory unless its `expires_at` is now or before; one without it never expires."""
+    return Not(Compare("expires_at", "lte", now.timestamp()))
 
 
 def search(asked: Request) -> Plan[SearchResult]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import EmbedderError, InvalidInput, NotFound
-from recollect.fields import FIELDS
+from recollect.fields import FIELDS, Type
 from recollect.memory import (
     LINK_TYPES,
     Added,
@@ -20,9 +20,13 @@ from recollect.memory import (
     Link,
     MemoryRecord,
     Vector,
+    choice,
+    flag,
     metadata_of,
     moment,
     new_id,
+    number,
+    optional_moment,
     optional_text,
     text,
     texts,
@@ -33,29 +37,31 @@ from recollect.ops import Delete, Embed, Find, Patch, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
-_SETTABLE = (
-    "id", "content", "title", "kind", "speaker", "session_id", "agent_id", "user_id", "tags",
-    "entities", "metadata", "importance", "created_at",
-)  # fmt: skip
-_ITEM = frozenset({*_SETTABLE, "vectors", "links"})
+_KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
+_REQUIRED = ("id", "content", "kind", "status", "created_at")
 _EMBEDDED = ("content", "title", "speaker")  # the fields that the vector "content" is made of
 
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "id": text,
-    "content": text,
-    "title": optional_text,
-    "kind": text,
-    "speaker": optional_text,
-    "session_id": optional_text,
-    "agent_id": optional_text,
-    "user_id": optional_text,
-    "status": text,
-    "tags": texts,
-    "entities": texts,
-    "metadata": lambda _, value: metadata_of(value),
-    "importance": unit,
-    "created_at": moment,
-}
+Check = Callable[[str, Any], Any]
+
+
+def _check(name: str) -> Check:
+    """What a value of a field has to pass."""
+    field, required = FIELDS[name], name in _REQUIRED
+    if field.choices:
+        return choice
+    by_type: dict[Type, Check] = {
+        "text": text if required else optional_text,
+        "number": flag if name == "pinned" else number,
+        "time": moment if required else optional_moment,
+        "list": texts,
+        "json": lambda _, value: metadata_of(value),
+    }
+    return by_type[field.type]
+
+
+_CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
+_SETTABLE = tuple(name for name in _CHECKS if name != "status")
+_ITEM = frozenset({*_SETTABLE, "vectors", "links"})
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ def item(given: Any, scope: Scope) -> Item:
     values.setdefault("id", new_id())
     values.setdefault("created_at", scope.now)
     values.setdefault("kind", "turn" if "session_id" in values else "note")
+    values["accesses"] = (values["created_at"],)
     record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
     links = tuple(
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
@@ -114,7 +121,7 @@ def _vectors(given: Any, scope: Scope) -> dict[str, Vector]:
     if not isinstance(given, Mapping):
         raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
     return {
-        text("vectors", name, limit=64): vector(f"vectors.{name}", value, scope.dimensions(name))
+        text("vectors", name, limit=64): vector(f"vectors.{name}", value, scope.dimensions)
         for name, value in given.items()
     }
 
@@ -286,9 +293,6 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
         )
     checked = {name: _CHECKS[name](name, value) for name, value in changes.items()}
-    for name in ("content", "kind", "status", "created_at"):
-        if name in checked and checked[name] is None:
-            raise InvalidInput(name, "cannot be None", "leave it out to keep it")
     record = yield from read(id, scope.namespace)
     if record is None:
         raise NotFound(f"there is no memory {id!r} in the namespace {scope.namespace!r}")

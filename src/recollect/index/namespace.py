@@ -16,7 +16,7 @@ from recollect.errors import InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter, fields_of
-from recollect.index.columns import CodedColumn, Column, NumberColumn, evaluate
+from recollect.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
 from recollect.index.growable import Growable
 from recollect.index.lexical import Bm25, bm25
 from recollect.index.names import nicknames
@@ -30,7 +30,7 @@ from recollect.routes import Lexical, Route, Scan, Trigram, Vector
 from recollect.text import stem, term_id
 
 Ordinals = NDArray[np.int64]
-_EAGER = ("created_at", "session_id", "speaker", "status", "greets")
+_EAGER = ("created_at", "expires_at", "session_id", "speaker", "status", "greets")
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
 
@@ -196,11 +196,14 @@ class NamespaceIndex:
     def touch(self, rows: Rows, at: float) -> None:
         """Count an access of rows ahead of the feed, which brings it once it is written."""
         counts, last = self._columns.get("access_count"), self._columns.get("last_accessed")
+        times = self._columns.get("accesses")
         for ordinal in self._ordinals(rows).tolist():
             if isinstance(counts, NumberColumn):
                 counts.set(ordinal, counts.values[ordinal] + 1.0)
             if isinstance(last, NumberColumn):
                 last.set(ordinal, np.fmax(last.values[ordinal], at))
+            if isinstance(times, TimesColumn):
+                times.push(ordinal, at)
 
     # Looking up
 
@@ -441,8 +444,10 @@ def _or_nan(values: NDArray[Any], where: NDArray[Any]) -> Floats:
 
 
 def _new_column(name: str) -> Column:
-    field = FIELDS.get(name)
-    return NumberColumn() if field and field.type in ("number", "time") else CodedColumn()
+    kind = FIELDS[name].type if name in FIELDS else "text"
+    if kind == "times":
+        return TimesColumn()
+    return NumberColumn() if kind in ("number", "time") else CodedColumn()
 
 
 def _patchable(name: str) -> bool:

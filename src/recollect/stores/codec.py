@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
-from recollect.memory import Draft, MemoryRecord, Vector
+from recollect.memory import Draft, MemoryRecord, Vector, recent
 from recollect.text import term_ids, words
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -25,6 +25,8 @@ def encode(name: str, value: Any) -> Any:
     kind = FIELDS[name].type
     if kind == "time":
         return (value - _EPOCH).total_seconds()
+    if kind == "times":
+        return packed([(each - _EPOCH).total_seconds() for each in value])
     if kind in ("list", "json"):
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
     return value
@@ -37,11 +39,28 @@ def decode(name: str, value: Any) -> Any:
         return _list(value)
     if kind == "json":
         return json.loads(value) if value else {}
+    if kind == "times":
+        return tuple(datetime.fromtimestamp(each, tz=timezone.utc) for each in unpacked(value))
     if value is None:
         return None
     if kind == "time":
         return datetime.fromtimestamp(value, tz=timezone.utc)
     return value
+
+
+def packed(times: Sequence[float]) -> bytes:
+    """Times in seconds as kept: float64, the first first."""
+    return np.array(times, dtype="<f8").tobytes()
+
+
+def unpacked(kept: bytes | None) -> tuple[float, ...]:
+    """The times of `packed`."""
+    return tuple(np.frombuffer(kept or b"", dtype="<f8").tolist())
+
+
+def accessed(kept: bytes | None, times: Sequence[float]) -> bytes:
+    """Kept access times with more of them counted in."""
+    return packed(recent(unpacked(kept), times))
 
 
 def indexed(name: str, value: Any) -> Any:

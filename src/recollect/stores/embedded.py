@@ -207,7 +207,8 @@ class EmbeddedStore:
                 for name, values in index.fetch(op.rows[places], op.names).items():
                     if name not in columns:
                         empty = None if values.dtype == object else np.nan
-                        columns[name] = np.full(len(op.rows), empty, dtype=values.dtype)
+                        shape = (len(op.rows), *values.shape[1:])
+                        columns[name] = np.full(shape, empty, dtype=values.dtype)
                     columns[name][places] = values
             for name in op.names:
                 columns.setdefault(name, np.full(len(op.rows), np.nan))

@@ -15,7 +15,7 @@ from recollect.index.namespace import Changes
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
-from recollect.stores.touches import Touches
+from recollect.stores.touches import Touches, Waiting
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
@@ -430,16 +430,21 @@ class SqliteRecords:
         if not self.read_only:
             self._touches.add(rows, codec.encode("last_accessed", at))
 
-    def _write_touches(self, pending: Mapping[int, tuple[int, float]]) -> None:
+    def _write_touches(self, pending: Mapping[int, Waiting]) -> None:
         with self._writing() as db:
             touched = []
-            for row, (count, at) in sorted(pending.items()):
-                touched += db.execute(
-                    "UPDATE memories SET access_count = access_count + ?, "
-                    "last_accessed = max(coalesce(last_accessed, ?), ?) WHERE row = ? "
-                    "RETURNING space, row",
-                    (count, at, at, row),
-                ).fetchall()
+            for row, (count, times) in sorted(pending.items()):
+                found = db.execute(
+                    "SELECT space, row, accesses FROM memories WHERE row = ?", (row,)
+                ).fetchone()
+                if found is None:
+                    continue
+                db.execute(
+                    "UPDATE memories SET access_count = access_count + ?, accesses = ?, "
+                    "last_accessed = max(coalesce(last_accessed, ?), ?) WHERE row = ?",
+                    (count, codec.accessed(found[2], times), times[0], times[0], row),
+                )
+                touched.append(found[:2])
             self._note(db, "patched", touched)
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:

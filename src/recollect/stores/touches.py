@@ -6,6 +6,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from recollect.memory import recent
+from recollect.stores import codec
+
+Waiting = tuple[int, tuple[float, ...]]
+"""How many accesses of a row wait, and the times of the most recent, newest first."""
 _DELAY = 0.5  # seconds from the first queued access to the write
 
 
@@ -15,11 +20,11 @@ class Touches:
     What is read meanwhile is overlaid with what waits, so that an access shows at once.
     """
 
-    def __init__(self, write: Callable[[Mapping[int, tuple[int, float]]], None], lazy: bool):
+    def __init__(self, write: Callable[[Mapping[int, Waiting]], None], lazy: bool):
         self._write = write
         self._lazy = lazy
-        self._pending: dict[int, tuple[int, float]] = {}  # row: how often, the latest time
-        self._writing: dict[int, tuple[int, float]] = {}
+        self._pending: dict[int, Waiting] = {}  # by row
+        self._writing: dict[int, Waiting] = {}
         self._lock = threading.Lock()
         self._flushing = threading.RLock()
         self._timer: threading.Timer | None = None
@@ -29,8 +34,8 @@ class Touches:
         """Queue an access of each row at a time in seconds."""
         with self._lock:
             for row in rows:
-                count, last = self._pending.get(row, (0, at))
-                self._pending[row] = (count + 1, max(last, at))
+                count, times = self._pending.get(row, (0, ()))
+                self._pending[row] = (count + 1, recent(times, (at,)))
             if self._lazy and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._flush_later)
                 self._timer.daemon = True
@@ -58,9 +63,8 @@ class Touches:
                 self._write(self._writing)
             except BaseException:
                 with self._lock:
-                    for row, (count, at) in self._writing.items():
-                        more, last = self._pending.get(row, (0, at))
-                        self._pending[row] = (count + more, max(at, last))
+                    for row in self._writing:
+                        self._pending[row] = self._waiting(row)
                 raise
             finally:
                 self._writing = {}
@@ -69,32 +73,37 @@ class Touches:
         """Flush for the last time."""
         self.flush()
 
-    def _waiting(self, row: int) -> tuple[int, float] | None:
+    def _waiting(self, row: int) -> Waiting:
+        """What waits for a row, (0, ()) for nothing."""
         found = [queue[row] for queue in (self._writing, self._pending) if row in queue]
-        if not found:
-            return None
-        return sum(count for count, _ in found), max(at for _, at in found)
+        return sum(count for count, _ in found), recent(*(times for _, times in found))
 
     def overlaid(self, values: list[Any], place: Mapping[str, int]) -> list[Any]:
-        """A row's values (its number first) with its waiting accesses counted in."""
-        waiting = self._waiting(values[0]) if self._pending or self._writing else None
-        if waiting is not None:
-            count, last = place["access_count"], place["last_accessed"]
-            values[count] += waiting[0]
-            values[last] = waiting[1] if values[last] is None else max(values[last], waiting[1])
+        """A row's values (its number first) with its waiting accesses counted in.
+
+        `place` tells where the fields stand; those that are not there are left out.
+        """
+        if not (self._pending or self._writing):
+            return values
+        count, times = self._waiting(values[0])
+        if count and "access_count" in place:
+            values[place["access_count"]] += count
+        if count and "last_accessed" in place:
+            last = values[place["last_accessed"]]
+            values[place["last_accessed"]] = times[0] if last is None else max(last, times[0])
+        if count and "accesses" in place:
+            values[place["accesses"]] = codec.accessed(values[place["accesses"]], times)
         return values
 
     def overlay_columns(self, columns: dict[str, list[Any]]) -> None:
         """`overlaid` for the columns of many rows, in place."""
-        names = [name for name in ("access_count", "last_accessed") if name in columns]
+        names: list[str] = [
+            n for n in ("access_count", "last_accessed", "accesses") if n in columns
+        ]
         if not names or not (self._pending or self._writing):
             return
+        place: dict[str, int] = {name: i for i, name in enumerate(names, 1)}
         for i, row in enumerate(columns["row"]):
-            waiting = self._waiting(row)
-            if waiting is None:
-                continue
-            if "access_count" in columns:
-                columns["access_count"][i] += waiting[0]
-            if "last_accessed" in columns:
-                last = columns["last_accessed"][i]
-                columns["last_accessed"][i] = waiting[1] if last is None else max(last, waiting[1])
+            values = self.overlaid([row, *(columns[name][i] for name in names)], place)
+            for name, at in place.items():
+                columns[name][i] = values[at]
