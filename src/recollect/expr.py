@@ -167,6 +167,29 @@ class Col(Signal):
 
 
 @dataclass(frozen=True)
+class Lookup(Signal):
+    """table[value of a text column]; NaN for a value that is not in the table, or none at all."""
+
+    column: str
+    table: tuple[tuple[str, float], ...]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.column})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        table: dict[Any, float] = dict(self.table)
+        values = [table.get(value, np.nan) for value in ev.candidates[self.column].tolist()]
+        return np.array(values, dtype=np.float64)
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        value = ev.candidates[self.column][row]
+        return f"{self.column} {value}" if isinstance(value, str) else ""
+
+    def __str__(self) -> str:
+        return f"lookup({self.column})"
+
+
+@dataclass(frozen=True)
 class Fact(Signal):
     """1 where the query has the property of that name, else 0 (see `Reading.facts`)."""
 
@@ -358,6 +381,11 @@ class Named(Signal):
 
     def __str__(self) -> str:
         return self.name
+
+
+def lookup(column: str, table: Mapping[str, float]) -> Lookup:
+    """The number that a table gives for the value of a text column."""
+    return Lookup(column, tuple(table.items()))
 
 
 def exp(value: Signal) -> Apply:
