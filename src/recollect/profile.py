@@ -22,7 +22,7 @@ _TYPES: dict[str, type] = {
     name: kind
     for module in (expr, signals, routes, stages)
     for name, kind in vars(module).items()
-    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__.startswith(module.__name__)
 }
 
 

@@ -1,0 +1,27 @@
+"""Named signals: formulas of their own that the algebra alone cannot say, each with its source.
+
+A signal is a frozen dataclass, or a function that builds a tree, with a formula in its first line.
+To add one, write it into the module of its family and name it here.
+"""
+
+from recollect.signals.asked import OnDate, SaidBy
+from recollect.signals.factors import importance, similarity
+from recollect.signals.scaling import BestOf, MinMax, OverMax
+from recollect.signals.sessions import Nearby, SessionCover
+from recollect.signals.times import DAY, Age, days_since, decay
+
+__all__ = [
+    "DAY",
+    "Age",
+    "BestOf",
+    "MinMax",
+    "Nearby",
+    "OnDate",
+    "OverMax",
+    "SaidBy",
+    "SessionCover",
+    "days_since",
+    "decay",
+    "importance",
+    "similarity",
+]

@@ -1,0 +1,95 @@
+"""Signals of what the question names: whose words, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.candidates import Floats
+from recollect.expr import Evaluation, Signal
+from recollect.lexicon import ASSISTANT, USER
+from recollect.signals.times import DAY
+
+_MONTHS = 12
+
+
+@dataclass(frozen=True)
+class SaidBy(Signal):
+    """1 where the speaker is one of those the query names, or of a role, else 0.
+
+    `who` is "named", "first_named", "user", "assistant", or "nobody" for no speaker at all.
+    """
+
+    who: Literal["named", "first_named", "user", "assistant", "nobody"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"speaker"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        speakers = ev.candidates["speaker"].tolist()
+        reading = ev.query.reading
+        if self.who in ("named", "first_named"):
+            wanted: Set[str | None] = (
+                reading.speakers if self.who == "named" else {reading.first_speaker} - {None}
+            )
+            return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
+        if self.who == "nobody":
+            return np.array([speaker is None for speaker in speakers], dtype=np.float64)
+        role = USER if self.who == "user" else ASSISTANT
+        of_role = {s for s in set(speakers) if s is not None and s.casefold() in role}
+        return np.array([speaker in of_role for speaker in speakers], dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"said_by({self.who})"
+
+
+@dataclass(frozen=True)
+class OnDate(Signal):
+    """1 where the memory's date has what the query names of one, else 0 (times in UTC).
+
+    `part` is "year", "month", "month_after" (the memory is from the month after the one named,
+    when things that happened are told) or "day" (within 3 days, of the years named, or any).
+    """
+
+    part: Literal["year", "month", "month_after", "day"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"created_at"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        dates = ev.query.reading.dates
+        asked = {"year": dates.years, "day": dates.days}.get(self.part, dates.months)
+        if not asked:
+            return np.zeros(len(ev.candidates))
+        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
+        day = np.floor(seconds / DAY).astype("datetime64[D]")
+        month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
+        year = day.astype("datetime64[Y]").astype(np.int64) + 1970
+        if self.part == "year":
+            found = np.isin(year, list(dates.years))
+        elif self.part == "day":
+            found = self._near(day, dates.days, dates.years or set(year.tolist()))
+        else:
+            found = np.isin(month, list(dates.months))
+            if self.part == "month_after":
+                found = ~found & np.isin((month - 2) % _MONTHS + 1, list(dates.months))
+        return found.astype(np.float64)
+
+    @staticmethod
+    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> NDArray[np.bool_]:
+        found = np.zeros(len(day), dtype=bool)
+        for month, day_of_month in days:
+            for year in years:
+                try:
+                    asked = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
+                except ValueError:  # the 31st of a short month
+                    continue
+                found |= np.abs((day - asked).astype(np.int64)) <= 3
+        return found
+
+    def __str__(self) -> str:
+        return f"on_date({self.part})"
