@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from recollect.errors import InvalidInput
 from recollect.expr import Col, Fact, Given, at_most, exp, minimum
 from recollect.profile import Profile
@@ -109,16 +113,31 @@ composite = _built_in(
 )
 
 
-def get(profile: str | Profile) -> Profile:
-    """A built-in profile by name, or the profile given.
+def load(path: str | Path) -> Profile:
+    """The profile in a JSON file (see `Profile.to_json`).
+
+    Raises:
+        InvalidProfile: the file cannot be read, or names the path of the node that is wrong.
+    """
+    return Profile.load(path)
+
+
+def get(profile: str | Path | Mapping[str, Any] | Profile) -> Profile:
+    """A built-in profile by name, one from a path ending in .json or a mapping, or the one given.
 
     Raises:
         InvalidInput: no profile has that name.
+        InvalidProfile: the file or mapping describes none.
     """
     if isinstance(profile, Profile):
         return profile.check()
+    if isinstance(profile, Mapping):
+        return Profile.from_dict(profile)
+    if str(profile).endswith(".json"):
+        return load(str(profile))
     if profile not in BUILT_IN:
+        names = ", ".join(sorted(BUILT_IN))
         raise InvalidInput(
-            "profile", f"there is no {profile!r}", f"use one of {', '.join(sorted(BUILT_IN))}"
+            "profile", f"there is no {profile!r}", f"use one of {names}, or a path ending in .json"
         )
-    return BUILT_IN[profile]
+    return BUILT_IN[str(profile)]
