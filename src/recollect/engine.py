@@ -21,6 +21,7 @@ from recollect.profile import Profile
 from recollect.results import SearchResult
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
+from recollect.text import count_tokens
 from recollect.world import World
 
 Clock = Callable[[], datetime]
@@ -40,11 +41,13 @@ class Core:
         namespace: str = "default",
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
         self.profile = profiles.get(profile)
         self.clock = clock or _utc_now
+        self.count_tokens = count_tokens
 
     @classmethod
     def open(
@@ -54,6 +57,7 @@ class Core:
         embedder: str | Embedder | None,
         profile: str | Profile,
         clock: Clock | None,
+        count_tokens: Callable[[str], int] = count_tokens,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
         chosen = profiles.get(profile)
@@ -67,7 +71,7 @@ class Core:
                     f"the vectors in this store come from {kept}, not from {world.identity}; open "
                     "it with that embedder, or make them anew with `recollect reembed`"
                 )
-            return cls(world, namespace, chosen, clock)
+            return cls(world, namespace, chosen, clock, count_tokens)
         except BaseException:
             if isinstance(url, str):
                 store.close()
@@ -75,7 +79,7 @@ class Core:
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
-        return Core(self.world, namespace, self.profile, self.clock)
+        return Core(self.world, namespace, self.profile, self.clock, self.count_tokens)
 
     def scope(self) -> write.Scope:
         """Where and when a write happens."""
@@ -100,6 +104,7 @@ class Core:
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
     ) -> searching.Request:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
@@ -116,6 +121,8 @@ class Core:
             embeds=self.world.embedder is not None,
             touch=touch,
             explain=explain,
+            token_budget=token_budget,
+            count_tokens=self.count_tokens,
         )
 
     def add(
@@ -175,6 +182,7 @@ class Memory:
         embedder: str | Embedder | None = "default",
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
     ) -> Memory:
         """Open (or make) the store of a URL.
 
@@ -184,13 +192,15 @@ class Memory:
             embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
             profile: how to rank when a search does not say.
             clock: gives the present; the system's clock by default.
+            count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
+                another one is given.
 
         Raises:
             InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        return cls(Core.open(url, namespace, embedder, profile, clock))
+        return cls(Core.open(url, namespace, embedder, profile, clock, count_tokens))
 
     def _run(self, plan: Plan[T]) -> T:
         return drive(plan, self._core.world.batch)
@@ -279,6 +289,7 @@ class Memory:
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
     ) -> SearchResult:
         """The memories that matter for a query, best first.
 
@@ -293,6 +304,8 @@ class Memory:
             min_score: leave out hits below it; what a score means depends on the profile.
             weights: other weights for named parts of the profile's score.
             namespaces: search these instead of this one.
+            token_budget: how many tokens the hits (and neighbors) may take together; one that does
+                not fit is skipped for the next.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -309,6 +322,7 @@ class Memory:
         filters: Filters = None,
         now: datetime | str | float | None = None,
         weights: Mapping[str, float] | None = None,
+        token_budget: int | None = None,
     ) -> Explanation:
         """Why a memory has the score it has for a query, returned or not; touches nothing.
 
@@ -409,9 +423,13 @@ class AsyncMemory:
         embedder: str | Embedder | None = "default",
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
     ) -> AsyncMemory:
         """See `Memory.open`."""
-        return cls(await asyncio.to_thread(Core.open, url, namespace, embedder, profile, clock))
+        opened = asyncio.to_thread(
+            Core.open, url, namespace, embedder, profile, clock, count_tokens
+        )
+        return cls(await opened)
 
     async def _run(self, plan: Plan[T]) -> T:
         return await asyncio.to_thread(drive, plan, self._core.world.batch)
@@ -483,6 +501,7 @@ class AsyncMemory:
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
     ) -> SearchResult:
         """See `Memory.search`."""
         return await self._run(searching.search(self._core.request(**_asked(locals()))))
@@ -497,6 +516,7 @@ class AsyncMemory:
         filters: Filters = None,
         now: datetime | str | float | None = None,
         weights: Mapping[str, float] | None = None,
+        token_budget: int | None = None,
     ) -> Explanation:
         """See `Memory.explain`."""
         request = self._core.request(**_asked(locals()), touch=False)

@@ -13,13 +13,19 @@ from recollect.memory import MemoryRecord
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory found: its rank (from 1), its score, and its rank on each route that found it."""
+    """One memory found: its rank (from 1), its score, and its rank on each route that found it.
+
+    `details` are the reasons that the profile's stages left, such as whom a memory lost to;
+    `neighbors` what was said right before and after it, where the profile gives that.
+    """
 
     record: MemoryRecord
     score: float
     rank: int
     routes: Mapping[str, int]
     explanation: Explanation | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    neighbors: tuple[MemoryRecord, ...] = ()
 
     @property
     def id(self) -> str:
@@ -42,13 +48,20 @@ class Hit:
         return self.record.metadata
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping: the record with score, rank, routes and the explanation if any."""
+        """A JSON-ready mapping: the record with score, rank, routes and what else there is."""
         found: dict[str, Any] = {
             "rank": self.rank,
             "score": self.score,
             "routes": dict(self.routes),
             **self.record.to_dict(),
         }
+        if self.details:
+            found["details"] = {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in self.details.items()
+            }
+        if self.neighbors:
+            found["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
         if self.explanation is not None:
             found["explanation"] = self.explanation.to_dict()
         return found

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,17 +15,20 @@ from typing import Any
 import numpy as np
 
 from recollect.analysis import analyse, question_words
+from recollect.candidates import Candidates, Rows
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Find, Named, Names, Read, Touch
+from recollect.ops import Embed, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query
 from recollect.results import Hit, SearchResult
+from recollect.routes import Vector as VectorRoute
+from recollect.stages import is_stored
+from recollect.text import count_tokens
 
-_ACTIVE = Compare("status", "eq", "active")
 MOST_HITS = 1000
 
 
@@ -43,6 +46,8 @@ class Request:
     embeds: bool = True
     touch: bool = True
     explain: bool = False
+    token_budget: int | None = None
+    count_tokens: Callable[[str], int] = count_tokens
 
 
 def request(
@@ -57,6 +62,8 @@ def request(
     embeds: bool = True,
     touch: bool = True,
     explain: bool = False,
+    token_budget: int | None = None,
+    count_tokens: Callable[[str], int] = count_tokens,
 ) -> Request:
     """A checked request.
 
@@ -71,20 +78,27 @@ def request(
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
     if min_score is not None and not np.isfinite(min_score):
         raise InvalidInput("min_score", f"is {min_score}", "give a finite number")
+    if token_budget is not None and (
+        isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
+    ):
+        raise InvalidInput("token_budget", f"is {token_budget!r}", "give a whole number, or None")
     # Any text may be asked; what is no character cannot be in a memory either.
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
+    kept = Compare("status", "in", profile.statuses)
     return Request(
         clean,
         tuple(dict.fromkeys(namespaces)),
         profile,
         now,
         limit,
-        Both((_ACTIVE, _unexpired(now), *([] if where is None else [where]))),
+        Both((kept, _unexpired(now), *([] if where is None else [where]))),
         min_score,
         embeds,
         touch,
         explain,
+        token_budget,
+        count_tokens,
     )
 
 
@@ -100,7 +114,8 @@ def search(asked: Request) -> Plan[SearchResult]:
     ranked, degraded, embed_ms = yield from _rank(asked)
     recalled = clock()
     final = ranked.final
-    records: list[MemoryRecord | None] = yield from ask(Read(final.rows))
+    around = _neighbors(final)
+    records, near = yield [Read(final.rows), Read(np.unique(around[around >= 0]))]
     if asked.touch and len(final):
         yield from ask(Touch(final.rows, asked.now))
     trees: Sequence[Explanation | None] = (
@@ -115,7 +130,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     }
     return SearchResult(
         asked.text,
-        _hits(ranked, records, trees),
+        _hits(final, records, trees, _given(around, near)),
         asked.profile.name,
         uuid.uuid4().hex,
         degraded,
@@ -126,7 +141,7 @@ def search(asked: Request) -> Plan[SearchResult]:
 def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
     words = tuple(dict.fromkeys(question_words(asked.text)))
-    known: Named = yield from ask(Names(asked.namespaces, words))
+    known, vectors = yield [Names(asked.namespaces, words), VectorNames(asked.namespaces)]
     reading = analyse(asked.text, known.names, known.roles)
     degraded: list[str] = []
     vector: Vector | None = None
@@ -139,6 +154,12 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         except EmbedderError as problem:
             degraded.append(f"vector: {problem}")
     embed_ms = (time.perf_counter() - started) * 1e3
+    if vectors is not None and vector is not None:
+        degraded += [
+            f"{route.name}: no memory has a vector {route.vector!r}"
+            for route in asked.profile.routes
+            if isinstance(route, VectorRoute) and route.vector not in vectors
+        ]
     if not reading.terms:
         degraded.append("lexical: the query has no words to look for")
     query = Query(
@@ -150,30 +171,62 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         where=asked.where,
         vector=vector,
         reading=reading,
+        token_budget=asked.token_budget,
+        count_tokens=asked.count_tokens,
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
 
 
+def _neighbors(final: Candidates) -> Rows:
+    """The rows right before and after each hit, -1 for none: int64 of shape (2, hits)."""
+    if "neighbors.before" not in final.columns:
+        return np.empty((2, 0), dtype=np.int64)
+    sides = np.stack([final.floats("neighbors.before"), final.floats("neighbors.after")])
+    return np.nan_to_num(sides, nan=-1.0).astype(np.int64)
+
+
+def _given(around: Rows, near: Sequence[MemoryRecord | None]) -> list[tuple[MemoryRecord, ...]]:
+    """The records right before and after each hit."""
+    read = dict(zip(np.unique(around[around >= 0]).tolist(), near, strict=True))
+    return [
+        tuple(record for row in sides if (record := read.get(row)) is not None)
+        for sides in around.T.tolist()
+    ]
+
+
 def _hits(
-    ranked: Ranked,
+    final: Candidates,
     records: Sequence[MemoryRecord | None],
     trees: Sequence[Explanation | None],
+    neighbors: Sequence[tuple[MemoryRecord, ...]],
 ) -> tuple[Hit, ...]:
-    final = ranked.final
     scores = final.floats("score").tolist() if len(final) else []
-    routes = {
-        name.removesuffix(".rank"): column.tolist()
-        for name, column in final.columns.items()
-        if name.endswith(".rank")
-    }
+    ranks = {n: c.tolist() for n, c in final.columns.items() if n.endswith(".rank")}
+    reasons = {n: c.tolist() for n, c in final.columns.items() if _is_reason(n)}
     hits: list[Hit] = []
     for i, record in enumerate(records):
         if record is None:
             continue  # erased by someone else since it was ranked
-        found = {name: int(ranks[i]) for name, ranks in routes.items() if ranks[i] == ranks[i]}
-        hits.append(Hit(record, scores[i], len(hits) + 1, found, trees[i]))
+        hits.append(
+            Hit(
+                record,
+                scores[i],
+                len(hits) + 1,
+                {n.removesuffix(".rank"): int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
+                trees[i],
+                {n: v[i] for n, v in reasons.items() if v[i] is not None and v[i] == v[i]},
+                neighbors[i] if neighbors else (),
+            )
+        )
     return tuple(hits)
+
+
+def _is_reason(column: str) -> bool:
+    """Whether a column is what a stage leaves, not a field, a route's or the score itself."""
+    if is_stored(column) or column == "score" or column.startswith("neighbors."):
+        return False
+    return not column.endswith((".rank", ".score", ".matched")) or column == "mmr.score"
 
 
 def explain(asked: Request, id: str) -> Plan[Explanation]:

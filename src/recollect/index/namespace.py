@@ -408,6 +408,37 @@ class NamespaceIndex:
         found[at[here], bm.found.term[here]] = bm.idf[bm.found.term[here]]
         return found
 
+    @property
+    def vector_names(self) -> frozenset[str]:
+        """The names of the vectors that memories have."""
+        return frozenset(self._vectors)
+
+    def vectors(self, rows: Rows, name: str) -> NDArray[np.float32]:
+        """The vectors of that name of rows, NaN where one has none."""
+        vectors = self._vectors.get(name)
+        if vectors is None:
+            return np.empty((len(rows), 0), dtype=np.float32)
+        ordinals = self._ordinals(rows)
+        found = vectors.take(np.maximum(ordinals, 0))
+        found[ordinals < 0] = np.nan
+        return found
+
+    def beside(self, rows: Rows, where: Filter | None) -> Rows:
+        """The rows right before and after each in its session, of its kind (see `ops.Beside`)."""
+        sessions, kinds, passing = self._coded("session_id"), self.column("kind"), self._mask(where)
+        assert isinstance(kinds, CodedColumn)
+        found = np.full((2, len(rows)), -1, dtype=np.int64)
+        for at, ordinal in enumerate(self._ordinals(rows).tolist()):
+            session = sessions.codes[ordinal]
+            if ordinal < 0 or session == sessions.code(None):
+                continue
+            members = self._alive.view & (sessions.codes == session)
+            members &= kinds.codes == kinds.codes[ordinal]
+            for side, other in enumerate(self._sessions.beside(ordinal, members)):
+                if other >= 0 and (passing is None or passing[other]):
+                    found[side, at] = self._rows.view[other]
+        return found
+
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Values]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""
         ordinals = self._ordinals(rows)

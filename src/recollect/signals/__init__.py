@@ -4,24 +4,32 @@ A signal is a frozen dataclass, or a function that builds a tree, with a formula
 To add one, write it into the module of its family and name it here.
 """
 
-from recollect.signals.asked import OnDate, SaidBy
-from recollect.signals.factors import importance, similarity
+from recollect.signals.asked import EntityOverlap, OnDate, SaidBy
+from recollect.signals.factors import access, feedback, importance, likeness, similarity
+from recollect.signals.fusion import rrf
 from recollect.signals.scaling import BestOf, MinMax, OverMax
 from recollect.signals.sessions import Nearby, SessionCover
-from recollect.signals.times import DAY, Age, days_since, decay
+from recollect.signals.times import DAY, Age, days_since, decay, hourly_rate, hours_since
 
 __all__ = [
     "DAY",
     "Age",
     "BestOf",
+    "EntityOverlap",
     "MinMax",
     "Nearby",
     "OnDate",
     "OverMax",
     "SaidBy",
     "SessionCover",
+    "access",
     "days_since",
     "decay",
+    "feedback",
+    "hourly_rate",
+    "hours_since",
     "importance",
+    "likeness",
+    "rrf",
     "similarity",
 ]

@@ -48,6 +48,41 @@ class SaidBy(Signal):
 
 
 @dataclass(frozen=True)
+class EntityOverlap(Signal):
+    """|Q n M| / |Q|, the share of the query's entities that the memory has; 0 if it has none.
+
+    In [0, 1]. Entities are compared folded, and by what they are other names for (see `Aliases`).
+
+    Source: the design of the "six_factor" profile, entity co-occurrence.
+    """
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"entities"})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        asked = ev.query.entities
+        if not asked:
+            return np.zeros(len(ev.candidates))
+        share: dict[tuple[str, ...] | None, float] = {None: 0.0}
+        found = []
+        for entities in ev.candidates["entities"].tolist():
+            if entities not in share:
+                share[entities] = len(asked & ev.query.aliases.keys(entities)) / len(asked)
+            found.append(share[entities])
+        return np.array(found, dtype=np.float64)
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        asked = ev.query.entities
+        if not asked:
+            return "the question names no entity"
+        shared = asked & ev.query.aliases.keys(ev.candidates["entities"][row] or ())
+        return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
+
+    def __str__(self) -> str:
+        return "entity_overlap()"
+
+
+@dataclass(frozen=True)
 class OnDate(Signal):
     """1 where the memory's date has what the query names of one, else 0 (times in UTC).
 
