@@ -11,6 +11,7 @@ from typing import Any
 from recollect import ops, profiles, write
 from recollect import search as searching
 from recollect.embed import Embedder, resolve
+from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Filter, parse
@@ -42,12 +43,14 @@ class Core:
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
+        aliases: Aliases = NO_ALIASES,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
         self.profile = profiles.get(profile)
         self.clock = clock or _utc_now
         self.count_tokens = count_tokens
+        self.aliases = aliases
 
     @classmethod
     def open(
@@ -58,20 +61,22 @@ class Core:
         profile: str | Profile,
         clock: Clock | None,
         count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
-        chosen = profiles.get(profile)
+        chosen, names = profiles.get(profile), Aliases.of(aliases)
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
         try:
-            world = World(store, model)
+            world = World(store, model, entities)
             kept = store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(
                     f"the vectors in this store come from {kept}, not from {world.identity}; open "
                     "it with that embedder, or make them anew with `recollect reembed`"
                 )
-            return cls(world, namespace, chosen, clock, count_tokens)
+            return cls(world, namespace, chosen, clock, count_tokens, names)
         except BaseException:
             if isinstance(url, str):
                 store.close()
@@ -79,7 +84,9 @@ class Core:
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
-        return Core(self.world, namespace, self.profile, self.clock, self.count_tokens)
+        return Core(
+            self.world, namespace, self.profile, self.clock, self.count_tokens, self.aliases
+        )
 
     def scope(self) -> write.Scope:
         """Where and when a write happens."""
@@ -105,6 +112,9 @@ class Core:
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
     ) -> searching.Request:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
@@ -123,6 +133,10 @@ class Core:
             explain=explain,
             token_budget=token_budget,
             count_tokens=self.count_tokens,
+            aliases=self.aliases,
+            threshold=threshold,
+            min_similarity=min_similarity,
+            include_archived=include_archived,
         )
 
     def add(
@@ -183,6 +197,8 @@ class Memory:
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
     ) -> Memory:
         """Open (or make) the store of a URL.
 
@@ -192,6 +208,8 @@ class Memory:
             embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
             profile: how to rank when a search does not say.
             clock: gives the present; the system's clock by default.
+            entities: finds what a text names, where `add` is not told; None for nothing.
+            aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
             count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
                 another one is given.
 
@@ -200,7 +218,9 @@ class Memory:
             StoreError: the file cannot be used.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        return cls(Core.open(url, namespace, embedder, profile, clock, count_tokens))
+        return cls(
+            Core.open(url, namespace, embedder, profile, clock, count_tokens, entities, aliases)
+        )
 
     def _run(self, plan: Plan[T]) -> T:
         return drive(plan, self._core.world.batch)
@@ -290,6 +310,9 @@ class Memory:
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
     ) -> SearchResult:
         """The memories that matter for a query, best first.
 
@@ -302,6 +325,9 @@ class Memory:
             touch: count an access of each hit (written within a second, never waited for).
             explain: give each hit its `explanation`.
             min_score: leave out hits below it; what a score means depends on the profile.
+            threshold: another name for `min_score`.
+            min_similarity: leave out memories whose cosine with the query is below it.
+            include_archived: find archived memories, too.
             weights: other weights for named parts of the profile's score.
             namespaces: search these instead of this one.
             token_budget: how many tokens the hits (and neighbors) may take together; one that does
@@ -424,10 +450,12 @@ class AsyncMemory:
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
     ) -> AsyncMemory:
         """See `Memory.open`."""
         opened = asyncio.to_thread(
-            Core.open, url, namespace, embedder, profile, clock, count_tokens
+            Core.open, url, namespace, embedder, profile, clock, count_tokens, entities, aliases
         )
         return cls(await opened)
 
@@ -502,6 +530,9 @@ class AsyncMemory:
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
     ) -> SearchResult:
         """See `Memory.search`."""
         return await self._run(searching.search(self._core.request(**_asked(locals()))))

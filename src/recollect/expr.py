@@ -179,14 +179,26 @@ class Col(Signal):
     def note(self, ev: Evaluation, row: int) -> str:
         """The reasons that a stage left beside the column: `conflict.by`, `activation.via`."""
         reasons = {
-            name.removeprefix(f"{self.name}."): values[row]
-            for name, values in ev.candidates.columns.items()
-            if name.startswith(f"{self.name}.") and values.dtype == object
+            name.removeprefix(f"{self.name}."): column[row]
+            for name, column in ev.candidates.columns.items()
+            if name.startswith(f"{self.name}.")
         }
-        return "; ".join(f"{name} {_plain(v)}" for name, v in reasons.items() if v is not None)
+        return "; ".join(
+            f"{name} {_shown(value)}"
+            for name, value in sorted(reasons.items())
+            if value is not None and value == value
+        )
 
     def __str__(self) -> str:
         return self.name
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -397,6 +409,29 @@ class Default(Signal):
 
 
 @dataclass(frozen=True)
+class FirstOf(Signal):
+    """The first of several signals that is there; NaN where none is."""
+
+    options: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        _some(self.options)
+
+    def compute(self, ev: Evaluation) -> Floats:
+        found = ev(self.options[0])
+        for option in self.options[1:]:
+            found = np.where(np.isnan(found), ev(option), found)
+        return found
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        there = (option for option in self.options if not np.isnan(ev(option)[row]))
+        return next(there, self.options[-1]).explain(ev, row)
+
+    def __str__(self) -> str:
+        return f"first_of({', '.join(str(option) for option in self.options)})"
+
+
+@dataclass(frozen=True)
 class Named(Signal):
     """A signal under a name; the name is what weights and explanations refer to."""
 
@@ -434,6 +469,11 @@ def arity(function: Callable[..., Floats]) -> int:
 def lookup(column: str, table: Mapping[str, float]) -> Lookup:
     """The number that a table gives for the value of a text column."""
     return Lookup(column, tuple(table.items()))
+
+
+def first_of(*options: Signal) -> FirstOf:
+    """The first of several signals that is there."""
+    return FirstOf(options)
 
 
 def exp(value: Signal) -> Apply:

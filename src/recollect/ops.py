@@ -262,7 +262,7 @@ class Stats:
 
 
 Op = (
-    Embed | Extract | Names | Search | Score | Matched | Fetch | Read | Texts | Vectors | VectorNames
-    | Linked | Beside | Find | List | Put | Patch | Touch | Delete | Neighbors | Stats
+    Embed | Extract | Names | Search | Score | Matched | Fetch | Read | Texts | Vectors
+    | VectorNames | Linked | Beside | Find | List | Put | Patch | Touch | Delete | Neighbors | Stats
 )  # fmt: skip
 Batch = Sequence[Op]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,10 +20,11 @@ from recollect.formula import written
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.routes import Route
+from recollect.routes import Lexical, Route, Trigram, Vector
 from recollect.stages import Pipeline, Recall, Score, Stage
 from recollect.weights import weighted, with_weights
 
+SearchType = Literal["semantic", "text", "hybrid"]
 _DUE = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
 
 
@@ -49,6 +50,13 @@ class Profile:
         """Where its candidates come from."""
         recalls = (s for s in self.pipeline.stages if isinstance(s, Recall))
         return tuple(route for stage in recalls for route in stage.routes)
+
+    @property
+    def search_type(self) -> SearchType:
+        """Whether its candidates are compared by vectors, by words or by both."""
+        semantic = any(isinstance(route, Vector) for route in self.routes)
+        text = any(isinstance(route, (Lexical, Trigram)) for route in self.routes)
+        return "hybrid" if semantic and text else "semantic" if semantic else "text"
 
     @property
     def signal(self) -> Signal:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from recollect.entities import Aliases
+from recollect.entities import NO_ALIASES, Aliases
 from recollect.filters import Filter
 from recollect.memory import Vector
 from recollect.text import count_tokens
@@ -60,6 +60,6 @@ class Query:
     vector: Vector | None = None
     reading: Reading = Reading()
     entities: frozenset[str] = frozenset()
-    aliases: Aliases = Aliases()
+    aliases: Aliases = NO_ALIASES
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens

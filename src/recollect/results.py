@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
+from recollect.profile import SearchType
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Hit:
 
     `details` are the reasons that the profile's stages left, such as whom a memory lost to;
     `neighbors` what was said right before and after it, where the profile gives that.
+    `similarity` is max(0, cosine) with the query, None where the profile compares no vectors.
     """
 
     record: MemoryRecord
@@ -26,6 +28,12 @@ class Hit:
     explanation: Explanation | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
     neighbors: tuple[MemoryRecord, ...] = ()
+    similarity: float | None = None
+
+    @property
+    def combined_score(self) -> float:
+        """The score, by the name that the document of the "six_factor" profile gives it."""
+        return self.score
 
     @property
     def id(self) -> str:
@@ -43,6 +51,16 @@ class Hit:
         return self.record.created_at
 
     @property
+    def tier(self) -> str | None:
+        """The memory's tier: short, medium or long."""
+        return self.record.tier
+
+    @property
+    def relevance_score(self) -> float | None:
+        """The memory's stored relevance, which decay and feedback move; no part of the score."""
+        return self.record.relevance_score
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """The memory's metadata."""
         return self.record.metadata
@@ -52,6 +70,8 @@ class Hit:
         found: dict[str, Any] = {
             "rank": self.rank,
             "score": self.score,
+            "combined_score": self.score,
+            "similarity": self.similarity,
             "routes": dict(self.routes),
             **self.record.to_dict(),
         }
@@ -72,7 +92,9 @@ class SearchResult:
     """The hits of a search, best first.
 
     `degraded` names everything the search had to do without, and why; it is empty when nothing
-    was missing. `timings_ms` gives milliseconds by step.
+    was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
+    that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
+    least score that was asked for.
     """
 
     query: str
@@ -81,6 +103,8 @@ class SearchResult:
     search_id: str
     degraded: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    search_type: SearchType = "hybrid"
+    threshold: float | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -101,6 +125,8 @@ class SearchResult:
         return {
             "query": self.query,
             "profile": self.profile,
+            "search_type": self.search_type,
+            "threshold": self.threshold,
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "timings_ms": dict(self.timings_ms),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,17 +16,18 @@ import numpy as np
 
 from recollect.analysis import analyse, question_words
 from recollect.candidates import Candidates, Rows
+from recollect.entities import NO_ALIASES, Aliases
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Find, Names, Read, Touch, VectorNames
+from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query
 from recollect.results import Hit, SearchResult
 from recollect.routes import Vector as VectorRoute
-from recollect.stages import is_stored
+from recollect.stages import Pipeline, at_least, is_stored
 from recollect.text import count_tokens
 
 MOST_HITS = 1000
@@ -48,6 +49,7 @@ class Request:
     explain: bool = False
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens
+    aliases: Aliases = NO_ALIASES
 
 
 def request(
@@ -59,11 +61,15 @@ def request(
     limit: int = 10,
     filters: Mapping[str, Any] | Filter | None = None,
     min_score: float | None = None,
+    threshold: float | None = None,
+    min_similarity: float | None = None,
+    include_archived: bool = False,
     embeds: bool = True,
     touch: bool = True,
     explain: bool = False,
     token_budget: int | None = None,
     count_tokens: Callable[[str], int] = count_tokens,
+    aliases: Aliases = NO_ALIASES,
 ) -> Request:
     """A checked request.
 
@@ -76,8 +82,14 @@ def request(
         raise InvalidInput("query", "is empty", "ask for something")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
-    if min_score is not None and not np.isfinite(min_score):
-        raise InvalidInput("min_score", f"is {min_score}", "give a finite number")
+    least = {"min_score": min_score, "threshold": threshold, "min_similarity": min_similarity}
+    for name, value in least.items():
+        if value is not None and not np.isfinite(value):
+            raise InvalidInput(name, f"is {value}", "give a finite number")
+    if threshold is not None:
+        if min_score not in (None, threshold):
+            raise InvalidInput("threshold", "is another name for min_score", "give one of them")
+        min_score = threshold
     if token_budget is not None and (
         isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
     ):
@@ -85,11 +97,12 @@ def request(
     # Any text may be asked; what is no character cannot be in a memory either.
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
-    kept = Compare("status", "in", profile.statuses)
+    archived = ("archived",) if include_archived else ()
+    kept = Compare("status", "in", (*profile.statuses, *archived))
     return Request(
         clean,
         tuple(dict.fromkeys(namespaces)),
-        profile,
+        profile if min_similarity is None else _similar(profile, min_similarity),
         now,
         limit,
         Both((kept, _unexpired(now), *([] if where is None else [where]))),
@@ -99,7 +112,18 @@ def request(
         explain,
         token_budget,
         count_tokens,
+        aliases,
     )
+
+
+def _similar(profile: Profile, least: float) -> Profile:
+    """The profile without candidates whose cosine on its first vector route is below `least`."""
+    compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
+    if not compared:
+        raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
+    first, *rest = profile.pipeline.stages
+    bound = at_least(f"{compared[0].name}.score", least)
+    return replace(profile, pipeline=Pipeline((first, bound, *rest)))
 
 
 def _unexpired(now: datetime) -> Filter:
@@ -130,18 +154,24 @@ def search(asked: Request) -> Plan[SearchResult]:
     }
     return SearchResult(
         asked.text,
-        _hits(final, records, trees, _given(around, near)),
+        _hits(ranked, records, trees, _given(around, near)),
         asked.profile.name,
         uuid.uuid4().hex,
         degraded,
         {step: round(value, 3) for step, value in timings.items()},
+        asked.profile.search_type,
+        asked.min_score,
     )
 
 
 def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
     words = tuple(dict.fromkeys(question_words(asked.text)))
-    known, vectors = yield [Names(asked.namespaces, words), VectorNames(asked.namespaces)]
+    known, vectors, [entities] = yield [
+        Names(asked.namespaces, words),
+        VectorNames(asked.namespaces),
+        Extract((asked.text,)),
+    ]
     reading = analyse(asked.text, known.names, known.roles)
     degraded: list[str] = []
     vector: Vector | None = None
@@ -173,6 +203,8 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         reading=reading,
         token_budget=asked.token_budget,
         count_tokens=asked.count_tokens,
+        entities=asked.aliases.keys(entities),
+        aliases=asked.aliases,
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
@@ -196,14 +228,17 @@ def _given(around: Rows, near: Sequence[MemoryRecord | None]) -> list[tuple[Memo
 
 
 def _hits(
-    final: Candidates,
+    ranked: Ranked,
     records: Sequence[MemoryRecord | None],
     trees: Sequence[Explanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],
 ) -> tuple[Hit, ...]:
+    final = ranked.final
     scores = final.floats("score").tolist() if len(final) else []
     ranks = {n: c.tolist() for n, c in final.columns.items() if n.endswith(".rank")}
     reasons = {n: c.tolist() for n, c in final.columns.items() if _is_reason(n)}
+    vector = next((r.name for r in ranked.profile.routes if isinstance(r, VectorRoute)), "")
+    cosines = final.columns.get(f"{vector}.score", np.full(len(final), np.nan)).tolist()
     hits: list[Hit] = []
     for i, record in enumerate(records):
         if record is None:
@@ -217,6 +252,7 @@ def _hits(
                 trees[i],
                 {n: v[i] for n, v in reasons.items() if v[i] is not None and v[i] == v[i]},
                 neighbors[i] if neighbors else (),
+                max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
             )
         )
     return tuple(hits)
@@ -226,7 +262,9 @@ def _is_reason(column: str) -> bool:
     """Whether a column is what a stage leaves, not a field, a route's or the score itself."""
     if is_stored(column) or column == "score" or column.startswith("neighbors."):
         return False
-    return not column.endswith((".rank", ".score", ".matched")) or column == "mmr.score"
+    if ".rank" in column or column.endswith(".matched"):
+        return False
+    return not column.endswith(".score") or column == "mmr.score"
 
 
 def explain(asked: Request, id: str) -> Plan[Explanation]:

@@ -33,7 +33,7 @@ from recollect.memory import (
     unit,
     vector,
 )
-from recollect.ops import Delete, Embed, Find, Patch, Put, Read
+from recollect.ops import Delete, Embed, Extract, Find, Patch, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
@@ -81,6 +81,7 @@ class Item:
     record: MemoryRecord
     vectors: Mapping[str, Vector]
     links: tuple[Link, ...]
+    named: bool  # whether the caller said what entities there are
 
 
 def item(given: Any, scope: Scope) -> Item:
@@ -112,7 +113,7 @@ def item(given: Any, scope: Scope) -> Item:
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
     )
-    return Item(record, _vectors(given.get("vectors"), scope), links)
+    return Item(record, _vectors(given.get("vectors"), scope), links, "entities" in values)
 
 
 def _vectors(given: Any, scope: Scope) -> dict[str, Vector]:
@@ -202,7 +203,8 @@ def add(
                 if strict:
                     raise
                 checked.append(Added(_id_of(given), "REJECTED", str(problem)))
-        drafts, lack = yield from _embed([i for i in checked if isinstance(i, Item)], scope)
+        named = yield from _name([i for i in checked if isinstance(i, Item)])
+        drafts, lack = yield from _embed(named, scope)
         if lack:
             degraded[lack] = None
         taken = yield from _put(drafts, scope, strict)
@@ -230,6 +232,23 @@ def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
 def _id_of(given: Any) -> str | None:
     id = given.get("id") if isinstance(given, Mapping) else None
     return id if isinstance(id, str) else None
+
+
+def _name(items: Sequence[Item]) -> Plan[list[Item]]:
+    """The items, with the entities that their texts name where the caller gave none."""
+    nameless = [each for each in items if not each.named]
+    if not nameless:
+        return list(items)
+    found = yield from ask(Extract(tuple(_naming_text(each.record) for each in nameless)))
+    names = iter(found)
+    return [
+        each if each.named else replace(each, record=replace(each.record, entities=next(names)))
+        for each in items
+    ]
+
+
+def _naming_text(record: MemoryRecord) -> str:
+    return f"{record.title}\n{record.content}" if record.title else record.content
 
 
 def _embed(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
@@ -299,6 +318,10 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     if not checked:
         return record
     changed = replace(record, **checked, updated_at=scope.now)
+    if "entities" not in checked and _naming_text(changed) != _naming_text(record):
+        old, new = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
+        if record.entities == old:  # they were read out of the words that change
+            changed = replace(changed, entities=new)
     if all(FIELDS[name].patchable for name in checked):
         values = {**checked, "updated_at": scope.now}
         if not (yield from ask(Patch(scope.namespace, id, values))):

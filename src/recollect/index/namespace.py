@@ -312,6 +312,8 @@ class NamespaceIndex:
     def search(self, route: Route, query: Query, depth: int | None) -> tuple[Rows, Floats]:
         """The best `depth` rows of a route and their scores, by score, then id."""
         ordinals, scores = self._found(route, query, depth, self._mask(query.where))
+        if isinstance(route, Scan):
+            return self._rows.view[ordinals], scores
         ids = self._ids
 
         def names(places: NDArray[np.intp]) -> list[str]:

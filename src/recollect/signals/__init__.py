@@ -5,7 +5,16 @@ To add one, write it into the module of its family and name it here.
 """
 
 from recollect.signals.asked import EntityOverlap, OnDate, SaidBy
-from recollect.signals.factors import access, feedback, importance, likeness, similarity
+from recollect.signals.factors import (
+    access,
+    confidence,
+    feedback,
+    importance,
+    likeness,
+    memory_score,
+    similarity,
+    strength,
+)
 from recollect.signals.fusion import rrf
 from recollect.signals.scaling import BestOf, MinMax, OverMax
 from recollect.signals.sessions import Nearby, SessionCover
@@ -23,6 +32,7 @@ __all__ = [
     "SaidBy",
     "SessionCover",
     "access",
+    "confidence",
     "days_since",
     "decay",
     "feedback",
@@ -30,6 +40,8 @@ __all__ = [
     "hours_since",
     "importance",
     "likeness",
+    "memory_score",
     "rrf",
     "similarity",
+    "strength",
 ]

@@ -41,3 +41,18 @@ def feedback() -> Named:
     """
     good, bad = Col("feedback_for").default(0.0), Col("feedback_against").default(0.0)
     return ((1.0 + good) / (2.0 + good + bad)).named("feedback")
+
+
+def strength() -> Named:
+    """How strong the memory is, in [0, 1]; 1 where that was never changed, as at its beginning."""
+    return Col("strength").default(1.0).named("strength")
+
+
+def confidence() -> Named:
+    """How sure the memory was when it was written, in [0, 1]; 1 where that was not said."""
+    return Col("confidence").default(1.0).named("confidence")
+
+
+def memory_score() -> Named:
+    """How well the memory has served, in [0, 1]; 0.5 where nobody judged it."""
+    return Col("memory_score").default(0.5).named("memory_score")

@@ -5,6 +5,7 @@
     conflict     who loses to whom it contradicts            (conflict.py)
     score        a signal's value as a column                (core.py)
     keep         the best by a column                        (pack.py)
+    at_least     a lower bound on a column                   (least.py)
     session_first, neighbors                                 (sessions.py)
     mmr          relevance against redundancy                (mmr.py)
     cut, pack    the k that are returned, within the budget  (pack.py)
@@ -14,6 +15,7 @@ A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
 
 from recollect.stages.conflict import Conflict, conflict
 from recollect.stages.core import STORED, Depth, Pipeline, Score, Stage, is_stored, score
+from recollect.stages.least import AtLeast, at_least
 from recollect.stages.mmr import Mmr, mmr
 from recollect.stages.pack import Cut, Keep, Pack, cut, keep, pack
 from recollect.stages.recall import Recall, recall
@@ -22,6 +24,7 @@ from recollect.stages.spread import Spread, spread
 
 __all__ = [
     "STORED",
+    "AtLeast",
     "Conflict",
     "Cut",
     "Depth",
@@ -35,6 +38,7 @@ __all__ = [
     "SessionFirst",
     "Spread",
     "Stage",
+    "at_least",
     "conflict",
     "cut",
     "is_stored",
