@@ -48,10 +48,22 @@ class Candidates:
         """The same rows with columns added or replaced; names with dots go in as `**{...}`."""
         return Candidates(self.rows, {**self.columns, **columns})
 
+    def joined(self, other: Candidates) -> Candidates:
+        """These rows and then those of another table; NaN or None for a column that it lacks."""
+        columns = {
+            name: np.concatenate([column, other.columns.get(name, _nothing(column, len(other)))])
+            for name, column in self.columns.items()
+        }
+        return Candidates(np.concatenate([self.rows, other.rows]), columns)
+
     def position(self, row: int) -> int | None:
         """Where a row stands in the table, or None."""
         found = np.flatnonzero(self.rows == row)
         return int(found[0]) if len(found) else None
+
+
+def _nothing(like: Column, size: int) -> Column:
+    return np.full((size, *like.shape[1:]), None if like.dtype == object else np.nan, like.dtype)
 
 
 def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:

@@ -11,6 +11,7 @@ from typing import Any
 from recollect import ops, profiles, write
 from recollect import search as searching
 from recollect.embed import Embedder, resolve
+from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Filter, fields_of, parse
@@ -21,6 +22,7 @@ from recollect.profile import Profile
 from recollect.results import SearchResult
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
+from recollect.text import count_tokens
 from recollect.world import World
 
 Clock = Callable[[], datetime]
@@ -40,11 +42,15 @@ class Core:
         namespace: str = "default",
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        aliases: Aliases = NO_ALIASES,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
         self.profile = profiles.get(profile)
         self.clock = clock or _utc_now
+        self.count_tokens = count_tokens
+        self.aliases = aliases
 
     @classmethod
     def open(
@@ -54,19 +60,22 @@ class Core:
         embedder: str | Embedder | None,
         profile: str | Profile,
         clock: Clock | None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
         if not isinstance(url, str) and not hasattr(url, "batch"):
             raise InvalidInput("url", f"must be text or a store, not {type(url).__name__}")
-        chosen = profiles.get(profile)
+        chosen, names = profiles.get(profile), Aliases.of(aliases)
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
         try:
-            world = World(store, model)
+            world = World(store, model, entities)
             kept = store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
-            return cls(world, namespace, chosen, clock)
+            return cls(world, namespace, chosen, clock, count_tokens, names)
         except BaseException:
             if isinstance(url, str):
                 store.close()
@@ -74,7 +83,9 @@ class Core:
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
-        return Core(self.world, namespace, self.profile, self.clock)
+        return Core(
+            self.world, namespace, self.profile, self.clock, self.count_tokens, self.aliases
+        )
 
     def scope(self) -> write.Scope:
         """Where and when a write happens."""
@@ -99,6 +110,10 @@ class Core:
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
     ) -> searching.Request:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
@@ -115,6 +130,12 @@ class Core:
             embeds=self.world.embedder is not None,
             touch=touch,
             explain=explain,
+            token_budget=token_budget,
+            count_tokens=self.count_tokens,
+            aliases=self.aliases,
+            threshold=threshold,
+            min_similarity=min_similarity,
+            include_archived=include_archived,
         )
 
     def add(
@@ -179,6 +200,9 @@ class Memory:
         embedder: str | Embedder | None = "default",
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
     ) -> Memory:
         """Open (or make) the store of a URL.
 
@@ -188,13 +212,19 @@ class Memory:
             embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
             profile: how to rank when a search does not say.
             clock: gives the present; the system's clock by default.
+            entities: finds what a text names, where `add` is not told; None for nothing.
+            aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+            count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
+                another one is given.
 
         Raises:
             InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        return cls(Core.open(url, namespace, embedder, profile, clock))
+        return cls(
+            Core.open(url, namespace, embedder, profile, clock, count_tokens, entities, aliases)
+        )
 
     def _run(self, plan: Plan[T]) -> T:
         return drive(plan, self._core.world.batch)
@@ -226,11 +256,30 @@ class Memory:
         id: str | None = None,
         vectors: Mapping[str, Sequence[float]] | None = None,
         links: Sequence[Mapping[str, Any]] = (),
+        gist: str | None = None,
+        tier: str | None = None,
+        memory_nature: str | None = None,
+        content_type: str | None = None,
+        layer: str | None = None,
+        relevance_score: float | None = None,
+        memory_score: float | None = None,
+        confidence: float | None = None,
+        strength: float | None = None,
+        decay_rate: float | None = None,
+        expires_at: datetime | str | float | None = None,
+        pinned: bool | None = None,
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
         `importance` is in [0, 1]; `created_at` is when it was said or happened (now by default);
         `vectors` by name replace the embedder's; `links` are `{"target", "type", "weight"}`.
+
+        How it is ranked may further depend on its `tier` (short, medium, long), `memory_nature`
+        (episodic, semantic), `content_type` (text, conversation, document, event, fact) and
+        `layer` (episodic, knowledge, activity, entity); on `relevance_score`, `memory_score`,
+        `confidence` and `strength` in [0, 1]; on a `decay_rate` per hour of its own. `gist` is
+        what it comes down to, in words that are searched, too. From `expires_at` on it is not
+        found any more; `pinned` exempts it from being archived.
 
         Raises:
             InvalidInput: names the argument that is wrong; nothing was written.
@@ -264,6 +313,10 @@ class Memory:
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
     ) -> SearchResult:
         """The memories that matter for a query, best first.
 
@@ -277,8 +330,13 @@ class Memory:
             touch: count an access of each hit (written within a second, never waited for).
             explain: give each hit its `explanation`.
             min_score: leave out hits below it; what a score means depends on the profile.
+            threshold: another name for `min_score`.
+            min_similarity: leave out memories whose cosine with the query is below it.
+            include_archived: find archived memories, too.
             weights: other weights for named parts of the profile's score.
             namespaces: search these instead of this one.
+            token_budget: how many tokens the hits (and neighbors) may take together; one that does
+                not fit is skipped for the next.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -295,6 +353,7 @@ class Memory:
         filters: Filters = None,
         now: datetime | str | float | None = None,
         weights: Mapping[str, float] | None = None,
+        token_budget: int | None = None,
     ) -> Explanation:
         """Why a memory has the score it has for a query, returned or not; touches nothing.
 
@@ -394,9 +453,15 @@ class AsyncMemory:
         embedder: str | Embedder | None = "default",
         profile: str | Profile = "balanced",
         clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
     ) -> AsyncMemory:
         """See `Memory.open`."""
-        return cls(await asyncio.to_thread(Core.open, url, namespace, embedder, profile, clock))
+        opened = asyncio.to_thread(
+            Core.open, url, namespace, embedder, profile, clock, count_tokens, entities, aliases
+        )
+        return cls(await opened)
 
     async def _run(self, plan: Plan[T]) -> T:
         return await asyncio.to_thread(drive, plan, self._core.world.batch)
@@ -428,6 +493,18 @@ class AsyncMemory:
         id: str | None = None,
         vectors: Mapping[str, Sequence[float]] | None = None,
         links: Sequence[Mapping[str, Any]] = (),
+        gist: str | None = None,
+        tier: str | None = None,
+        memory_nature: str | None = None,
+        content_type: str | None = None,
+        layer: str | None = None,
+        relevance_score: float | None = None,
+        memory_score: float | None = None,
+        confidence: float | None = None,
+        strength: float | None = None,
+        decay_rate: float | None = None,
+        expires_at: datetime | str | float | None = None,
+        pinned: bool | None = None,
     ) -> AddResult:
         """See `Memory.add`."""
         return await self._run(self._core.add(content, _fields(locals())))
@@ -456,6 +533,10 @@ class AsyncMemory:
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
     ) -> SearchResult:
         """See `Memory.search`."""
         return await self._run(searching.search(self._core.request(**_asked(locals()))))
@@ -470,6 +551,7 @@ class AsyncMemory:
         filters: Filters = None,
         now: datetime | str | float | None = None,
         weights: Mapping[str, float] | None = None,
+        token_budget: int | None = None,
     ) -> Explanation:
         """See `Memory.explain`."""
         request = self._core.request(**_asked(locals()), touch=False)

@@ -33,6 +33,30 @@ class Explanation:
         """The first node of that label, or None."""
         return next((node for node in self if node.label == label), None)
 
+    @property
+    def weight(self) -> float | None:
+        """The weight, for a node that is a constant times one part."""
+        if self.how != "product" or len(self.children) != 2:
+            return None
+        first = self.children[0]
+        return first.value if not first.children and first.label == f"{first.value:g}" else None
+
+    @property
+    def part(self) -> str:
+        """What is weighted, for a node that is a constant times one part; else the label."""
+        return self.label if self.weight is None else self.children[1].label
+
+    def contributions(self) -> dict[str, float]:
+        """What each part puts into this value: part -> number; they add up to it.
+
+        The parts of a sum. A sum times factors gives the sum's parts, each times the factors.
+        Anything else is one part.
+        """
+        found: dict[str, float] = {}
+        for name, value in _shares(self, 1.0):
+            found[name] = found.get(name, 0.0) + value
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready tree; a missing value is null."""
         found: dict[str, Any] = {
@@ -48,13 +72,47 @@ class Explanation:
         return found
 
     def lines(self, indent: int = 0) -> Iterator[str]:
-        """The tree as text, a line a node."""
-        number = "   —   " if math.isnan(self.value) else f"{self.value:7.4f}"
-        how = f"  = {self.how}" if self.how else ""
+        """The tree as text, a line a node; the parts of a sum that are 0 share one line."""
+        at = "  " * indent
         note = f"  ({self.note})" if self.note else ""
-        yield f"{'  ' * indent}{number}  {self.label}{how}{note}"
-        for child in self.children:
-            yield from child.lines(indent + 1)
+        if self.weight is not None:
+            inner = self.children[1]
+            how = f"  = {inner.how}" if inner.children else ""
+            note += f"  ({inner.note})" if inner.note else ""
+            product = f"{self.weight:g} * {number(inner.value).strip()}"
+            yield f"{at}{number(self.value)}  {inner.label} = {product}{how}{note}"
+            children, how = inner.children, inner.how
+        else:
+            how = f"  = {self.how}" if self.children else ""
+            yield f"{at}{number(self.value)}  {self.label}{how}{note}"
+            children, how = self.children, self.how
+        nothing = [child for child in children if child.value == 0.0] if how == "sum" else []
+        folded = nothing if len(nothing) > 1 else []
+        for child in children:
+            if not any(child is each for each in folded):
+                yield from child.lines(indent + 1)
+        if folded:
+            names = ", ".join(child.part for child in folded)
+            yield f"{at}  {number(0.0)}  ({len(folded)} parts are 0: {names})"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+
+def number(value: float) -> str:
+    """A value in seven characters or more; a dash for one that is not there."""
+    return "   —   " if math.isnan(value) else f"{value:7.4f}"
+
+
+def _shares(node: Explanation, factor: float, inside: bool = False) -> Iterator[tuple[str, float]]:
+    if node.how == "sum" and (not inside or node.label == "sum"):
+        for child in node.children:
+            yield from _shares(child, factor, inside=True)
+        return
+    sums = [child for child in node.children if child.how == "sum"]
+    if node.how == "product" and node.weight is None and not inside and len(sums) == 1:
+        for child in node.children:
+            factor = factor if child is sums[0] else factor * child.value
+        yield from _shares(sums[0], factor)
+        return
+    yield node.part, node.value * factor

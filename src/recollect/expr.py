@@ -8,7 +8,8 @@ NaN means "not there" and stays so until `default` says what stands in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,11 +25,21 @@ Values = Any
 
 
 class Evaluation:
-    """The values of a signal's nodes over one candidate table, each computed once."""
+    """The values of a signal's nodes over one candidate table, each computed once.
 
-    def __init__(self, query: Query, candidates: Candidates) -> None:
+    `origin` gives the tree of a column's value at one row where the column is itself a score of
+    an earlier stage, so that explanations go on behind it.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        candidates: Candidates,
+        origin: Callable[[str, int], Explanation | None] = lambda column, row: None,
+    ) -> None:
         self.query = query
         self.candidates = candidates
+        self.origin = origin
         self._values: dict[int, tuple[Signal, Values]] = {}
         self._groups: dict[str, tuple[NDArray[np.intp], int]] = {}
 
@@ -36,6 +47,8 @@ class Evaluation:
         known = self._values.get(id(signal))
         if known is None:
             values = signal.compute(self) if len(self.candidates) else np.empty(0)
+            if isinstance(values, np.ndarray) and not values.ndim:
+                values = float(values)
             known = (signal, values)  # holds the signal, so its id stays its own
             self._values[id(signal)] = known
         return known[1]
@@ -183,8 +196,55 @@ class Col(Signal):
     def compute(self, ev: Evaluation) -> Values:
         return ev.candidates.floats(self.name)
 
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return ev.origin(self.name, row) or super().explain(ev, row)
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        """The reasons that a stage left beside the column: `conflict.by`, `activation.via`."""
+        reasons = {
+            name.removeprefix(f"{self.name}."): column[row]
+            for name, column in ev.candidates.columns.items()
+            if name.startswith(f"{self.name}.")
+        }
+        return "; ".join(
+            f"{name} {_shown(value)}"
+            for name, value in sorted(reasons.items())
+            if value is not None and value == value
+        )
+
     def __str__(self) -> str:
         return self.name
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Lookup(Signal):
+    """table[value of a text column]; NaN for a value that is not in the table, or none at all."""
+
+    column: str
+    table: tuple[tuple[str, float], ...]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.column})
+
+    def compute(self, ev: Evaluation) -> Values:
+        table: dict[Any, float] = dict(self.table)
+        values = [table.get(value, np.nan) for value in ev.candidates[self.column].tolist()]
+        return np.array(values, dtype=np.float64)
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        value = ev.candidates[self.column][row]
+        return f"{self.column} {value}" if isinstance(value, str) else ""
+
+    def __str__(self) -> str:
+        return f"lookup({self.column})"
 
 
 @dataclass(frozen=True)
@@ -227,6 +287,9 @@ class Sum(Signal):
 
     parts: tuple[Signal, ...]
 
+    def __post_init__(self) -> None:
+        _some(self.parts)
+
     def compute(self, ev: Evaluation) -> Values:
         total = ev(self.parts[0])
         for part in self.parts[1:]:
@@ -250,6 +313,9 @@ class Product(Signal):
     """a * b * ..., multiplied from left to right."""
 
     parts: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        _some(self.parts)
 
     def compute(self, ev: Evaluation) -> Values:
         total = ev(self.parts[0])
@@ -317,6 +383,11 @@ class Apply(Signal):
                 f"there is no function {self.function!r}",
                 f"use one of {', '.join(sorted(self.FUNCTIONS))}",
             )
+        wanted, given = arity(self.FUNCTIONS[self.function]), len(self.arguments)
+        if given != wanted:
+            raise InvalidInput(
+                "arguments", f"are {given} where {self.function} takes {wanted}", f"give {wanted}"
+            )
 
     def compute(self, ev: Evaluation) -> Values:
         with np.errstate(all="ignore"):
@@ -363,6 +434,29 @@ class Default(Signal):
 
 
 @dataclass(frozen=True)
+class FirstOf(Signal):
+    """The first of several signals that is there; NaN where none is."""
+
+    options: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        _some(self.options)
+
+    def compute(self, ev: Evaluation) -> Values:
+        found = ev(self.options[0])
+        for option in self.options[1:]:
+            found = np.where(np.isnan(found), ev(option), found)
+        return found
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        there = (option for option in self.options if not np.isnan(ev.at(option, row)))
+        return next(there, self.options[-1]).explain(ev, row)
+
+    def __str__(self) -> str:
+        return f"first_of({', '.join(str(option) for option in self.options)})"
+
+
+@dataclass(frozen=True)
 class Named(Signal):
     """A signal under a name; the name is what weights and explanations refer to."""
 
@@ -381,6 +475,26 @@ class Named(Signal):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _some(parts: tuple[Signal, ...]) -> None:
+    if not parts:
+        raise InvalidInput("parts", "are none", "give at least one")
+
+
+def arity(function: Callable[..., Floats]) -> int:
+    """How many arguments a function of `Apply` takes."""
+    return function.nin if isinstance(function, np.ufunc) else len(signature(function).parameters)
+
+
+def lookup(column: str, table: Mapping[str, float]) -> Lookup:
+    """The number that a table gives for the value of a text column."""
+    return Lookup(column, tuple(table.items()))
+
+
+def first_of(*options: Signal) -> FirstOf:
+    """The first of several signals that is there."""
+    return FirstOf(options)
 
 
 def exp(value: Signal) -> Apply:
@@ -406,57 +520,3 @@ def maximum(left: Signal | float, right: Signal | float) -> Apply:
 def at_most(value: Signal, limit: float) -> Apply:
     """1 where the signal is there and at most `limit`, else 0."""
     return Apply("at_most", (value, signal(limit)))
-
-
-def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:
-    """The tree with every node replaced for which `change` returns another; bottom up."""
-    updates: dict[str, Any] = {}
-    for field in fields(tree):
-        value = getattr(tree, field.name)
-        if isinstance(value, Signal):
-            updates[field.name] = rewrite(value, change)
-        elif isinstance(value, tuple) and any(isinstance(item, Signal) for item in value):
-            updates[field.name] = tuple(rewrite(item, change) for item in value)
-    rebuilt = replace(tree, **updates) if updates else tree
-    return change(rebuilt) or rebuilt
-
-
-def weighted(tree: Signal) -> dict[str, float]:
-    """The weight of every named part: {"recency": 0.2, ...} for 0.2 * recency."""
-    found: dict[str, float] = {}
-    if isinstance(tree, Product) and len(tree.parts) == 2:
-        weight, part = tree.parts
-        if isinstance(weight, Constant) and isinstance(part, Named):
-            found[part.name] = weight.value
-    for child in tree.children():
-        found.update(weighted(child))
-    return found
-
-
-def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
-    """The tree with the weight of named parts replaced.
-
-    Raises:
-        InvalidInput: no weighted part has that name, or a weight is not a finite number.
-    """
-    known = weighted(tree)
-    for name, value in weights.items():
-        if name not in known:
-            raise InvalidInput(
-                f"weights.{name}", "no part has that name", f"use one of {', '.join(known)}"
-            )
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-            raise InvalidInput(f"weights.{name}", f"is {value!r}", "give a finite number")
-
-    def change(node: Signal) -> Signal | None:
-        if isinstance(node, Product) and len(node.parts) == 2:
-            part = node.parts[1]
-            if (
-                isinstance(node.parts[0], Constant)
-                and isinstance(part, Named)
-                and part.name in weights
-            ):
-                return Product((Constant(float(weights[part.name])), part))
-        return None
-
-    return rewrite(tree, change)

@@ -59,6 +59,77 @@ MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}
 AMBIGUOUS_MONTHS = frozenset({"may", "mar", "march"})  # words that are mostly not a month
 
+WEEKDAYS = frozenset(
+    """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
+    thursdays fridays saturdays sundays mon tue tues wed thu thur thurs fri sat sun""".split()
+)
+
+HONORIFICS = frozenset("mr mrs ms miss dr prof sir madam st".split())
+JOINING = frozenset("of de van von der den del della di da la le du bin al the".split())
+"""Small words inside a name: Bank of America, Ludwig van Beethoven."""
+
+ORDINARY = (
+    STOP
+    | FRAMING
+    | frozenset(
+        """accept action actions actually add added additionally afterwards agreed ah ahead allow
+    almost along already alright although always amazing answer anybody anyone anything anyway
+    apart apologies apply approx archive aside assume attach average avoid aw awesome back bad
+    basically begin best better big bought budget build bye call came camera cancel car care
+    case cat change check cheers children choose city class clean client clients clock close
+    code coffee come compare complete conclusion conference config congrats congratulations
+    consider contact content continue convert cool copy correct costs country course cover
+    create currently customer customers cut daily data database date dates daughter day days
+    deadline dear decide decided decision default definitely delete deploy design desk despite
+    details dev devs dinner director disable dismiss doc docs doctor dog door double draft
+    drives due dunno early easy eats edit either else email employee enable end engineer
+    engineering engineers enjoy enough ensure error especially even evening event events
+    eventually ever every everybody everyone everything everywhere exactly excellent except
+    expect export fact fair family fantastic father feature features feedback feel figure file
+    final finally find fine finish firmware first five fix flight flights focus follow forget
+    former forward found four free friend friends front full fun game generally get given glad
+    go goal goals going gonna good goodbye goodnight got gotcha grab great group groups growers
+    guess guys haha half happy hard head health hello help hence hey hi hmm hold home honestly
+    hope hours house however hurry husband idea ideally ideas ignore images imagine immediately
+    impact import important impressive include increase indeed info initially inside install
+    instead interesting invoice issue issues job join keep kids kitchen laptop lately later
+    latest lead learn leave lesson lessons lets level life light like likely link links listen
+    little live lives load location log logs lol look looks lots love lovely lucky lunch made
+    mail main make manage management manager map market marketing maybe mean meanwhile meet
+    meeting meetings member members memory merge message metric middle migration mind mine minor
+    minutes model mom money month monthly morning mornings mostly mother move mum music name
+    near nearly need needs neither network never nevertheless new news next nice night nights
+    nobody none nope normally note noted notes nothing notice now number obviously office ok
+    okay old one ones ooh oops open originally otherwise outside overall owner pages parents
+    part password past patient payment people per perfect perhaps person personally phone photo
+    pick picture place plain plan plans plus point possible possibly post prefer prefers prepare
+    pretty previous price pricing probably problem process product production profile program
+    progress project proposal proud provided publish pull purchase push put quality quite rather
+    read ready real really recently recipe record reduce release reminder remote remove rename
+    replace report request research reset respond restart restaurant results return revenue
+    review right room root run sad sales save saw schedule school search second security see
+    seems send sensible sent serious seriously server service session sessions set settings
+    several share shop short show similarly simple simply since sister site six size skip sleep
+    slow smart software somebody someone something sometimes somewhere son soon sorry sounds
+    speak specifically spend sprint staff staging standup start started status stay step steps
+    still stop store story strategy student students suddenly suggest super supplier suppliers
+    support suppose sure surely sweet switch table tags take takes task team teams tech
+    telemetry ten test tests text thank thanks that's therefore things think third though
+    thoughts three thus ticket tickets till time times tip title today together tomorrow tonight
+    tool tools topic total totally track training travel trip trips true truly try turn two
+    typically ugh ultimately understood unfortunately unless unlike update upgrade use used user
+    users usually vacation vendor version via video views visit wait wanna want warm watch way
+    wears weather website week weekend weekly weeks welcome well what's whatever whenever
+    wherever whether whew whoa whoever whole wife wish within without wonderful words work
+    working works workshop world worst wow write wrong yeah year years yep yes yesterday yet
+    young""".split()
+    )
+)
+ORDINARY_ENDING = re.compile(
+    r"(?:ing|ings|ly|[^aeiou]..ed|i[sz]ed?|tions?|ments?|ness|[ai]bility|ances?|ences?)$"
+)
+"""Words, and endings of words, that are no name when a sentence begins with them."""
+
 _I = re.IGNORECASE
 
 # In a memory

@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import InvalidInput
-from recollect.fields import FIELDS
+from recollect.fields import ACCESSES_KEPT, FIELDS
 
 Vector = NDArray[np.float32]
 LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
@@ -23,11 +24,16 @@ Outcome = Literal["ADDED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEEPEST = 64  # levels of lists and mappings in metadata
 _INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
+_LARGEST = 1e300  # beyond it a sum might overflow
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRecord:
-    """One memory as stored. Times are aware datetimes in UTC; a missing value is None."""
+    """One memory as stored. Times are aware datetimes in UTC; a missing value is None.
+
+    `accesses` are the most recent access times, newest first; being written counts as the first
+    access there, but not in `access_count`, which counts how often it was retrieved.
+    """
 
     id: str
     namespace: str
@@ -44,9 +50,28 @@ class MemoryRecord:
     tags: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    gist: str | None = None
+    tier: str | None = None
+    memory_nature: str | None = None
+    content_type: str | None = None
+    layer: str | None = None
     importance: float | None = None
+    relevance_score: float | None = None
+    memory_score: float | None = None
+    confidence: float | None = None
+    strength: float | None = None
+    decayed_at: datetime | None = None
+    decay_rate: float | None = None
+    feedback_for: float | None = None
+    feedback_against: float | None = None
+    review: str | None = None
+    pinned: float | None = None
+    boost: float | None = None
+    boosted_at: datetime | None = None
+    expires_at: datetime | None = None
     last_accessed: datetime | None = None
     access_count: int = 0
+    accesses: tuple[datetime, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""
@@ -117,7 +142,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, tuple):
-        return list(value)
+        return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return dict(value)
     return value
@@ -155,15 +180,43 @@ def optional_text(name: str, value: Any) -> str | None:
     return None if value is None else text(name, value)
 
 
-def unit(name: str, value: Any) -> float | None:
-    """A number in [0, 1] or None; InvalidInput otherwise (NaN and infinity included)."""
+def choice(name: str, value: Any) -> str | None:
+    """One of the texts that the field `name` allows, or None; InvalidInput otherwise."""
+    allowed = FIELDS[name].choices
+    if value is None or (isinstance(value, str) and value in allowed):
+        return value
+    raise InvalidInput(name, f"is {value!r}", f"use one of {', '.join(allowed)}, or None")
+
+
+def number(name: str, value: Any, most: float | None = None) -> float | None:
+    """A finite number from 0 to `most` (that of the field by default) or None.
+
+    InvalidInput otherwise.
+    """
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
         raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
-    if not 0.0 <= float(value) <= 1.0:
-        raise InvalidInput(name, f"is {value}", "give a number between 0 and 1")
+    if most is None and name in FIELDS:
+        most = FIELDS[name].most
+    if not 0.0 <= value <= (_LARGEST if most is None else most):
+        room = "0 or more" if most is None else f"between 0 and {most:g}"
+        raise InvalidInput(name, f"is {value}", f"give a finite number, {room}")
     return float(value)
+
+
+def unit(name: str, value: Any) -> float | None:
+    """A number in [0, 1] or None; InvalidInput otherwise (NaN and infinity included)."""
+    return number(name, value, 1.0)
+
+
+def flag(name: str, value: Any) -> float | None:
+    """1.0 for True or 1, 0.0 for False or 0, None for None; InvalidInput otherwise."""
+    if value is None:
+        return None
+    if isinstance(value, (bool, int, float)) and value in (0, 1):
+        return float(value)
+    raise InvalidInput(name, f"is {value!r}", "use True or False")
 
 
 def moment(name: str, value: Any) -> datetime:
@@ -194,6 +247,16 @@ def moment(name: str, value: Any) -> datetime:
         return value.astimezone(timezone.utc)
     except (OverflowError, ValueError):
         raise InvalidInput(name, f"{value} is out of range") from None
+
+
+def recent(*times: Iterable[float]) -> tuple[float, ...]:
+    """The most recent access times out of several series, in seconds, newest first."""
+    return tuple(sorted(chain(*times), reverse=True)[:ACCESSES_KEPT])
+
+
+def optional_moment(name: str, value: Any) -> datetime | None:
+    """`moment`, or None when there is none."""
+    return None if value is None else moment(name, value)
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:

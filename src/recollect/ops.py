@@ -1,4 +1,5 @@
-"""Operations: every request to the world outside, as data. A store answers all but `Embed`.
+"""Operations: every request to the world outside, as data. A store answers all but `Embed` and
+`Extract`.
 
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from recollect.candidates import Floats, Rows
 from recollect.filters import Filter
@@ -32,6 +33,13 @@ class Embed:
 
     texts: tuple[str, ...]
     kind: Literal["document", "query"]
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """Texts to the entities they name -> list of tuples of text, in the order of the texts."""
+
+    texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +130,62 @@ class Read:
     """The records of the given rows -> list of MemoryRecord, in the order of the rows."""
 
     rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """The content of the given rows -> list of text, in the order of the rows; None if gone."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """The vectors of that name of the given rows -> float32 array (rows, dimensions).
+
+    NaN in the row of a memory without it; (rows, 0) where no memory has it.
+    """
+
+    rows: Rows
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class VectorNames:
+    """The names of the vectors that memories have -> frozenset of text; None without memories."""
+
+    namespaces: tuple[str, ...]
+
+
+class Edge(NamedTuple):
+    """A link between two rows."""
+
+    source: int
+    target: int
+    weight: float
+    type: str
+
+
+@dataclass(frozen=True, eq=False)
+class Linked:
+    """The links from and to the given rows -> list of Edge.
+
+    Both ends are memories of the query's namespaces that pass its filter.
+    """
+
+    rows: Rows
+    query: Query
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The rows right before and right after each row in its session -> int64 array (2, rows).
+
+    Only memories of its own kind count; -1 where there is none or it does not pass the filter.
+    """
+
+    rows: Rows
+    query: Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +290,8 @@ class Stats:
 
 
 Op = (
-    Embed | Names | Search | Score | Matched | Mentions | Fetch | Read | Find | List | Put | Patch
-    | Touch | Dimensions | Delete | Neighbors | Stats
+    Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
+    | VectorNames | Linked | Beside | Find | List | Put | Patch | Touch | Dimensions | Delete
+    | Neighbors | Stats
 )  # fmt: skip
 Batch = Sequence[Op]

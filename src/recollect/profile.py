@@ -3,41 +3,60 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
-from recollect import expr, routes, signals, stages
+import recollect.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
 from recollect.explain import Explanation
-from recollect.expr import Evaluation, Signal, with_weights
+from recollect.expr import Evaluation, Named, Signal
+from recollect.formula import written
+from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.stages import Pipeline, Score
+from recollect.routes import Lexical, Route, Trigram, Vector
+from recollect.stages import Pipeline, Recall, Score, Stage
+from recollect.weights import weighted, with_weights
 
-_TYPES: dict[str, type] = {
-    name: kind
-    for module in (expr, signals, routes, stages)
-    for name, kind in vars(module).items()
-    if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
-}
+SearchType = Literal["semantic", "text", "hybrid"]
+_DUE = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A way to rank: `pipeline` under a `name`, with a sentence on what it is for."""
+    """A way to rank: `pipeline` under a `name`, with a sentence on what it is for.
+
+    Only memories with one of the `statuses` are candidates.
+    """
 
     name: str
     pipeline: Pipeline
     doc: str = ""
+    statuses: tuple[str, ...] = ("active",)
 
     def check(self) -> Profile:
         """This profile, if every stage finds the columns it reads; InvalidProfile otherwise."""
         self.pipeline.check()
         return self
+
+    @property
+    def routes(self) -> tuple[Route, ...]:
+        """Where its candidates come from."""
+        recalls = (s for s in self.pipeline.stages if isinstance(s, Recall))
+        return tuple(route for stage in recalls for route in stage.routes)
+
+    @property
+    def search_type(self) -> SearchType:
+        """Whether its candidates are compared by vectors, by words or by both."""
+        semantic = any(isinstance(route, Vector) for route in self.routes)
+        text = any(isinstance(route, (Lexical, Trigram)) for route in self.routes)
+        return "hybrid" if semantic and text else "semantic" if semantic else "text"
 
     @property
     def signal(self) -> Signal:
@@ -48,19 +67,31 @@ class Profile:
             if isinstance(stage, Score) and stage.into == "score"
         )
 
+    def signals(self) -> Iterator[Signal]:
+        """The formulas of all stages, in their order."""
+        for stage in self.pipeline.stages:
+            held = (getattr(stage, f.name) for f in fields(stage))
+            yield from (each for each in held if isinstance(each, Signal))
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of every named part of its formulas; that of the score where several have."""
+        found: dict[str, float] = {}
+        for each in self.signals():
+            found.update(weighted(each))
+        return {**found, **weighted(self.signal)}
+
     def weighted(self, weights: Mapping[str, float] | None) -> Profile:
-        """The same profile with the weights of named parts replaced."""
+        """The same profile with the weights of named parts replaced.
+
+        Raises:
+            InvalidInput: no part has that name, or a weight is not a finite number.
+        """
         if not weights:
             return self
-        changed = with_weights(self.signal, weights)
+        _check_weights(weights, self.weights, self.name)
         return replace(
-            self,
-            pipeline=Pipeline(
-                tuple(
-                    replace(s, signal=changed) if isinstance(s, Score) and s.into == "score" else s
-                    for s in self.pipeline.stages
-                )
-            ),
+            self, pipeline=Pipeline(tuple(_reweighted(s, weights) for s in self.pipeline.stages))
         )
 
     def plan(self, query: Query) -> Plan[Ranked]:
@@ -68,26 +99,36 @@ class Profile:
         tables = yield from self.pipeline.plan(query)
         return Ranked(self, query, tables)
 
+    def formula(self, width: int = 100) -> str:
+        """The stages, the score with its weights aligned, and what each named part is, as text."""
+        return written(self.pipeline.stages, width)
+
     def to_dict(self) -> dict[str, Any]:
         """The profile as JSON-ready data."""
-        return {"name": self.name, "doc": self.doc, "stages": _to(self.pipeline.stages)}
+        return {
+            "name": self.name,
+            "doc": self.doc,
+            "statuses": list(self.statuses),
+            "stages": to_data(self.pipeline.stages),
+        }
 
     @classmethod
     def from_dict(cls, data: Any) -> Profile:
         """The profile of `to_dict`, checked.
 
         Raises:
-            InvalidProfile: names the path of the node that is wrong.
+            InvalidProfile: names the path of the node that is wrong, and what would be right.
         """
         if not isinstance(data, Mapping):
             raise InvalidProfile("profile", f"must be an object, not {type(data).__name__}")
-        unknown = set(data) - {"name", "doc", "stages"}
-        if unknown or not isinstance(data.get("name"), str):
-            raise InvalidProfile("profile", "has to have name, stages and perhaps doc, no more")
-        built = _from(data.get("stages"), "stages")
-        if not isinstance(built, tuple) or not all(isinstance(s, stages.Stage) for s in built):
-            raise InvalidProfile("stages", "must be a list of stages")
-        return cls(data["name"], Pipeline(built), str(data.get("doc", ""))).check()
+        for name in data:
+            if name not in _DUE:
+                raise InvalidProfile(str(name), "is no part of a profile", f"use {', '.join(_DUE)}")
+        for name in ("name", "stages"):
+            if name not in data:
+                raise InvalidProfile(name, "is missing", "a profile has a name and stages")
+        given = {name: from_data(value, _DUE[name], name) for name, value in data.items()}
+        return cls(pipeline=Pipeline(given.pop("stages")), **given).check()
 
     def to_json(self) -> str:
         """The profile as JSON text."""
@@ -95,11 +136,49 @@ class Profile:
 
     @classmethod
     def from_json(cls, text: str) -> Profile:
-        """The profile of `to_json`, checked."""
+        """The profile of `to_json`, checked.
+
+        Raises:
+            InvalidProfile: the text is not JSON, or see `from_dict`.
+        """
         try:
             return cls.from_dict(json.loads(text))
         except json.JSONDecodeError as problem:
             raise InvalidProfile("profile", f"is not JSON: {problem}") from None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Profile:
+        """The profile in a JSON file.
+
+        Raises:
+            InvalidProfile: the file cannot be read, or see `from_json`.
+        """
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            why = getattr(problem, "strerror", None) or "is not UTF-8 text"
+            raise InvalidProfile("profile", f"{path} cannot be read: {why}") from None
+        return cls.from_json(text)
+
+
+def _check_weights(weights: Any, known: Iterable[str], profile: str) -> None:
+    if not isinstance(weights, Mapping):
+        raise InvalidInput("weights", "must be a mapping of parts to numbers")
+    names = ", ".join(known)
+    remedy = f"use one of {names}" if names else f"{profile} weighs no parts by name"
+    for name, value in weights.items():
+        if name not in known:
+            raise InvalidInput(f"weights.{name}", f"{profile} has no part of that name", remedy)
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise InvalidInput(f"weights.{name}", f"is {value!r}", "give a number")
+        if not math.isfinite(value):
+            raise InvalidInput(f"weights.{name}", f"is {value}", "give a finite number")
+
+
+def _reweighted(stage: Stage, weights: Mapping[str, float]) -> Stage:
+    held = {f.name: getattr(stage, f.name) for f in fields(stage)}
+    changed = {n: with_weights(v, weights) for n, v in held.items() if isinstance(v, Signal)}
+    return replace(stage, **changed) if changed else stage
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,36 +188,39 @@ class Ranked:
     profile: Profile
     query: Query
     tables: list[Candidates]
+    _evaluations: dict[int, Evaluation] = field(default_factory=dict, repr=False)
 
     @property
     def final(self) -> Candidates:
         """The table that the last stage left, best first."""
         return self.tables[-1]
 
-    def _scored(self) -> Candidates:
-        at = max(
-            i
-            for i, stage in enumerate(self.profile.pipeline.stages)
-            if isinstance(stage, Score) and stage.into == "score"
-        )
-        return self.tables[at]
+    @property
+    def scored(self) -> Candidates:
+        """The table right after the score was written: every candidate that has one."""
+        return self.tables[self._writer("score", len(self.tables))]
 
     def explain(self, rows: Any) -> list[Explanation | None]:
         """The score's tree for each row; None for one that was no candidate."""
-        scored = self._scored()
-        ev = Evaluation(self.query, scored)
-        found: list[Explanation | None] = []
-        for row in np.asarray(rows).tolist():
-            place = scored.position(row)
-            tree = None if place is None else self.profile.signal.explain(ev, place)
-            if tree is not None:
-                tree = replace(tree, label=f"score ({self.profile.name})")
-            found.append(tree)
+        at = self._writer("score", len(self.tables))
+        trees = [self._tree(at, row) for row in np.asarray(rows).tolist()]
+        label = f"score ({self.profile.name})"
+        return [tree and replace(tree, label=label) for tree in trees]
+
+    def parts(self) -> dict[str, Any]:
+        """The values of every named part over the candidates that its stage scored."""
+        found: dict[str, Any] = {}
+        for at, stage in enumerate(self.profile.pipeline.stages):
+            if isinstance(stage, Score):
+                ev = self._evaluation(at)
+                for _, node in nodes(stage.signal, ""):
+                    if isinstance(node, Named):
+                        found[node.name] = ev.column(node)
         return found
 
     def rank(self, row: int) -> int | None:
         """The rank (from 1) among all scored candidates, before the cut; None for no candidate."""
-        scored = self._scored()
+        scored = self.scored
         place = scored.position(row)
         if place is None:
             return None
@@ -149,33 +231,36 @@ class Ranked:
         )
         return int(np.count_nonzero(better | tied)) + 1
 
+    def last_seen(self, row: int) -> int | None:
+        """The last stage, by place, whose table still holds the row; None if none ever did."""
+        held = [at for at, table in enumerate(self.tables) if table.position(row) is not None]
+        return held[-1] if held else None
 
-def _to(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        return {
-            "type": type(value).__name__,
-            **{f.name: _to(getattr(value, f.name)) for f in fields(value)},
-        }
-    return [_to(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _from(value: Any, path: str) -> Any:
-    if isinstance(value, list):
-        return tuple(_from(item, f"{path}[{i}]") for i, item in enumerate(value))
-    if not isinstance(value, Mapping):
-        return value
-    kind = _TYPES.get(str(value.get("type")))
-    if kind is None:
-        raise InvalidProfile(path, f"has the type {value.get('type')!r}", f"use {sorted(_TYPES)}")
-    known = {f.name for f in fields(kind)}
-    given = {name: _from(item, f"{path}.{name}") for name, item in value.items() if name != "type"}
-    if set(given) - known:
-        raise InvalidProfile(
-            path, f"{kind.__name__} has no {', '.join(sorted(set(given) - known))}", f"use {known}"
+    def _writer(self, column: str, before: int) -> int:
+        """The last scoring stage before a place that wrote the column; -1 for none."""
+        stages = self.profile.pipeline.stages[:before]
+        return max(
+            (i for i, s in enumerate(stages) if isinstance(s, Score) and s.into == column),
+            default=-1,
         )
-    try:
-        return kind(**given)
-    except InvalidInput as problem:
-        raise InvalidProfile(f"{path}.{problem.field}", problem.problem, problem.remedy) from None
-    except (TypeError, ValueError) as problem:
-        raise InvalidProfile(path, str(problem)) from None
+
+    def _evaluation(self, at: int) -> Evaluation:
+        """The evaluation of the scoring stage at a place, over the table that it was given."""
+        if at not in self._evaluations:
+            before = self.tables[at - 1]
+
+            def origin(column: str, place: int) -> Explanation | None:
+                return self._tree(self._writer(column, at), int(before.rows[place]), column)
+
+            self._evaluations[at] = Evaluation(self.query, before, origin)
+        return self._evaluations[at]
+
+    def _tree(self, at: int, row: int, label: str | None = None) -> Explanation | None:
+        """The tree of what the scoring stage at a place wrote for a row."""
+        place = None if at < 0 else self.tables[at - 1].position(row)
+        if place is None:
+            return None
+        stage = self.profile.pipeline.stages[at]
+        assert isinstance(stage, Score)
+        tree = stage.signal.explain(self._evaluation(at), place)
+        return tree if label is None else replace(tree, label=label)

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
 from recollect.errors import InvalidInput
-from recollect.expr import Col, Fact, Given, at_most, exp, minimum
+from recollect.expr import Col, Fact, Given, at_most, exp, lookup, minimum
 from recollect.profile import Profile
-from recollect.routes import Lexical, Vector
+from recollect.routes import Lexical, Route, Scan, Vector
 from recollect.signals import (
     BestOf,
+    EntityOverlap,
     MinMax,
     Nearby,
     OnDate,
     OverMax,
     SaidBy,
     SessionCover,
+    access,
+    confidence,
     days_since,
     decay,
+    feedback,
+    hourly_rate,
+    hours_since,
     importance,
+    likeness,
+    memory_score,
+    rrf,
     similarity,
+    strength,
 )
-from recollect.stages import Pipeline, cut, recall, score
+from recollect.stages import (
+    Depth,
+    Pipeline,
+    conflict,
+    cut,
+    keep,
+    mmr,
+    neighbors,
+    pack,
+    recall,
+    score,
+    session_first,
+    spread,
+)
 
 BUILT_IN: dict[str, Profile] = {}
 
@@ -106,17 +133,108 @@ composite = _built_in(
     )
 )
 
+six_factor = _built_in(
+    Profile(
+        "six_factor",
+        recall(Vector(), Scan(), depth=None)
+        >> score(
+            0.40 * likeness()
+            + 0.20 * decay(hourly_rate(), hours_since()).named("recency")
+            + 0.15 * importance()
+            + 0.10 * access()
+            + 0.10 * feedback()
+            + 0.05 * EntityOverlap().named("entity")
+        )
+        >> cut(),
+        doc="Six factors in [0, 1] over everything: similarity, recency by tier, importance, "
+        "access, feedback, entities.",
+    )
+)
 
-def get(profile: str | Profile) -> Profile:
-    """A built-in profile by name, or the profile given.
+_competing = lookup("status", {"active": 1.0, "superseded": 0.5, "contradicted": 0.3})
+_recency = decay(0.05, days_since()).named("recency")
+
+activation = _built_in(
+    Profile(
+        "activation",
+        recall(Lexical((("content", 1.0), ("gist", 1.0), ("entities", 1.0))), depth=Depth(4))
+        >> spread(OverMax(Col("lexical.score")))
+        >> conflict(strength() * confidence() * _recency)
+        >> score(
+            (
+                0.5 * Col("activation").default(0.0).named("activation")
+                + 0.2 * _recency
+                + 0.2 * strength()
+                + 0.1 * confidence()
+            )
+            * _competing.default(1.0).named("status_penalty")
+            * Col("conflict").named("conflict_penalty")
+        )
+        >> cut(),
+        doc="Words that spread over links, then compete by recency, strength and confidence.",
+        statuses=("active", "superseded", "contradicted"),
+    )
+)
+
+
+def _multi_route() -> Pipeline:
+    names = ("user", "asst", "next_user")
+    facets = ("facet_personal_info", "facet_preferences", "facet_events")
+    routes: tuple[Route, ...] = (
+        Vector("content", min_similarity=0.0, name="vec_full"),
+        *(Vector(name, min_similarity=0.0, name=f"vec_{name}") for name in names),
+        *(Vector(name, min_similarity=0.0, name=name) for name in facets),
+        Lexical((("tags", 1.0), ("content", 1.0))),
+    )
+    fused = rrf(*(route.name for route in routes))
+    support = Col("turn_support").default(0.0).named("turn_support")
+    return (
+        recall(*routes, depth=Depth(8, least=64))  # max(max(4k, 32) * 2, 40)
+        >> score(fused, into="rrf_score")
+        >> keep(Depth(4, least=32), by="rrf_score")
+        >> session_first()
+        >> score(fused + support + 0.1 * memory_score())
+        >> score(Col("score"), into="final_score")
+        >> mmr()
+        >> pack()
+        >> neighbors()
+    )
+
+
+multi_route = _built_in(
+    Profile(
+        "multi_route",
+        _multi_route(),
+        doc="Eight routes fused by rank, sessions before turns, and the same thing not twice.",
+    )
+)
+
+
+def load(path: str | Path) -> Profile:
+    """The profile in a JSON file (see `Profile.to_json`).
+
+    Raises:
+        InvalidProfile: the file cannot be read, or names the path of the node that is wrong.
+    """
+    return Profile.load(path)
+
+
+def get(profile: str | Path | Mapping[str, Any] | Profile) -> Profile:
+    """A built-in profile by name, one from a path ending in .json or a mapping, or the one given.
 
     Raises:
         InvalidInput: no profile has that name.
+        InvalidProfile: the file or mapping describes none.
     """
     if isinstance(profile, Profile):
         return profile.check()
+    if isinstance(profile, Mapping):
+        return Profile.from_dict(profile)
+    if str(profile).endswith(".json"):
+        return load(str(profile))
     if profile not in BUILT_IN:
+        names = ", ".join(sorted(BUILT_IN))
         raise InvalidInput(
-            "profile", f"there is no {profile!r}", f"use one of {', '.join(sorted(BUILT_IN))}"
+            "profile", f"there is no {profile!r}", f"use one of {names}, or a path ending in .json"
         )
-    return BUILT_IN[profile]
+    return BUILT_IN[str(profile)]

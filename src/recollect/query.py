@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from recollect.entities import NO_ALIASES, Aliases
 from recollect.filters import Filter
 from recollect.memory import Vector
+from recollect.text import count_tokens
 
 _NO_FACTS: Mapping[str, float] = MappingProxyType({})
 Term = tuple[str, ...]
@@ -47,7 +49,9 @@ class Reading:
 class Query:
     """One search, analysed: where to look, for what time, for how many.
 
-    `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder.
+    `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder. With
+    a `token_budget`, what is returned takes no more of it, as `count_tokens` counts. `entities` are
+    the keys (see `Aliases.key`) of what its words name.
     """
 
     text: str
@@ -58,3 +62,7 @@ class Query:
     where: Filter | None = None
     vector: Vector | None = None
     reading: Reading = Reading()
+    entities: frozenset[str] = frozenset()
+    aliases: Aliases = NO_ALIASES
+    token_budget: int | None = None
+    count_tokens: Callable[[str], int] = count_tokens

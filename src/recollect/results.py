@@ -9,17 +9,31 @@ from typing import Any
 
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
+from recollect.profile import SearchType
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory found: its rank (from 1), its score, and its rank on each route that found it."""
+    """One memory found: its rank (from 1), its score, and its rank on each route that found it.
+
+    `details` are the reasons that the profile's stages left, such as whom a memory lost to;
+    `neighbors` what was said right before and after it, where the profile gives that.
+    `similarity` is max(0, cosine) with the query, None where the profile compares no vectors.
+    """
 
     record: MemoryRecord
     score: float
     rank: int
     routes: Mapping[str, int]
     explanation: Explanation | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    neighbors: tuple[MemoryRecord, ...] = ()
+    similarity: float | None = None
+
+    @property
+    def combined_score(self) -> float:
+        """The score, by the name that the document of the "six_factor" profile gives it."""
+        return self.score
 
     @property
     def id(self) -> str:
@@ -37,18 +51,37 @@ class Hit:
         return self.record.created_at
 
     @property
+    def tier(self) -> str | None:
+        """The memory's tier: short, medium or long."""
+        return self.record.tier
+
+    @property
+    def relevance_score(self) -> float | None:
+        """The memory's stored relevance, which decay and feedback move; no part of the score."""
+        return self.record.relevance_score
+
+    @property
     def metadata(self) -> Mapping[str, Any]:
         """The memory's metadata."""
         return self.record.metadata
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping: the record with score, rank, routes and the explanation if any."""
+        """A JSON-ready mapping: the record with score, rank, routes and what else there is."""
         found: dict[str, Any] = {
             "rank": self.rank,
             "score": self.score,
+            "combined_score": self.score,
+            "similarity": self.similarity,
             "routes": dict(self.routes),
             **self.record.to_dict(),
         }
+        if self.details:
+            found["details"] = {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in self.details.items()
+            }
+        if self.neighbors:
+            found["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
         if self.explanation is not None:
             found["explanation"] = self.explanation.to_dict()
         return found
@@ -59,7 +92,9 @@ class SearchResult:
     """The hits of a search, best first.
 
     `degraded` names everything the search had to do without, and why; it is empty when nothing
-    was missing. `timings_ms` gives milliseconds by step.
+    was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
+    that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
+    least score that was asked for.
     """
 
     query: str
@@ -68,6 +103,8 @@ class SearchResult:
     search_id: str
     degraded: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    search_type: SearchType = "hybrid"
+    threshold: float | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -88,6 +125,8 @@ class SearchResult:
         return {
             "query": self.query,
             "profile": self.profile,
+            "search_type": self.search_type,
+            "threshold": self.threshold,
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "timings_ms": dict(self.timings_ms),

@@ -8,23 +8,29 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from recollect.analysis import analyse, possible_names
+from recollect.candidates import Candidates, Rows
+from recollect.entities import NO_ALIASES, Aliases
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.explain import Explanation
-from recollect.filters import Both, Compare, Filter, fields_of, parse
+from recollect.filters import Both, Compare, Filter, Not, fields_of, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Find, Named, Names, Read, Touch
+from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query
 from recollect.results import Hit, SearchResult
+from recollect.routes import Vector as VectorRoute
+from recollect.stages import Pipeline, at_least, is_stored
+from recollect.text import count_tokens
 
-_ACTIVE = Compare("status", "eq", "active")
 MOST_HITS = 1000
 
 
@@ -42,6 +48,9 @@ class Request:
     embeds: bool = True
     touch: bool = True
     explain: bool = False
+    token_budget: int | None = None
+    count_tokens: Callable[[str], int] = count_tokens
+    aliases: Aliases = NO_ALIASES
 
 
 def request(
@@ -53,9 +62,15 @@ def request(
     limit: int = 10,
     filters: Mapping[str, Any] | Filter | None = None,
     min_score: float | None = None,
+    threshold: float | None = None,
+    min_similarity: float | None = None,
+    include_archived: bool = False,
     embeds: bool = True,
     touch: bool = True,
     explain: bool = False,
+    token_budget: int | None = None,
+    count_tokens: Callable[[str], int] = count_tokens,
+    aliases: Aliases = NO_ALIASES,
 ) -> Request:
     """A checked request.
 
@@ -68,27 +83,57 @@ def request(
         raise InvalidInput("query", "is empty", "ask for something")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
-    if min_score is not None:
-        numeric = isinstance(min_score, (int, float)) and not isinstance(min_score, bool)
-        if not numeric or not math.isfinite(min_score):
-            raise InvalidInput("min_score", f"is {min_score!r}", "give a finite number")
+    least = {"min_score": min_score, "threshold": threshold, "min_similarity": min_similarity}
+    for name, value in least.items():
+        if value is not None:
+            numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not numeric or not math.isfinite(value):
+                raise InvalidInput(name, f"is {value!r}", "give a finite number")
+    if threshold is not None:
+        if min_score not in (None, threshold):
+            raise InvalidInput("threshold", "is another name for min_score", "give one of them")
+        min_score = threshold
+    if token_budget is not None and (
+        isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
+    ):
+        raise InvalidInput("token_budget", f"is {token_budget!r}", "give a whole number, or None")
     # Any text may be asked; what is no character cannot be in a memory either.
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
+    kept: list[Filter] = [_unexpired(now)]
     if "status" not in fields_of(where):  # who asks for a status gets that one
-        where = _ACTIVE if where is None else Both((_ACTIVE, where))
+        archived = ("archived",) if include_archived else ()
+        kept.insert(0, Compare("status", "in", (*profile.statuses, *archived)))
     return Request(
         clean,
         tuple(dict.fromkeys(namespaces)),
-        profile,
+        profile if min_similarity is None else _similar(profile, min_similarity),
         now,
         limit,
-        where,
+        Both((*kept, *([] if where is None else [where]))),
         min_score,
         embeds,
         touch,
         explain,
+        token_budget,
+        count_tokens,
+        aliases,
     )
+
+
+def _similar(profile: Profile, least: float) -> Profile:
+    """The profile without candidates whose cosine on its first vector route is below `least`."""
+    compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
+    if not compared:
+        raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
+    first, *rest = profile.pipeline.stages
+    bound = at_least(f"{compared[0].name}.score", least)
+    return replace(profile, pipeline=Pipeline((first, bound, *rest)))
+
+
+def _unexpired(now: datetime) -> Filter:
+    """Passes a memory unless its `expires_at` is now or before; one without it never expires."""
+    return Not(Compare("expires_at", "lte", now.timestamp()))
 
 
 def search(asked: Request) -> Plan[SearchResult]:
@@ -98,7 +143,8 @@ def search(asked: Request) -> Plan[SearchResult]:
     ranked, degraded, embed_ms = yield from _rank(asked)
     recalled = clock()
     final = ranked.final
-    records: list[MemoryRecord | None] = yield from ask(Read(final.rows))
+    around = _neighbors(final)
+    records, near = yield [Read(final.rows), Read(np.unique(around[around >= 0]))]
     if asked.touch and len(final):
         yield from ask(Touch(final.rows, asked.now))
     trees: Sequence[Explanation | None] = (
@@ -113,17 +159,23 @@ def search(asked: Request) -> Plan[SearchResult]:
     }
     return SearchResult(
         asked.text,
-        _hits(ranked, records, trees),
+        _hits(ranked, records, trees, _given(around, near)),
         asked.profile.name,
         uuid.uuid4().hex,
         degraded,
         {step: round(value, 3) for step, value in timings.items()},
+        asked.profile.search_type,
+        asked.min_score,
     )
 
 
 def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
-    known: Named = yield from ask(Names(asked.namespaces, *possible_names(asked.text)))
+    known, vectors, [entities] = yield [
+        Names(asked.namespaces, *possible_names(asked.text)),
+        VectorNames(asked.namespaces),
+        Extract((asked.text,)),
+    ]
     reading = analyse(asked.text, known.names, known.users, known.assistants)
     degraded: list[str] = []
     vector: Vector | None = None
@@ -136,6 +188,12 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         except EmbedderError as problem:
             degraded.append(f"vector: {problem}")
     embed_ms = (time.perf_counter() - started) * 1e3
+    if vectors is not None and vector is not None:
+        degraded += [
+            f"{route.name}: no memory has a vector {route.vector!r}"
+            for route in asked.profile.routes
+            if isinstance(route, VectorRoute) and route.vector not in vectors
+        ]
     if not reading.terms:
         degraded.append("lexical: the query has no words to look for")
     query = Query(
@@ -147,30 +205,70 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         where=asked.where,
         vector=vector,
         reading=reading,
+        token_budget=asked.token_budget,
+        count_tokens=asked.count_tokens,
+        entities=asked.aliases.keys(entities),
+        aliases=asked.aliases,
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
+
+
+def _neighbors(final: Candidates) -> Rows:
+    """The rows right before and after each hit, -1 for none: int64 of shape (2, hits)."""
+    if "neighbors.before" not in final.columns:
+        return np.empty((2, 0), dtype=np.int64)
+    sides = np.stack([final.floats("neighbors.before"), final.floats("neighbors.after")])
+    return np.nan_to_num(sides, nan=-1.0).astype(np.int64)
+
+
+def _given(around: Rows, near: Sequence[MemoryRecord | None]) -> list[tuple[MemoryRecord, ...]]:
+    """The records right before and after each hit."""
+    read = dict(zip(np.unique(around[around >= 0]).tolist(), near, strict=True))
+    return [
+        tuple(record for row in sides if (record := read.get(row)) is not None)
+        for sides in around.T.tolist()
+    ]
 
 
 def _hits(
     ranked: Ranked,
     records: Sequence[MemoryRecord | None],
     trees: Sequence[Explanation | None],
+    neighbors: Sequence[tuple[MemoryRecord, ...]],
 ) -> tuple[Hit, ...]:
     final = ranked.final
     scores = final.floats("score").tolist() if len(final) else []
-    routes = {
-        name.removesuffix(".rank"): column.tolist()
-        for name, column in final.columns.items()
-        if name.endswith(".rank")
-    }
+    ranks = {n: c.tolist() for n, c in final.columns.items() if n.endswith(".rank")}
+    reasons = {n: c.tolist() for n, c in final.columns.items() if _is_reason(n)}
+    vector = next((r.name for r in ranked.profile.routes if isinstance(r, VectorRoute)), "")
+    cosines = final.columns.get(f"{vector}.score", np.full(len(final), np.nan)).tolist()
     hits: list[Hit] = []
     for i, record in enumerate(records):
         if record is None:
             continue  # erased by someone else since it was ranked
-        found = {name: int(ranks[i]) for name, ranks in routes.items() if ranks[i] == ranks[i]}
-        hits.append(Hit(record, scores[i], len(hits) + 1, found, trees[i]))
+        hits.append(
+            Hit(
+                record,
+                scores[i],
+                len(hits) + 1,
+                {n.removesuffix(".rank"): int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
+                trees[i],
+                {n: v[i] for n, v in reasons.items() if v[i] is not None and v[i] == v[i]},
+                neighbors[i] if neighbors else (),
+                max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
+            )
+        )
     return tuple(hits)
+
+
+def _is_reason(column: str) -> bool:
+    """Whether a column is what a stage leaves, not a field, a route's or the score itself."""
+    if is_stored(column) or column == "score" or column.startswith("neighbors."):
+        return False
+    if ".rank" in column or column.endswith(".matched"):
+        return False
+    return not column.endswith(".score") or column == "mmr.score"
 
 
 def explain(asked: Request, id: str) -> Plan[Explanation]:

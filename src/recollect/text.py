@@ -139,6 +139,11 @@ def term_ids(found: Sequence[str]) -> TermIds:
     return ids
 
 
+def count_tokens(text: str) -> int:
+    """ceil(characters / 4): a rule of thumb for how many tokens a text takes; at least 0."""
+    return -(-len(text) // 4)
+
+
 def trigrams(text: str) -> frozenset[str]:
     """The trigrams of a text as pg_trgm takes them.
 

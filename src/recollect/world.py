@@ -1,4 +1,4 @@
-"""The world that plans ask: a store and an embedder behind one `batch`."""
+"""The world that plans ask: a store, an embedder and an extractor behind one `batch`."""
 
 from __future__ import annotations
 
@@ -8,17 +8,24 @@ from typing import Any
 import numpy as np
 
 from recollect.embed import CachedEmbedder, Embedder
+from recollect.entities import RULES, EntityExtractor
 from recollect.errors import EmbedderError
-from recollect.memory import Vector
-from recollect.ops import Embed, Op
+from recollect.memory import Vector, texts
+from recollect.ops import Embed, Extract, Op
 from recollect.stores.protocol import Store
 
 
 class World:
     """Sends each operation of a batch to who can answer it."""
 
-    def __init__(self, store: Store, embedder: Embedder | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder | None,
+        extractor: EntityExtractor | None = RULES,
+    ) -> None:
         self.store = store
+        self.extractor = extractor
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
 
     @property
@@ -28,11 +35,21 @@ class World:
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""
-        if not any(isinstance(op, Embed) for op in ops):
-            return list(self.store.batch(ops))
+        asked = [op for op in ops if not isinstance(op, (Embed, Extract))]
+        answers = iter(self.store.batch(asked)) if asked else iter(())
         return [
-            self._embed(op) if isinstance(op, Embed) else self.store.batch([op])[0] for op in ops
+            self._embed(op)
+            if isinstance(op, Embed)
+            else self._extract(op)
+            if isinstance(op, Extract)
+            else next(answers)
+            for op in ops
         ]
+
+    def _extract(self, op: Extract) -> list[tuple[str, ...]]:
+        if self.extractor is None:
+            return [()] * len(op.texts)
+        return [texts("entities", self.extractor.extract(text)) for text in op.texts]
 
     def _embed(self, op: Embed) -> list[Vector]:
         if self.embedder is None:

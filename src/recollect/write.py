@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import EmbedderError, InvalidInput, NotFound
-from recollect.fields import FIELDS
+from recollect.fields import FIELDS, Type
 from recollect.memory import (
     LINK_TYPES,
     Added,
@@ -20,42 +20,48 @@ from recollect.memory import (
     Link,
     MemoryRecord,
     Vector,
+    choice,
+    flag,
     metadata_of,
     moment,
     new_id,
+    number,
+    optional_moment,
     optional_text,
     text,
     texts,
     unit,
     vector,
 )
-from recollect.ops import Delete, Dimensions, Embed, Find, Patch, Put, Read
+from recollect.ops import Delete, Dimensions, Embed, Extract, Find, Patch, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
-_SETTABLE = (
-    "id", "content", "title", "kind", "speaker", "session_id", "agent_id", "user_id", "tags",
-    "entities", "metadata", "importance", "created_at",
-)  # fmt: skip
-_ITEM = frozenset({*_SETTABLE, "vectors", "links"})
+_KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
+_REQUIRED = ("id", "content", "kind", "status", "created_at")
 _EMBEDDED = ("content", "title", "speaker")  # the fields that the vector "content" is made of
 
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "id": text,
-    "content": text,
-    "title": optional_text,
-    "kind": text,
-    "speaker": optional_text,
-    "session_id": optional_text,
-    "agent_id": optional_text,
-    "user_id": optional_text,
-    "status": text,
-    "tags": texts,
-    "entities": texts,
-    "metadata": lambda _, value: metadata_of(value),
-    "importance": unit,
-    "created_at": moment,
-}
+Check = Callable[[str, Any], Any]
+
+
+def _check(name: str) -> Check:
+    """What a value of a field has to pass."""
+    field, required = FIELDS[name], name in _REQUIRED
+    if field.choices:
+        return choice
+    by_type: dict[Type, Check] = {
+        "text": text if required else optional_text,
+        "number": flag if name == "pinned" else number,
+        "time": moment if required else optional_moment,
+        "list": texts,
+        "json": lambda _, value: metadata_of(value),
+    }
+    return by_type[field.type]
+
+
+_CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
+_SETTABLE = tuple(name for name in _CHECKS if name != "status")
+_ITEM = frozenset({*_SETTABLE, "vectors", "links"})
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class Item:
     record: MemoryRecord
     vectors: Mapping[str, Vector]
     links: tuple[Link, ...]
+    named: bool  # whether the caller said what entities there are
 
 
 def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
@@ -100,12 +107,13 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
     values.setdefault("id", new_id())
     values.setdefault("created_at", scope.now)
     values.setdefault("kind", "turn" if "session_id" in values else "note")
+    values["accesses"] = (values["created_at"],)
     record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
     links = tuple(
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
     )
-    return Item(record, _vectors(given.get("vectors"), dimensions), links)
+    return Item(record, _vectors(given.get("vectors"), dimensions), links, "entities" in values)
 
 
 def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
@@ -201,7 +209,8 @@ def add(
                 if strict:
                     raise
                 checked.append(Added(_id_of(given), "REJECTED", str(problem)))
-        drafts, lack = yield from _embed([i for i in checked if isinstance(i, Item)], scope)
+        named = yield from _name([i for i in checked if isinstance(i, Item)])
+        drafts, lack = yield from _embed(named, scope)
         if lack:
             degraded[lack] = None
         taken = yield from _put(drafts, scope, strict)
@@ -240,6 +249,23 @@ def _dimensions(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
 def _id_of(given: Any) -> str | None:
     id = given.get("id") if isinstance(given, Mapping) else None
     return id if isinstance(id, str) else None
+
+
+def _name(items: Sequence[Item]) -> Plan[list[Item]]:
+    """The items, with the entities that their texts name where the caller gave none."""
+    nameless = [each for each in items if not each.named]
+    if not nameless:
+        return list(items)
+    found = yield from ask(Extract(tuple(_naming_text(each.record) for each in nameless)))
+    names = iter(found)
+    return [
+        each if each.named else replace(each, record=replace(each.record, entities=next(names)))
+        for each in items
+    ]
+
+
+def _naming_text(record: MemoryRecord) -> str:
+    return f"{record.title}\n{record.content}" if record.title else record.content
 
 
 def _embed(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
@@ -309,6 +335,10 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     if not checked:
         return record
     changed = replace(record, **checked, updated_at=scope.now)
+    if "entities" not in checked and _naming_text(changed) != _naming_text(record):
+        old, new = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
+        if record.entities == old:  # they were read out of the words that change
+            changed = replace(changed, entities=new)
     if all(FIELDS[name].patchable for name in checked):
         values = {**checked, "updated_at": scope.now}
         if not (yield from ask(Patch(scope.namespace, id, values))):

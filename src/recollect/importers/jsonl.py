@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from recollect.fields import FIELDS
 from recollect.importers._source import (
     ImportProblem,
     Item,
@@ -18,10 +19,6 @@ from recollect.importers._source import (
     text,
 )
 
-_FIELDS = (
-    *("content", "id", "speaker", "session_id", "agent_id", "user_id", "tags", "metadata"),
-    *("importance", "kind", "title", "entities", "created_at", "links"),
-)
 _ALIASES = {
     "text": "content",
     "memory": "content",
@@ -30,7 +27,9 @@ _ALIASES = {
     "name": "speaker",
     "role": "speaker",
 }
-_BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count"))
+_BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count", "accesses"))
+_FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
+_TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
 _BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 
@@ -100,7 +99,7 @@ def _item(entry: dict[str, Any]) -> Item:
             if content:
                 item["content"] = content
         else:
-            item[name] = moment(value) if name == "created_at" else value
+            item[name] = moment(value) if name in _TIMES else value
     if extra:
         item["metadata"] = {**extra, **_mapping(item.get("metadata"))}
     return item

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.fields import ACCESSES_KEPT
 from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
 from recollect.index.growable import Growable
 
@@ -54,6 +55,41 @@ class NumberColumn:
             "gt": np.greater, "gte": np.greater_equal, "lt": np.less, "lte": np.less_equal,
         }  # fmt: skip
         return np.asarray(comparisons[operator](values, operand))
+
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes
+
+
+class TimesColumn:
+    """The most recent access times of each memory, newest first: (memories, kept), NaN-filled."""
+
+    def __init__(self) -> None:
+        self._values = Growable(np.float64, (ACCESSES_KEPT,))
+
+    def extend(self, values: Sequence[bytes | None]) -> None:
+        self._values.extend(np.array([self._row(v) for v in values]).reshape(-1, ACCESSES_KEPT))
+
+    def set(self, ordinal: int, value: bytes | None) -> None:
+        self._values.view[ordinal] = self._row(value)
+
+    @staticmethod
+    def _row(value: bytes | None) -> NDArray[np.float64]:
+        row = np.full(ACCESSES_KEPT, np.nan)
+        times = np.frombuffer(value or b"", dtype="<f8")[:ACCESSES_KEPT]
+        row[: len(times)] = times
+        return row
+
+    def push(self, ordinal: int, at: float) -> None:
+        """Count one more access in."""
+        row = self._values.view[ordinal]
+        self._values.view[ordinal] = -np.sort(-np.append(row, at))[:ACCESSES_KEPT]  # NaN goes last
+
+    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
+        return self._values.view[ordinals]
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        raise TypeError("access times are not filtered by")
 
     @property
     def nbytes(self) -> int:
@@ -115,7 +151,7 @@ class CodedColumn:
         return self._codes.nbytes + 200 * len(self.distinct)
 
 
-Column = NumberColumn | CodedColumn
+Column = NumberColumn | TimesColumn | CodedColumn
 
 
 def _key(value: Any) -> Hashable:

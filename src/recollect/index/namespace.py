@@ -17,7 +17,7 @@ from recollect.errors import InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
-from recollect.index.columns import CodedColumn, Column, NumberColumn, evaluate
+from recollect.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
 from recollect.index.growable import Growable
 from recollect.index.lexical import Bm25, Lengths, bm25
 from recollect.index.names import nicknames
@@ -32,7 +32,7 @@ from recollect.text import stem, term_id
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
-_EAGER = ("created_at", "session_id", "speaker", "status", "greets")
+_EAGER = ("created_at", "expires_at", "session_id", "speaker", "status", "greets")
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
 
@@ -213,11 +213,14 @@ class NamespaceIndex:
     def touch(self, rows: Rows, at: float) -> None:
         """Count an access of rows ahead of the feed, which brings it once it is written."""
         counts, last = self._columns.get("access_count"), self._columns.get("last_accessed")
+        times = self._columns.get("accesses")
         for ordinal in self._ordinals(rows).tolist():
             if isinstance(counts, NumberColumn):
                 counts.set(ordinal, counts.values[ordinal] + 1.0)
             if isinstance(last, NumberColumn):
                 last.set(ordinal, np.fmax(last.values[ordinal], at))
+            if isinstance(times, TimesColumn):
+                times.push(ordinal, at)
 
     # Looking up
 
@@ -338,6 +341,8 @@ class NamespaceIndex:
     def search(self, route: Route, query: Query, depth: int | None) -> tuple[Rows, Floats]:
         """The best `depth` rows of a route and their scores, by score, then id."""
         ordinals, scores = self._found(route, query, depth, self._mask(query.where))
+        if isinstance(route, Scan):
+            return self._rows.view[ordinals], scores
         ids = self._ids
 
         def names(places: NDArray[np.intp]) -> list[str]:
@@ -449,6 +454,37 @@ class NamespaceIndex:
         holding[self._postings["content"].hits(ids).ordinal] = 1.0
         return holding[self._ordinals(rows)]
 
+    @property
+    def vector_names(self) -> frozenset[str]:
+        """The names of the vectors that memories have."""
+        return frozenset(self._vectors)
+
+    def vectors(self, rows: Rows, name: str) -> NDArray[np.float32]:
+        """The vectors of that name of rows, NaN where one has none."""
+        vectors = self._vectors.get(name)
+        if vectors is None:
+            return np.empty((len(rows), 0), dtype=np.float32)
+        ordinals = self._ordinals(rows)
+        found = vectors.take(np.maximum(ordinals, 0))
+        found[ordinals < 0] = np.nan
+        return found
+
+    def beside(self, rows: Rows, where: Filter | None) -> Rows:
+        """The rows right before and after each in its session, of its kind (see `ops.Beside`)."""
+        sessions, kinds, passing = self._coded("session_id"), self.column("kind"), self._mask(where)
+        assert isinstance(kinds, CodedColumn)
+        found = np.full((2, len(rows)), -1, dtype=np.int64)
+        for at, ordinal in enumerate(self._ordinals(rows).tolist()):
+            session = sessions.codes[ordinal]
+            if ordinal < 0 or session == sessions.code(None):
+                continue
+            members = self._alive.view & (sessions.codes == session)
+            members &= kinds.codes == kinds.codes[ordinal]
+            for side, other in enumerate(self._sessions.beside(ordinal, members)):
+                if other >= 0 and (passing is None or passing[other]):
+                    found[side, at] = self._rows.view[other]
+        return found
+
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Values]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""
         ordinals = self._ordinals(rows)
@@ -485,8 +521,10 @@ def _or_nan(values: NDArray[Any], where: NDArray[Any]) -> Floats:
 
 
 def _new_column(name: str) -> Column:
-    field = FIELDS.get(name)
-    return NumberColumn() if field and field.type in ("number", "time") else CodedColumn()
+    kind = FIELDS[name].type if name in FIELDS else "text"
+    if kind == "times":
+        return TimesColumn()
+    return NumberColumn() if kind in ("number", "time") else CodedColumn()
 
 
 def _patchable(name: str) -> bool:

@@ -101,6 +101,19 @@ class Sessions:
         """How many turns came before in the session, by ordinal."""
         return self._position.view
 
+    def beside(self, ordinal: int, members: NDArray[np.bool_]) -> tuple[int, int]:
+        """The ordinals right before and after one among some members of its session, -1 for none.
+
+        Unlike `previous` and `next` these are there in a session of one voice, too.
+        """
+        found = np.flatnonzero(members)
+        place, own = self._position.view[found], self._position.view[ordinal]
+        before, after = found[place < own], found[place > own]
+        return (
+            int(before[np.argmax(place[place < own])]) if len(before) else -1,
+            int(after[np.argmin(place[place > own])]) if len(after) else -1,
+        )
+
     @property
     def nbytes(self) -> int:
         return self._previous.nbytes + self._next.nbytes + self._position.nbytes

@@ -50,13 +50,24 @@ class Vectors:
 
         Each row is added up on its own, so that the value does not depend on its neighbours.
         """
-        known = ordinals < len(self._place)
-        place = np.where(known, self._place.view[np.where(known, ordinals, 0)], -1)
+        place = self._places(ordinals)
         found = np.full(len(ordinals), np.nan)
         has = place >= 0
         dots = np.vecdot(self._matrix.view[place[has]], query)
         found[has] = np.clip(dots.astype(np.float64), -1.0, 1.0)
         return found
+
+    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float32]:
+        """The vectors of the given memories, NaN where one has none."""
+        place = self._places(ordinals)
+        found = np.full((len(ordinals), self.dimensions), np.nan, dtype=np.float32)
+        found[place >= 0] = self._matrix.view[place[place >= 0]]
+        return found
+
+    def _places(self, ordinals: NDArray[Any]) -> NDArray[Any]:
+        """Where the vectors of the given memories stand, -1 where one has none."""
+        known = ordinals < len(self._place)
+        return np.where(known, self._place.view[np.where(known, ordinals, 0)], -1)
 
     def nearest(self, query: Vector, depth: int | None, mask: NDArray[np.bool_] | None) -> Ordinals:
         """Memories that hold the `depth` nearest, and some more.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any
@@ -13,7 +13,7 @@ import numpy as np
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
-from recollect.memory import Draft, MemoryRecord, Vector
+from recollect.memory import Draft, MemoryRecord, Vector, recent
 from recollect.ops import Put
 from recollect.text import term_ids, words
 
@@ -27,7 +27,9 @@ def encode(name: str, value: Any) -> Any:
         return None
     kind = FIELDS[name].type
     if kind == "time":
-        return min((value - _EPOCH).total_seconds(), _LAST)
+        return _seconds(value)
+    if kind == "times":
+        return packed([_seconds(each) for each in value])
     if kind in ("list", "json"):
         return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
     return value
@@ -37,6 +39,21 @@ def decode(name: str, value: Any) -> Any:
     """A field's value as records have it."""
     decoder = _DECODERS[name]
     return value if decoder is None else decoder(value)
+
+
+def packed(times: Sequence[float]) -> bytes:
+    """Times in seconds as kept: float64, the first first."""
+    return np.array(times, dtype="<f8").tobytes()
+
+
+def unpacked(kept: bytes | None) -> tuple[float, ...]:
+    """The times of `packed`."""
+    return tuple(np.frombuffer(kept or b"", dtype="<f8").tolist())
+
+
+def accessed(kept: bytes | None, times: Sequence[float]) -> bytes:
+    """Kept access times with more of them counted in."""
+    return packed(recent(unpacked(kept), times))
 
 
 def indexed(name: str, value: Any) -> Any:
@@ -60,6 +77,14 @@ def _list(value: str | None) -> tuple[str, ...]:
     return tuple(json.loads(value)) if value else ()
 
 
+def _times(value: bytes | None) -> tuple[datetime, ...]:
+    return tuple(datetime.fromtimestamp(each, tz=timezone.utc) for each in unpacked(value))
+
+
+def _seconds(moment: datetime) -> float:
+    return min((moment - _EPOCH).total_seconds(), _LAST)
+
+
 def _moment(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, tz=timezone.utc)
 
@@ -68,7 +93,12 @@ def _json(value: str | None) -> Any:
     return json.loads(value) if value else {}
 
 
-_BY_TYPE: dict[str, Callable[[Any], Any]] = {"time": _moment, "list": _list, "json": _json}
+_BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "time": _moment,
+    "times": _times,
+    "list": _list,
+    "json": _json,
+}
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 
 
@@ -99,9 +129,11 @@ def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
 def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """The kept accesses of a memory that takes the place of another: none gets lost."""
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
+    most = max(old, new, key=lambda kept: int(kept["access_count"]))
     return {
-        "access_count": max(new["access_count"], old["access_count"]),
+        "access_count": most["access_count"],
         "last_accessed": max(times, default=None),
+        "accesses": most["accesses"],
     }
 
 

@@ -250,7 +250,8 @@ class EmbeddedStore:
                 for name, values in index.fetch(rows, op.names).items():
                     if name not in columns:
                         empty = None if values.dtype == object else np.nan
-                        columns[name] = np.full(len(op.rows), empty, dtype=values.dtype)
+                        shape = (len(op.rows), *values.shape[1:])
+                        columns[name] = np.full(shape, empty, dtype=values.dtype)
                     columns[name][places] = values
             for name in op.names:
                 columns.setdefault(name, np.full(len(op.rows), np.nan))
@@ -259,6 +260,55 @@ class EmbeddedStore:
     def _read(self, op: ops.Read) -> list[MemoryRecord | None]:
         found = self._records.read(op.rows.tolist())
         return [found.get(row) for row in op.rows.tolist()]
+
+    def _texts(self, op: ops.Texts) -> list[str | None]:
+        found = self._records.read(op.rows.tolist())
+        return [found[row].content if row in found else None for row in op.rows.tolist()]
+
+    def _vectors(self, op: ops.Vectors) -> NDArray[np.float32]:
+        with self._lock:
+            parts = [
+                (places, index.vectors(rows, op.name))
+                for index, rows, places in self._holding(op.rows)
+            ]
+        wide = max((part.shape[1] for _, part in parts), default=0)
+        found = np.full((len(op.rows), wide), np.nan, dtype=np.float32)
+        for places, part in parts:
+            if part.shape[1] == wide:
+                found[places] = part
+        return found
+
+    def _vector_names(self, op: ops.VectorNames) -> frozenset[str] | None:
+        with self._lock:
+            indexes = [self._index(namespace) for namespace in op.namespaces]
+            if not any(index.living for index in indexes):
+                return None
+            return frozenset[str]().union(*(index.vector_names for index in indexes))
+
+    def _linked(self, op: ops.Linked) -> list[ops.Edge]:
+        found: list[ops.Edge] = []
+        with self._lock:
+            for index, rows, _ in self._holding(op.rows):
+                if index.namespace not in op.query.namespaces:
+                    continue
+                ids = index.fetch(rows, ("id",))["id"].tolist()
+                links = self._records.neighbors(index.namespace, ids)
+                ends = {end for link in links for end in (link.source, link.target)}
+                row_of = self._records.find(index.namespace, sorted(ends))
+                passing = set(index.matching(op.query.where).tolist()) if links else set()
+                found += [
+                    ops.Edge(row_of[link.source], row_of[link.target], link.weight, link.type)
+                    for link in links
+                    if {row_of.get(link.source), row_of.get(link.target)} <= passing
+                ]
+        return found
+
+    def _beside(self, op: ops.Beside) -> Rows:
+        found = np.full((2, len(op.rows)), -1, dtype=np.int64)
+        with self._lock:
+            for index, rows, places in self._holding(op.rows):
+                found[:, places] = index.beside(rows, op.query.where)
+        return found
 
     def _find(self, op: ops.Find) -> dict[str, int]:
         return self._records.find(op.namespace, op.ids)
@@ -344,6 +394,11 @@ class EmbeddedStore:
         ops.Mentions: _mentions,
         ops.Fetch: _fetch,
         ops.Read: _read,
+        ops.Texts: _texts,
+        ops.Vectors: _vectors,
+        ops.VectorNames: _vector_names,
+        ops.Linked: _linked,
+        ops.Beside: _beside,
         ops.Find: _find,
         ops.List: _list,
         ops.Put: _put,

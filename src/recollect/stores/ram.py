@@ -138,6 +138,7 @@ class RamRecords:
                     if memory is not None:
                         last = memory["last_accessed"]
                         memory["access_count"] += 1
+                        memory["accesses"] = codec.accessed(memory["accesses"], [seconds])
                         memory["last_accessed"] = seconds if last is None else max(last, seconds)
                         self._note(namespace, "patched", row)
         return True

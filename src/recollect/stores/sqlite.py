@@ -19,7 +19,7 @@ from recollect.ops import Put
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
 from recollect.stores.sqlite_read import SqliteReader, dimensions, embedder, marks, parts
-from recollect.stores.touches import Batch, Touches
+from recollect.stores.touches import ACCESSES, Batch, Touches
 
 _CHANGES_KEPT = 200_000
 _COLUMNS = (
@@ -104,7 +104,7 @@ class SqliteRecords(SqliteReader):
         wanted: dict[str, list[str]] = {}
         for draft in drafts:
             wanted.setdefault(draft.record.namespace, []).append(draft.record.id)
-        names = ("row", "sequence", "access_count", "last_accessed")
+        names = ("row", "sequence", *ACCESSES)
         found = {}
         for namespace, ids in wanted.items():
             for part in parts(ids):
@@ -233,13 +233,18 @@ class SqliteRecords(SqliteReader):
     def _write_batch(self, batch: Batch) -> None:
         with self._writing() as db:
             touched = []
-            for row, (count, at) in sorted(batch.rows.items()):
-                touched += db.execute(
-                    "UPDATE memories SET access_count = access_count + ?, "
-                    "last_accessed = max(coalesce(last_accessed, ?), ?) WHERE row = ? "
-                    "RETURNING space, row",
-                    (count, at, at, row),
-                ).fetchall()
+            for row, (count, times) in sorted(batch.rows.items()):
+                found = db.execute(
+                    "SELECT space, row, accesses FROM memories WHERE row = ?", (row,)
+                ).fetchone()
+                if found is None:
+                    continue
+                db.execute(
+                    "UPDATE memories SET access_count = access_count + ?, accesses = ?, "
+                    "last_accessed = max(coalesce(last_accessed, ?), ?) WHERE row = ?",
+                    (count, codec.accessed(found[2], times), times[0], times[0], row),
+                )
+                touched.append(found[:2])
             self._note(db, "patched", touched)
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
 

@@ -13,12 +13,11 @@ from recollect.index.namespace import Changes
 from recollect.memory import Link, MemoryRecord
 from recollect.stores import codec
 from recollect.stores.sqlite_file import guarded
-from recollect.stores.touches import Batch, Touches, overlay
+from recollect.stores.touches import ACCESSES, Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
 _SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
-_ACCESSES = ("access_count", "last_accessed")
 
 
 class SqliteReader:
@@ -184,9 +183,9 @@ class SqliteReader:
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
     ) -> Iterator[Mapping[str, list[Any]]]:
         """Chunks of memories as columns, rows ascending."""
-        asked = [name for name in _ACCESSES if name in names]
+        asked = [name for name in ACCESSES if name in names]
         waiting = self._touches.waiting() if asked else ()
-        wanted = ("row", *names, *(_ACCESSES if waiting else ()), "seq")
+        wanted = ("row", *names, *(ACCESSES if waiting else ()), "seq")
         what = ", ".join(_SEQ if name == "seq" else _column(name) for name in wanted)
         for values in self._selected(namespace, what, rows):
             columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
@@ -298,7 +297,7 @@ def dimensions(db: sqlite3.Connection, namespace: str, names: Iterable[str]) -> 
 
 def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:
     for i, (row, seq) in enumerate(zip(columns["row"], columns["seq"], strict=True)):
-        kept = {name: columns[name][i] for name in _ACCESSES}
+        kept = {name: columns[name][i] for name in ACCESSES}
         for name, value in overlay(waiting, seq, row, kept).items():
             columns[name][i] = value
 

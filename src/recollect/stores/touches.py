@@ -7,24 +7,31 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from recollect.memory import recent
+from recollect.stores import codec
+
+Waiting = tuple[int, tuple[float, ...]]
+"""How many accesses of a row wait, and the times of the most recent, newest first."""
+ACCESSES = ("access_count", "last_accessed", "accesses")
+"""The fields that an access changes."""
 _DELAY = 0.5  # seconds from the first queued access to the write
 
 
 @dataclass(eq=False)
 class Batch:
-    """Accesses by row, how often and the latest time, that are written together.
+    """Accesses by row that are written together.
 
     `seq` is the number of the change that writes them: whoever reads a state of the records at or
     beyond it has them already. It is None until then.
     """
 
-    rows: dict[int, tuple[int, float]] = field(default_factory=dict)
+    rows: dict[int, Waiting] = field(default_factory=dict)
     seq: int | None = None
 
-    def add(self, row: int, count: int, at: float) -> None:
-        """Count accesses of a row."""
-        before, last = self.rows.get(row, (0, at))
-        self.rows[row] = (before + count, max(last, at))
+    def add(self, row: int, count: int, times: Sequence[float]) -> None:
+        """Count accesses of a row, at least one of them with its time."""
+        before, known = self.rows.get(row, (0, ()))
+        self.rows[row] = (before + count, recent(known, times))
 
 
 class Touches:
@@ -47,7 +54,7 @@ class Touches:
         """Queue an access of each row at a time in seconds."""
         with self._lock:
             for row in rows:
-                self._pending.add(row, 1, at)
+                self._pending.add(row, 1, (at,))
             if self._lazy and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._flush_later)
                 self._timer.daemon = True
@@ -76,8 +83,8 @@ class Touches:
                 self._write(batch)
             except BaseException:
                 with self._lock:
-                    for row, (count, at) in batch.rows.items():
-                        self._pending.add(row, count, at)
+                    for row, (count, times) in batch.rows.items():
+                        self._pending.add(row, count, times)
                     self._writing = Batch()
                 raise
 
@@ -91,9 +98,12 @@ def overlay(
     waiting: Sequence[Batch], seq: int, row: int, kept: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The accesses of a row as kept at change `seq`, with those counted in that waited then."""
-    count, last = kept["access_count"], kept["last_accessed"]
+    found = {name: kept[name] for name in ACCESSES}
     for batch in waiting:
         if row in batch.rows and (batch.seq is None or seq < batch.seq):
-            more, at = batch.rows[row]
-            count, last = count + more, at if last is None else max(last, at)
-    return {"access_count": count, "last_accessed": last}
+            count, times = batch.rows[row]
+            last = found["last_accessed"]
+            found["access_count"] += count
+            found["last_accessed"] = times[0] if last is None else max(last, times[0])
+            found["accesses"] = codec.accessed(found["accesses"], times)
+    return found

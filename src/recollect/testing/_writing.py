@@ -194,7 +194,7 @@ class Updating(StoreCase):
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("title", "Headline"),
+            ("title", "A headline"),
             ("kind", "fact"),
             ("speaker", "Mira"),
             ("session_id", "s9"),

@@ -24,7 +24,25 @@ CREATE TABLE memories (
     updated_at REAL NOT NULL,
     last_accessed REAL,
     access_count INTEGER NOT NULL,
-    importance REAL,
+    accesses BLOB, -- float64, the most recent times, newest first
+    expires_at REAL,
+    importance REAL, -- this and the next four in [0, 1]
+    relevance_score REAL,
+    memory_score REAL,
+    confidence REAL,
+    strength REAL,
+    decayed_at REAL, -- when strength last decayed
+    decay_rate REAL, -- per hour
+    feedback_for REAL, -- sums of weights
+    feedback_against REAL,
+    review TEXT, -- outdated, incorrect
+    pinned REAL, -- 0 or 1
+    boost REAL, -- as it was at boosted_at
+    boosted_at REAL,
+    tier TEXT,
+    memory_nature TEXT,
+    content_type TEXT,
+    layer TEXT,
     status TEXT NOT NULL,
     kind TEXT NOT NULL,
     speaker TEXT,
@@ -32,11 +50,13 @@ CREATE TABLE memories (
     agent_id TEXT,
     user_id TEXT,
     title TEXT,
+    gist TEXT,
     tags TEXT, -- JSON, NULL when empty
     entities TEXT,
     features BLOB NOT NULL, -- float32, see recollect.features.FEATURES
     greets TEXT, -- whom it greets by name
     terms_title BLOB, -- uint64 term hashes, see recollect.text.term_id
+    terms_gist BLOB,
     terms_tags BLOB,
     terms_entities BLOB,
     terms_content BLOB,

@@ -1,0 +1,214 @@
+"""Entities: what a text names, read by rules, and when two names mean the same.
+
+Give `Memory.open(entities=...)` an extractor of your own to replace the rules, and `aliases` to
+say which names are one: {"JS": "JavaScript"}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Protocol
+
+from recollect.errors import InvalidInput
+from recollect.lexicon import HONORIFICS, JOINING, MONTHS, ORDINARY, ORDINARY_ENDING, STOP, WEEKDAYS
+from recollect.text import fold
+
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+_MARKED = re.compile(
+    r"(?P<url>\b(?:https?://|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?])"
+    r"|(?P<email>[\w.+-]+@\w[\w-]*(?:\.[\w-]+)*\.\w{2,})"
+    r"|(?<![\w@/.])(?P<handle>@\w[\w.-]*\w)"
+    r"|(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)"
+    r"|[\"“«](?P<title>[A-Z0-9][^\"“”«».!?\n]{1,78}[^\s\"“”«».,!?\n])[\"”»]",
+    re.DOTALL,
+)
+_TOKEN = re.compile(r"[^\W_](?:[^\W_]|['’.&+-](?=[^\W_]))*(?:\+\+|#)?")
+_SENTENCE = re.compile(r"[.!?…:;\n•|*]")
+_LABEL = re.compile(r":?\*\*")  # what follows a heading in Markdown
+_MOST_TOKENS = 6  # in one name; a longer run of capitals is a headline
+_CALENDAR = WEEKDAYS | set(MONTHS)
+
+
+class EntityExtractor(Protocol):
+    """Finds what a text names."""
+
+    def extract(self, text: str) -> Sequence[str]:
+        """The entities of a text, each once, in the spelling of the text."""
+        ...
+
+
+@dataclass(frozen=True)
+class Aliases:
+    """Which names mean the same: `key` is equal for two entities if and only if they do."""
+
+    names: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
+
+    @classmethod
+    def of(cls, given: Mapping[str, str] | None) -> Aliases:
+        """From a mapping of another name to the one it stands for.
+
+        Raises:
+            InvalidInput: it is no mapping of texts, or goes round in a circle.
+        """
+        if given is None:
+            return cls()
+        if not isinstance(given, Mapping) or not all(
+            isinstance(name, str) for pair in given.items() for name in pair
+        ):
+            raise InvalidInput("aliases", "must be a mapping of text to text")
+        names = {_folded(name): _folded(target) for name, target in given.items()}
+        names = {name: target for name, target in names.items() if name != target}
+        resolved = {}
+        for name, target in names.items():
+            seen = {name}
+            while target in names:
+                if target in seen:
+                    raise InvalidInput("aliases", f"{name!r} stands for itself in the end")
+                seen.add(target)
+                target = names[target]
+            resolved[name] = target
+        return cls(resolved)
+
+    def key(self, entity: str) -> str:
+        """What an entity is compared by: folded, and what it is another name for."""
+        folded = _folded(entity)
+        return self.names.get(folded, folded)
+
+    def keys(self, entities: Iterable[str]) -> frozenset[str]:
+        """The distinct keys of some entities."""
+        return frozenset(self.key(entity) for entity in entities)
+
+
+NO_ALIASES = Aliases()
+
+
+def _folded(name: str) -> str:
+    return " ".join(fold(name).split())
+
+
+@dataclass(frozen=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+    initial: bool  # at the beginning of a sentence, where capitals say nothing
+
+    @property
+    def low(self) -> str:
+        return self.text.lower()
+
+    @property
+    def marked(self) -> bool:
+        """A capital that is no matter of grammar: camelCase, an acronym, letters with digits."""
+        inner = self.text[1:]
+        return any(c.isupper() for c in inner) or (
+            self.text[0].isupper() and any(c.isdigit() for c in inner)
+        )
+
+    @property
+    def capital(self) -> bool:
+        return self.text[0].isupper() or (self.text[0].isalpha() and self.marked)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The entities that the spelling gives away, for scripts with capital letters.
+
+    E-mail addresses, URLs and @handles; titles in quotation marks; runs of capitalised words
+    (Sarah, New York, Bank of America); acronyms, and words with capitals or digits inside (API,
+    TypeScript, GPT-4, Q2). A capital at the beginning of a sentence counts unless the word is an
+    ordinary one there or is written small elsewhere in the text. Days, months, headings in
+    Markdown and code are no entities, and in a text that is all capitals nothing is.
+    """
+
+    def extract(self, text: str) -> tuple[str, ...]:
+        """The entities of a text, each once, in the order and spelling of the text."""
+        found: list[tuple[int, str]] = []
+        rest = text
+        for match in _MARKED.finditer(text):
+            kind = str(match.lastgroup)
+            if kind != "code":
+                found.append((match.start(), match.group(kind)))
+            blank = "." + "-" * (match.end() - match.start() - 1)  # ends a name, keeps the places
+            rest = rest[: match.start()] + blank + rest[match.end() :]
+        if not text.isupper() or len(text.split()) < 3:
+            found.extend(_names(rest))
+        distinct: dict[str, str] = {}
+        for _, name in sorted(found):
+            distinct.setdefault(_folded(name), name)
+        return tuple(distinct.values())
+
+
+RULES = Rules()
+
+
+def _names(text: str) -> Iterator[tuple[int, str]]:
+    """Names by capitals, with where they begin."""
+    tokens = list(_tokens(text))
+    small = {token.text for token in tokens if token.text.islower()}
+    run: list[_Token] = []
+    for i, token in enumerate(tokens):
+        together = bool(run) and text[run[-1].end : token.start] == " " and not token.initial
+        if run and not together:
+            yield from _name(text, run)
+            run = []
+        joins = together and token.text in JOINING and _goes_on(text, tokens, i)
+        if joins or _counts(token, small):
+            run.append(token)
+        elif run:
+            yield from _name(text, run)
+            run = []
+    yield from _name(text, run)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    end, last = 0, ""
+    for match in _TOKEN.finditer(text):
+        word, start = match.group(), match.start()
+        if word[-2:] in ("'s", "’s"):
+            word = word[:-2]
+        between = text[end:start]
+        abbreviated = between == ". " and (last.lower() in HONORIFICS or len(last) == 1)
+        initial = not last or (not abbreviated and _SENTENCE.search(between) is not None)
+        yield _Token(word, start, start + len(word), initial)
+        end, last = match.end(), word
+
+
+def _counts(token: _Token, small: set[str]) -> bool:
+    """Whether a word is (a part of) a name."""
+    low = token.low
+    if not token.capital or len(token.text) < 2 or low in HONORIFICS:
+        return False
+    head = low.replace("’", "'").partition("'")[0]
+    if low in STOP or (head != low and (head in STOP or head == "i")):
+        return False
+    if not token.initial or (token.marked and not token.text.isupper()):
+        return True
+    if low in ORDINARY or low in small:
+        return False
+    return token.marked or ORDINARY_ENDING.search(low) is None
+
+
+def _goes_on(text: str, tokens: Sequence[_Token], i: int) -> bool:
+    """Whether a name goes on after the joining word at place i, as in "Bank of America"."""
+    for before, token in zip(tokens[i : i + 2], tokens[i + 1 : i + 3], strict=False):
+        if text[before.end : token.start] != " ":
+            return False
+        if token.capital:
+            return token.low not in STOP
+        if token.text not in JOINING:
+            return False
+    return False
+
+
+def _name(text: str, run: Sequence[_Token]) -> Iterator[tuple[int, str]]:
+    """The name that a run of words makes, if any."""
+    run = list(run)
+    label = bool(run) and run[0].initial and _LABEL.match(text, run[-1].end) is not None
+    while run and run[0].low in _CALENDAR:
+        run.pop(0)
+    if run and not label and len(run) <= _MOST_TOKENS:
+        yield run[0].start, text[run[0].start : run[-1].end]

@@ -1,0 +1,122 @@
+"""Signals of what the question names: whose words, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from recollect.candidates import Floats
+from recollect.expr import Evaluation, Signal, Values
+from recollect.signals.times import DAY
+
+_MONTHS = 12
+
+
+@dataclass(frozen=True)
+class SaidBy(Signal):
+    """1 where the speaker is one of those the query names, or of a role, else 0.
+
+    `who` is "named", "user", "assistant", or "nobody" for no speaker at all.
+    """
+
+    who: Literal["named", "user", "assistant", "nobody"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"speaker"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        reading = ev.query.reading
+        wanted: Set[str | None] = {
+            "named": reading.speakers,
+            "user": reading.users,
+            "assistant": reading.assistants,
+            "nobody": {None},
+        }[self.who]
+        if not wanted:
+            return 0.0
+        speakers = ev.candidates["speaker"].tolist()
+        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
+
+    def __str__(self) -> str:
+        return f"said_by({self.who})"
+
+
+@dataclass(frozen=True)
+class EntityOverlap(Signal):
+    """|Q n M| / |Q|, the share of the query's entities that the memory has; 0 if it has none.
+
+    In [0, 1]. Entities are compared folded, and by what they are other names for (see `Aliases`).
+
+    Source: the design of the "six_factor" profile, entity co-occurrence.
+    """
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"entities"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        asked = ev.query.entities
+        if not asked:
+            return 0.0
+        share: dict[tuple[str, ...] | None, float] = {None: 0.0}
+        found = []
+        for entities in ev.candidates["entities"].tolist():
+            if entities not in share:
+                share[entities] = len(asked & ev.query.aliases.keys(entities)) / len(asked)
+            found.append(share[entities])
+        return np.array(found, dtype=np.float64)
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        asked = ev.query.entities
+        if not asked:
+            return "the question names no entity"
+        shared = asked & ev.query.aliases.keys(ev.candidates["entities"][row] or ())
+        return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
+
+    def __str__(self) -> str:
+        return "entity_overlap()"
+
+
+@dataclass(frozen=True)
+class OnDate(Signal):
+    """1 where the memory's date has what the query names of one, else 0 (times in UTC).
+
+    `part` is "year", "month" or "day" (within 3 days, of the years named, or any).
+    """
+
+    part: Literal["year", "month", "day"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"created_at"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        dates = ev.query.reading.dates
+        asked = {"year": dates.years, "month": dates.months, "day": dates.days}[self.part]
+        if not asked:
+            return 0.0
+        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
+        day = np.floor(seconds / DAY).astype("datetime64[D]")
+        year = day.astype("datetime64[Y]").astype(np.int64) + 1970
+        if self.part == "year":
+            return np.isin(year, list(dates.years)).astype(np.float64)
+        if self.part == "month":
+            month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
+            return np.isin(month, list(dates.months)).astype(np.float64)
+        return self._near(day, dates.days, dates.years or set(year.tolist()))
+
+    @staticmethod
+    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
+        found = np.zeros(len(day), dtype=bool)
+        for month, day_of_month in days:
+            for year in years:
+                try:
+                    asked = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
+                except ValueError:  # the 31st of a short month
+                    continue
+                found |= np.abs((day - asked).astype(np.int64)) <= 3
+        return found.astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"on_date({self.part})"

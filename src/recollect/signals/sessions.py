@@ -1,0 +1,73 @@
+"""Signals of what was said around a memory in its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.expr import Evaluation, Signal, Values
+
+
+@dataclass(frozen=True)
+class Nearby(Signal):
+    """sum of x^2 * exp(-distance / tau) over the session's other candidates, distance in turns.
+
+    The `reach` candidates nearest before and after count; 0 where there is no session.
+    """
+
+    of: Signal
+    tau: float = 4.0
+    reach: int = 8
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"session_id", "position"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        groups, _ = ev.groups("session_id")
+        # Sessions lie a million turns apart, where nothing is near; sorted by this place, who is
+        # near in a session is near in the order, too.
+        place = groups * 1e6 + np.nan_to_num(ev.candidates.floats("position"))
+        order = np.argsort(place, kind="stable")
+        scaled = place[order] / -self.tau
+        weight = np.square(np.nan_to_num(ev(self.of)[order]))
+        around = np.zeros(len(order))
+        for step in range(1, min(self.reach, len(order) - 1) + 1):
+            fading = np.exp(scaled[step:] - scaled[:-step])
+            around[step:] += fading * weight[:-step]
+            around[:-step] += fading * weight[step:]
+        found = np.empty(len(order))
+        found[order] = around
+        return found
+
+    def how(self) -> str:
+        return "candidates around it in its session"
+
+    def __str__(self) -> str:
+        return f"nearby({self.of}, {self.tau:g}, {self.reach})"
+
+
+@dataclass(frozen=True)
+class SessionCover(Signal):
+    """sum of idf(t) over the query's terms in any candidate of the session / over all terms found.
+
+    In [0, 1]; a memory without a session is one by itself. 0 where no term is found at all.
+    """
+
+    matched: str = "lexical.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched, "session_id"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        groups, count = ev.groups("session_id")
+        matched = ev.candidates[self.matched]
+        total = float(matched.max(axis=0, initial=0.0).sum())
+        if not total > 0.0:
+            return 0.0
+        covered = np.zeros((count, matched.shape[1]))
+        np.maximum.at(covered, groups, matched)
+        return covered.sum(axis=1)[groups] / total
+
+    def __str__(self) -> str:
+        return f"session_cover({self.matched})"

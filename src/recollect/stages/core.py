@@ -1,0 +1,148 @@
+"""What a stage and a pipeline are, and the stage that every profile has: scoring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from recollect.candidates import Candidates
+from recollect.errors import InvalidInput, InvalidProfile
+from recollect.expr import Evaluation, Signal
+from recollect.features import FEATURES
+from recollect.fields import FIELDS
+from recollect.notation import misread
+from recollect.plan import Plan
+from recollect.query import Query
+
+STORED = frozenset(
+    {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position"} - {"metadata"}
+)
+
+
+def is_stored(column: str) -> bool:
+    """Whether a store can be asked for the column of that name."""
+    return column in STORED or column.startswith("metadata.")
+
+
+@dataclass(frozen=True)
+class Depth:
+    """max(per_k * k, least): a number of rows that grows with the number of hits wanted."""
+
+    per_k: int
+    least: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("per_k", "least"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InvalidInput(f"depth.{name}", f"is {value!r}", "give a whole number")
+        if self.per_k == self.least == 0:
+            raise InvalidInput("depth", "is never more than 0 rows")
+
+    def of(self, query: Query) -> int:
+        """The number of rows for a query."""
+        return max(self.per_k * query.k, self.least)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step of a pipeline. Pure stages override `apply`; those that ask the world, `plan`."""
+
+    begins: ClassVar[bool] = False  # whether a pipeline may begin with it
+    ends: ClassVar[bool] = False  # whether at most the hits wanted are left after it
+
+    def reads(self) -> frozenset[str]:
+        """The columns this stage needs."""
+        return frozenset()
+
+    def writes(self) -> frozenset[str]:
+        """The columns this stage adds, besides stored ones."""
+        return frozenset()
+
+    def apply(self, query: Query, candidates: Candidates) -> Candidates:
+        """The table after this stage, without asking the world."""
+        raise TypeError(f"{type(self).__name__} has to override apply or plan")
+
+    def plan(
+        self, query: Query, candidates: Candidates, wanted: frozenset[str]
+    ) -> Plan[Candidates]:
+        """The table after this stage; `wanted` are columns that later stages will read."""
+        return self.apply(query, candidates)
+        yield []  # makes this a generator
+
+    def __rshift__(self, other: Stage | Pipeline) -> Pipeline:
+        return Pipeline((self,)) >> other
+
+
+@dataclass(frozen=True)
+class Score(Stage):
+    """Writes the value of a signal to the column `into`."""
+
+    signal: Signal
+    into: str = "score"
+
+    def reads(self) -> frozenset[str]:
+        return self.signal.inputs()
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({self.into})
+
+    def apply(self, query: Query, candidates: Candidates) -> Candidates:
+        values = Evaluation(query, candidates).column(self.signal)
+        return candidates.with_columns(**{self.into: values})
+
+
+def score(signal: Signal, into: str = "score") -> Score:
+    """Score every candidate with a signal."""
+    return Score(signal, into)
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Stages in order; `a >> b` appends."""
+
+    stages: tuple[Stage, ...]
+
+    def __rshift__(self, other: Stage | Pipeline) -> Pipeline:
+        more = other.stages if isinstance(other, Pipeline) else (other,)
+        return Pipeline(self.stages + more)
+
+    @cached_property
+    def wanted(self) -> tuple[frozenset[str], ...]:
+        """For each stage, the columns that later stages read and none of them writes before."""
+        found: list[frozenset[str]] = []
+        needed: frozenset[str] = frozenset()
+        for stage in reversed(self.stages):
+            found.append(needed)
+            needed = (needed - stage.writes()) | stage.reads()
+        return tuple(reversed(found))
+
+    def check(self) -> None:
+        """Refuse a pipeline in which a stage reads what nothing before it provides.
+
+        Raises:
+            InvalidProfile: names the stage and the column.
+        """
+        if not self.stages or not self.stages[0].begins:
+            raise InvalidProfile("stages[0]", "is no recall", "begin with recall(...)")
+        if not any(stage.ends for stage in self.stages):
+            last = f"stages[{len(self.stages) - 1}]"
+            raise InvalidProfile(last, "is no cut", "end with cut() or pack()")
+        if not any(isinstance(s, Score) and s.into == "score" for s in self.stages):
+            raise InvalidProfile("stages", "have no score", "add score(...)")
+        known: set[str] = set()
+        for place, stage in enumerate(self.stages):
+            for name in sorted(stage.reads() - known):
+                if not is_stored(name):
+                    raise misread(f"stages[{place}]", stage, name, sorted(known | STORED))
+            known |= stage.writes()
+
+    def plan(self, query: Query) -> Plan[list[Candidates]]:
+        """Run the stages; the table after each of them."""
+        tables: list[Candidates] = []
+        candidates = Candidates.empty()
+        for stage, wanted in zip(self.stages, self.wanted, strict=True):
+            candidates = yield from stage.plan(query, candidates, wanted)
+            tables.append(candidates)
+        return tables

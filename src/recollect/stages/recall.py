@@ -1,0 +1,86 @@
+"""Recall: the first stage, which fills the table with what routes find."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from recollect.candidates import Candidates, Column, union
+from recollect.errors import InvalidInput
+from recollect.ops import Fetch, Matched, Mentions, Op, Search
+from recollect.ops import Score as ScoreOp
+from recollect.plan import Plan
+from recollect.query import Query
+from recollect.routes import Lexical, Route, check_depth
+from recollect.stages.core import Depth, Stage, is_stored
+
+_NAMES = "mentions_named"
+
+
+@dataclass(frozen=True)
+class Recall(Stage):
+    """The union of the first `depth` rows of each route (all rows for None).
+
+    Writes `<route>.rank`, and on demand the exact `<route>.score` of every candidate, whichever
+    route found it, `previous.<route>.score`, and for a lexical route `<route>.matched`, the weight
+    of each of the query's terms that the memory holds, and `mentions_named`, whether the memory's
+    words hold a name that the question names. A store needs two round trips for it.
+    """
+
+    routes: tuple[Route, ...]
+    depth: int | Depth | None = 200
+    begins: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.depth, Depth):
+            check_depth(self.depth)
+        names = [route.name for route in self.routes]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidInput("routes", f"{twice!r} occurs twice", "give each its own name")
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({_NAMES}) | frozenset(
+            name
+            for route in self.routes
+            for name in (
+                f"{route.name}.rank",
+                f"{route.name}.score",
+                f"previous.{route.name}.score",
+                *([f"{route.name}.matched"] if isinstance(route, Lexical) else []),
+            )
+        )
+
+    def plan(
+        self, query: Query, candidates: Candidates, wanted: frozenset[str]
+    ) -> Plan[Candidates]:
+        depth = self.depth.of(query) if isinstance(self.depth, Depth) else self.depth
+        rankings = yield [Search(route, query, depth) for route in self.routes]
+        rows, places = union([ranking.rows for ranking in rankings])
+        columns: dict[str, Column] = {}
+        for route, where in zip(self.routes, places, strict=True):
+            ranks = np.full(len(rows), np.nan)
+            ranks[where] = np.arange(1, len(where) + 1)
+            columns[f"{route.name}.rank"] = ranks
+        stored = tuple(sorted(name for name in wanted if is_stored(name)))
+        scored: dict[str, Op] = {}
+        for route in self.routes:
+            if f"{route.name}.score" in wanted:
+                scored[f"{route.name}.score"] = ScoreOp(route, query, rows)
+            if f"previous.{route.name}.score" in wanted:
+                scored[f"previous.{route.name}.score"] = ScoreOp(route, query, rows, "previous")
+            if isinstance(route, Lexical) and f"{route.name}.matched" in wanted:
+                scored[f"{route.name}.matched"] = Matched(route, query, rows)
+        if _NAMES in wanted:
+            scored[_NAMES] = Mentions(query.reading.name_terms, rows)
+        fetched, *scores = yield [Fetch(rows, stored), *scored.values()]
+        columns.update(fetched)
+        columns.update(zip(scored, scores, strict=True))
+        return Candidates(rows, columns)
+
+
+def recall(*routes: Route, depth: int | Depth | None = 200) -> Recall:
+    """The union of the first `depth` rows of each route."""
+    return Recall(routes, depth)
