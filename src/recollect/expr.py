@@ -36,6 +36,8 @@ class Evaluation:
         known = self._values.get(id(signal))
         if known is None:
             values = signal.compute(self) if len(self.candidates) else np.empty(0)
+            if isinstance(values, np.ndarray) and not values.ndim:
+                values = float(values)
             known = (signal, values)  # holds the signal, so its id stays its own
             self._values[id(signal)] = known
         return known[1]
@@ -150,6 +152,11 @@ def signal(value: Signal | float) -> Signal:
     return value if isinstance(value, Signal) else Constant(float(value))
 
 
+def _check_parts(parts: tuple[Signal, ...]) -> None:
+    if not parts:
+        raise InvalidInput("parts", "is empty", "give at least one signal")
+
+
 def _signals(value: Any) -> Iterator[Signal]:
     if isinstance(value, Signal):
         yield value
@@ -227,6 +234,9 @@ class Sum(Signal):
 
     parts: tuple[Signal, ...]
 
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
+
     def compute(self, ev: Evaluation) -> Values:
         total = ev(self.parts[0])
         for part in self.parts[1:]:
@@ -251,6 +261,9 @@ class Product(Signal):
 
     parts: tuple[Signal, ...]
 
+    def __post_init__(self) -> None:
+        _check_parts(self.parts)
+
     def compute(self, ev: Evaluation) -> Values:
         total = ev(self.parts[0])
         for part in self.parts[1:]:
@@ -267,7 +280,11 @@ class Product(Signal):
         return "product"
 
     def __str__(self) -> str:
-        return " * ".join(str(part) for part in self.parts)
+        return " * ".join(_operand(part) for part in self.parts)
+
+
+def _operand(signal: Signal) -> str:
+    return f"({signal})" if isinstance(signal, Quotient) else str(signal)
 
 
 @dataclass(frozen=True)
@@ -288,7 +305,8 @@ class Quotient(Signal):
         return "quotient"
 
     def __str__(self) -> str:
-        return f"{self.top} / {self.bottom}"
+        bottom = f"({self.bottom})" if isinstance(self.bottom, Product) else _operand(self.bottom)
+        return f"{self.top} / {bottom}"
 
 
 @dataclass(frozen=True)
@@ -309,6 +327,7 @@ class Apply(Signal):
         "power": np.power,
         "at_most": lambda x, limit: np.less_equal(x, limit).astype(np.float64),
     }
+    OF_TWO: ClassVar[frozenset[str]] = frozenset({"minimum", "maximum", "power", "at_most"})
 
     def __post_init__(self) -> None:
         if self.function not in self.FUNCTIONS:
@@ -316,6 +335,11 @@ class Apply(Signal):
                 "function",
                 f"there is no function {self.function!r}",
                 f"use one of {', '.join(sorted(self.FUNCTIONS))}",
+            )
+        wanted = 2 if self.function in self.OF_TWO else 1
+        if len(self.arguments) != wanted:
+            raise InvalidInput(
+                "arguments", f"are {len(self.arguments)}", f"{self.function} takes {wanted}"
             )
 
     def compute(self, ev: Evaluation) -> Values:
@@ -439,6 +463,8 @@ def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
     Raises:
         InvalidInput: no weighted part has that name, or a weight is not a finite number.
     """
+    if not isinstance(weights, Mapping):
+        raise InvalidInput("weights", "must be a mapping of names to numbers")
     known = weighted(tree)
     for name, value in weights.items():
         if name not in known:

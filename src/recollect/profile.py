@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,6 +25,7 @@ _TYPES: dict[str, type] = {
     for module in (expr, signals, routes, stages)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+    if kind not in (expr.Signal, stages.Stage, stages.Pipeline)
 }
 
 
@@ -84,7 +87,10 @@ class Profile:
         unknown = set(data) - {"name", "doc", "stages"}
         if unknown or not isinstance(data.get("name"), str):
             raise InvalidProfile("profile", "has to have name, stages and perhaps doc, no more")
-        built = _from(data.get("stages"), "stages")
+        try:
+            built = _from(data.get("stages"), "stages")
+        except RecursionError:
+            raise InvalidProfile("stages", "are nested too deeply") from None
         if not isinstance(built, tuple) or not all(isinstance(s, stages.Stage) for s in built):
             raise InvalidProfile("stages", "must be a list of stages")
         return cls(data["name"], Pipeline(built), str(data.get("doc", ""))).check()
@@ -97,9 +103,10 @@ class Profile:
     def from_json(cls, text: str) -> Profile:
         """The profile of `to_json`, checked."""
         try:
-            return cls.from_dict(json.loads(text))
-        except json.JSONDecodeError as problem:
+            data = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as problem:
             raise InvalidProfile("profile", f"is not JSON: {problem}") from None
+        return cls.from_dict(data)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +166,25 @@ def _to(value: Any) -> Any:
     return [_to(item) for item in value] if isinstance(value, tuple) else value
 
 
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of the type that a field is declared with; numbers have to be finite."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in inner)
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        each = inner[:1] * len(value) if inner[-1] is ... else inner
+        return len(each) == len(value) and all(map(_fits, value, each))
+    if hint in (int, float):
+        return (
+            isinstance(value, (int, hint)) and not isinstance(value, bool) and math.isfinite(value)
+        )
+    return isinstance(value, hint)
+
+
 def _from(value: Any, path: str) -> Any:
     if isinstance(value, list):
         return tuple(_from(item, f"{path}[{i}]") for i, item in enumerate(value))
@@ -173,6 +199,12 @@ def _from(value: Any, path: str) -> Any:
         raise InvalidProfile(
             path, f"{kind.__name__} has no {', '.join(sorted(set(given) - known))}", f"use {known}"
         )
+    hints = get_type_hints(kind)
+    for name, item in given.items():
+        if not _fits(item, hints[name]):
+            raise InvalidProfile(
+                f"{path}.{name}", f"is {item!r:.80}", f"give {kind.__annotations__[name]}"
+            )
     try:
         return kind(**given)
     except InvalidInput as problem:

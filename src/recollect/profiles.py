@@ -115,7 +115,7 @@ def get(profile: str | Profile) -> Profile:
     """
     if isinstance(profile, Profile):
         return profile.check()
-    if profile not in BUILT_IN:
+    if not isinstance(profile, str) or profile not in BUILT_IN:
         raise InvalidInput(
             "profile", f"there is no {profile!r}", f"use one of {', '.join(sorted(BUILT_IN))}"
         )
