@@ -19,6 +19,7 @@ from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
 from recollect.plan import Plan, T, ask, drive
 from recollect.profile import Profile
+from recollect.reembed import reembed as reembedding
 from recollect.results import SearchResult
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
@@ -63,6 +64,7 @@ class Core:
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        anew: bool = False,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
         if not isinstance(url, str) and not hasattr(url, "batch"):
@@ -72,7 +74,7 @@ class Core:
         store = open_store(url) if isinstance(url, str) else url
         try:
             world = World(store, model, entities)
-            kept = store.embedder()
+            kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
             return cls(world, namespace, chosen, clock, count_tokens, names)
@@ -80,6 +82,25 @@ class Core:
             if isinstance(url, str):
                 store.close()
             raise
+
+    @classmethod
+    def reembed(
+        cls,
+        url: str | Store,
+        embedder: str | Embedder,
+        missing: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> int:
+        """Make the vectors of a store anew; how many."""
+        core = cls.open(url, "default", embedder, "balanced", None, anew=not missing)
+        try:
+            if core.world.identity is None:
+                raise InvalidInput("embedder", "makes no vectors", "name one that does")
+            plan = reembedding(core.world.identity, missing=missing, progress=progress)
+            return drive(plan, core.world.batch)
+        finally:
+            if isinstance(url, str):
+                core.world.store.close()
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
@@ -415,6 +436,23 @@ class Memory:
         namespaces = () if everywhere else (self.namespace,)
         return self._run(ask(ops.Stats(namespaces)))
 
+    @staticmethod
+    def reembed(
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        embedder: str | Embedder = "default",
+        missing: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Make the vectors of a whole store anew with an embedder; how many were made.
+
+        With `missing`, only for memories that were kept without one. Searches go on meanwhile with
+        the old vectors; broken off, it goes on where it was. Other processes that have the store
+        open with another embedder have to open it again. `progress` is told how many are done, of
+        how many.
+        """
+        return Core.reembed(url, embedder, missing, progress)
+
     def flush(self) -> None:
         """Write the accesses that are still queued."""
         self._core.world.store.flush()
@@ -593,6 +631,17 @@ class AsyncMemory:
         """See `Memory.stats`."""
         namespaces = () if everywhere else (self.namespace,)
         return await self._run(ask(ops.Stats(namespaces)))
+
+    @staticmethod
+    async def reembed(
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        embedder: str | Embedder = "default",
+        missing: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """See `Memory.reembed`."""
+        return await asyncio.to_thread(Core.reembed, url, embedder, missing, progress)
 
     async def flush(self) -> None:
         """See `Memory.flush`."""

@@ -163,6 +163,11 @@ def signal(value: Signal | float) -> Signal:
     return value if isinstance(value, Signal) else Constant(float(value))
 
 
+def _check_parts(parts: tuple[Signal, ...]) -> None:
+    if not parts:
+        raise InvalidInput("parts", "is empty", "give at least one signal")
+
+
 def _signals(value: Any) -> Iterator[Signal]:
     if isinstance(value, Signal):
         yield value
@@ -333,7 +338,11 @@ class Product(Signal):
         return "product"
 
     def __str__(self) -> str:
-        return " * ".join(str(part) for part in self.parts)
+        return " * ".join(_operand(part) for part in self.parts)
+
+
+def _operand(signal: Signal) -> str:
+    return f"({signal})" if isinstance(signal, Quotient) else str(signal)
 
 
 @dataclass(frozen=True)
@@ -354,7 +363,8 @@ class Quotient(Signal):
         return "quotient"
 
     def __str__(self) -> str:
-        return f"{self.top} / {self.bottom}"
+        bottom = f"({self.bottom})" if isinstance(self.bottom, Product) else _operand(self.bottom)
+        return f"{self.top} / {bottom}"
 
 
 @dataclass(frozen=True)
@@ -375,6 +385,7 @@ class Apply(Signal):
         "power": np.power,
         "at_most": lambda x, limit: np.less_equal(x, limit).astype(np.float64),
     }
+    OF_TWO: ClassVar[frozenset[str]] = frozenset({"minimum", "maximum", "power", "at_most"})
 
     def __post_init__(self) -> None:
         if self.function not in self.FUNCTIONS:

@@ -118,14 +118,21 @@ def _checked(given: Filter, path: str, depth: int) -> Filter:
                 f"{given.operator!r} is no operator",
                 f"use one of {', '.join(_OPERATORS)}",
             )
-        return _compare(given.field, field_type(given.field), given.operator, given.value, path)
+        return _compare(given.field, _type(given.field, path), given.operator, given.value, path)
     if isinstance(given, Not):
         return Not(_checked(given.part, path, depth + 1))
     return type(given)(tuple(_checked(part, path, depth + 1) for part in given.parts))
 
 
+def _type(name: str, path: str) -> Type:
+    try:
+        return field_type(name)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{path}.{name}", problem.problem, problem.remedy) from None
+
+
 def _conditions(name: str, value: Any, path: str) -> list[Filter]:
-    kind = field_type(name)
+    kind = _type(name, path)
     if not isinstance(value, Mapping):
         return [_compare(name, kind, "eq", value, path)]
     if not value:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from recollect.candidates import Floats, Rows
 from recollect.filters import Filter
-from recollect.memory import Draft, Link, MemoryRecord
+from recollect.memory import Draft, Link, MemoryRecord, Vector
 from recollect.query import Query, Term
 from recollect.routes import Lexical, Route
 
@@ -204,6 +204,41 @@ class Dimensions:
     names: tuple[str, ...]
 
 
+STAGED = "_"  # how the names of vectors begin that are not searched yet
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """Some memories of a namespace without a vector of that name -> rows, ascending."""
+
+    namespace: str
+    name: str
+    limit: int
+
+
+@dataclass(frozen=True, eq=False)
+class PutVectors:
+    """Give rows of a namespace a vector of that name -> None; rows that are gone are left out."""
+
+    namespace: str
+    name: str
+    rows: Rows
+    vectors: Sequence[Vector]
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptVectors:
+    """In every namespace, let the vectors `source` take the place of those named `target`.
+
+    -> whether it was done, in one transaction; not while a memory lacks its `source` vector.
+    `embedder` becomes the identity of what made the store's vectors.
+    """
+
+    source: str
+    target: str
+    embedder: str
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """One page of a listing: records, how many match in all, the next cursor (None at the end)."""
@@ -291,7 +326,7 @@ class Stats:
 
 Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Find | List | Put | Patch | Touch | Dimensions | Delete
-    | Neighbors | Stats
+    | VectorNames | Linked | Beside | Find | List | Put | Patch | Touch | Dimensions | Unembedded
+    | PutVectors | AdoptVectors | Delete | Neighbors | Stats
 )  # fmt: skip
 Batch = Sequence[Op]

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from recollect.formula import written
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
+from recollect.results import SearchType
 from recollect.routes import Lexical, Route, Trigram, Vector
 from recollect.stages import Pipeline, Recall, Score, Stage
 from recollect.weights import weighted, with_weights
 
-SearchType = Literal["semantic", "text", "hybrid"]
 _DUE = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
 
 
@@ -127,7 +127,10 @@ class Profile:
         for name in ("name", "stages"):
             if name not in data:
                 raise InvalidProfile(name, "is missing", "a profile has a name and stages")
-        given = {name: from_data(value, _DUE[name], name) for name, value in data.items()}
+        try:
+            given = {name: from_data(value, _DUE[name], name) for name, value in data.items()}
+        except RecursionError:
+            raise InvalidProfile("stages", "are nested too deeply") from None
         return cls(pipeline=Pipeline(given.pop("stages")), **given).check()
 
     def to_json(self) -> str:
@@ -142,9 +145,10 @@ class Profile:
             InvalidProfile: the text is not JSON, or see `from_dict`.
         """
         try:
-            return cls.from_dict(json.loads(text))
-        except json.JSONDecodeError as problem:
+            data = json.loads(text)
+        except (ValueError, TypeError, RecursionError) as problem:
             raise InvalidProfile("profile", f"is not JSON: {problem}") from None
+        return cls.from_dict(data)
 
     @classmethod
     def load(cls, path: str | Path) -> Profile:

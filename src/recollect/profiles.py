@@ -230,11 +230,12 @@ def get(profile: str | Path | Mapping[str, Any] | Profile) -> Profile:
         return profile.check()
     if isinstance(profile, Mapping):
         return Profile.from_dict(profile)
-    if str(profile).endswith(".json"):
-        return load(str(profile))
-    if profile not in BUILT_IN:
+    name = str(profile) if isinstance(profile, (str, Path)) else ""
+    if name.endswith(".json"):
+        return load(name)
+    if name not in BUILT_IN:
         names = ", ".join(sorted(BUILT_IN))
         raise InvalidInput(
             "profile", f"there is no {profile!r}", f"use one of {names}, or a path ending in .json"
         )
-    return BUILT_IN[str(profile)]
+    return BUILT_IN[name]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
-from recollect.profile import SearchType
+
+SearchType = Literal["semantic", "text", "hybrid"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,17 @@ from recollect.memory import (
     unit,
     vector,
 )
-from recollect.ops import Delete, Dimensions, Embed, Extract, Find, Patch, Put, Read
+from recollect.ops import (
+    STAGED,
+    Delete,
+    Dimensions,
+    Embed,
+    Extract,
+    Find,
+    Patch,
+    Put,
+    Read,
+)
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
@@ -121,6 +131,9 @@ def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
         return {}
     if not isinstance(given, Mapping):
         raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
+    staged = [name for name in given if isinstance(name, str) and name.startswith(STAGED)]
+    if staged:
+        raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
     return {
         text("vectors", name, limit=64): vector(f"vectors.{name}", value, dimensions.get(name))
         for name, value in given.items()
@@ -241,9 +254,16 @@ def _dimensions(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
     given = [each.get("vectors") for each in chunk if isinstance(each, Mapping)]
     names = {name for each in given if isinstance(each, Mapping) for name in each}
     if names:
-        asked = tuple(sorted(name for name in names if isinstance(name, str)))
+        asked = tuple(sorted(name for name in names if _is_text(name)))
         known = {**(yield from ask(Dimensions(scope.namespace, asked))), **known}
     return known
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        return bool(text("name", value))
+    except InvalidInput:
+        return False
 
 
 def _id_of(given: Any) -> str | None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from recollect.embed import OpenAIEmbedder
+
 Step = Callable[["Handler", dict[str, Any]], None]
 
 DIMENSIONS = 8
@@ -47,7 +49,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """`script` holds what to do with the next requests; when it is empty, answer correctly."""
+    """`script` holds what to do with the next requests; when it is empty, answer correctly.
+
+    The embedders it made are closed with it.
+    """
 
     daemon_threads = True
 
@@ -56,6 +61,18 @@ class Server(ThreadingHTTPServer):
         self.script: list[Step] = []
         self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self.times: list[float] = []
+        self._embedders: list[OpenAIEmbedder] = []
+
+    def embedder(self, **options: Any) -> OpenAIEmbedder:
+        """An embedder that asks this server."""
+        made = OpenAIEmbedder("m", **{"base_url": self.url, "backoff": 0.001, **options})
+        self._embedders.append(made)
+        return made
+
+    def server_close(self) -> None:
+        for made in self._embedders:
+            made.close()
+        super().server_close()
 
     @property
     def url(self) -> str:

@@ -17,10 +17,6 @@ pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
 KEY = "sk-secret-0123456789"
 
 
-def embedder(server: Server, **options: Any) -> OpenAIEmbedder:
-    return OpenAIEmbedder("m", **{"base_url": server.url, "backoff": 0.001, **options})
-
-
 def expected(*texts: str) -> np.ndarray:
     rows = np.array([vector(text) for text in texts])
     unit: np.ndarray = rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -28,7 +24,7 @@ def expected(*texts: str) -> np.ndarray:
 
 
 def test_rows_are_the_servers_normalised(server: Server) -> None:
-    rows = embedder(server, api_key=KEY).embed(["a", "b", "c"])
+    rows = server.embedder(api_key=KEY).embed(["a", "b", "c"])
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, expected("a", "b", "c"), atol=1e-6)
     path, headers, body = server.seen[0]
@@ -43,13 +39,13 @@ def test_order_comes_from_the_index_and_base64_is_read(
 ) -> None:
     server.script = [embeddings(**options)]
     np.testing.assert_allclose(
-        embedder(server).embed(["a", "b", "c"]), expected("a", "b", "c"), atol=1e-6
+        server.embedder().embed(["a", "b", "c"]), expected("a", "b", "c"), atol=1e-6
     )
 
 
 def test_requests_keep_to_both_bounds_and_blank_texts_stay_home(server: Server) -> None:
     texts = ["aaaa", "", "bbbb", "cccc", " \n", "d" * 50, "e"]
-    rows = embedder(server, batch_size=2, request_chars=10, text_chars=20).embed(texts)
+    rows = server.embedder(batch_size=2, request_chars=10, text_chars=20).embed(texts)
     assert server.inputs == [["aaaa", "bbbb"], ["cccc"], ["d" * 20], ["e"]]
     assert not rows[[1, 4]].any()
     np.testing.assert_allclose(
@@ -58,28 +54,28 @@ def test_requests_keep_to_both_bounds_and_blank_texts_stay_home(server: Server) 
 
 
 def test_odd_texts_are_sent_as_valid_unicode(server: Server) -> None:
-    rows = embedder(server).embed(["\ud800", "\x00", "\U0001f600"])
+    rows = server.embedder().embed(["\ud800", "\x00", "\U0001f600"])
     assert server.inputs == [["\ufffd", "\x00", "\U0001f600"]]
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, atol=1e-6)
 
 
 def test_prompts_go_before_the_texts_of_their_kind(server: Server) -> None:
-    prompted = embedder(server, query_prompt="query: ", document_prompt="passage: ")
+    prompted = server.embedder(query_prompt="query: ", document_prompt="passage: ")
     prompted.embed(["a"], kind="query")
     prompted.embed(["a"])
     assert server.inputs == [["query: a"], ["passage: a"]]
-    assert prompted.identity.revision != embedder(server).identity.revision
+    assert prompted.identity.revision != server.embedder().identity.revision
 
 
 def test_dimensions_are_probed_once(server: Server) -> None:
-    client = embedder(server)
+    client = server.embedder()
     assert client.identity.dimensions == client.identity.dimensions == DIMENSIONS
     assert client.embed([]).shape == (0, DIMENSIONS)
     assert len(server.seen) == 1
 
 
 def test_dimensions_are_asked_for_when_given(server: Server) -> None:
-    client = embedder(server, dimensions=4)
+    client = server.embedder(dimensions=4)
     assert client.identity.dimensions == 4
     assert not server.seen
     assert client.embed(["a"]).shape == (1, 4)
@@ -87,7 +83,7 @@ def test_dimensions_are_asked_for_when_given(server: Server) -> None:
 
 
 def test_a_row_of_another_length_is_an_error(server: Server) -> None:
-    client = embedder(server)
+    client = server.embedder()
     client.embed(["a"])
     server.script = [embeddings(dimensions=5)]
     with pytest.raises(EmbedderError, match="rows of 5 numbers, not 8"):
@@ -99,7 +95,8 @@ def test_settings_come_from_the_environment(
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/")
     monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\n")
-    OpenAIEmbedder("m").embed(["a"])
+    with OpenAIEmbedder("m") as client:
+        client.embed(["a"])
     assert server.seen[0][0] == "/v1/embeddings"
     assert server.seen[0][1]["Authorization"] == f"Bearer {KEY}"
 
@@ -107,7 +104,7 @@ def test_settings_come_from_the_environment(
 def test_only_the_public_endpoint_needs_a_key(server: Server) -> None:
     with pytest.raises(EmbedderError, match="OPENAI_API_KEY"):
         OpenAIEmbedder("m")
-    embedder(server).embed(["a"])
+    server.embedder().embed(["a"])
     assert "Authorization" not in server.seen[0][1]
 
 
@@ -141,7 +138,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
 
 
 def test_closing_lets_it_open_again(server: Server) -> None:
-    with embedder(server) as client:
+    with server.embedder() as client:
         client.embed(["a"])
     assert client.embed(["a"]).shape == (1, DIMENSIONS)
     client.close()

@@ -20,10 +20,6 @@ pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
 KEY = "sk-secret-0123456789"
 
 
-def embedder(server: Server, **options: Any) -> OpenAIEmbedder:
-    return OpenAIEmbedder("m", **{"base_url": server.url, "backoff": 0.001, **options})
-
-
 @pytest.mark.parametrize(
     "bad",
     [
@@ -36,21 +32,21 @@ def embedder(server: Server, **options: Any) -> OpenAIEmbedder:
 )
 def test_passing_trouble_is_tried_again(server: Server, bad: Any) -> None:
     server.script = [bad, bad]
-    assert embedder(server).embed(["a"]).shape == (1, DIMENSIONS)
+    assert server.embedder().embed(["a"]).shape == (1, DIMENSIONS)
     assert len(server.seen) == 3
 
 
 def test_lasting_trouble_ends_with_the_servers_words(server: Server) -> None:
     server.script = [answer(500, {"error": {"message": "disk on fire"}})] * 9
     with pytest.raises(EmbedderError, match="gave up after 3 tries; status 500: disk on fire"):
-        embedder(server, max_retries=2).embed(["a"])
+        server.embedder(max_retries=2).embed(["a"])
     assert len(server.seen) == 3
 
 
 def test_retry_after_is_honoured(server: Server) -> None:
     at = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
     server.script = [answer(429, {}, Retry_After="0.3"), answer(503, {}, Retry_After=at)]
-    embedder(server).embed(["a"])
+    server.embedder().embed(["a"])
     first, second, third = server.times
     assert second - first >= 0.3
     assert 0.4 <= third - second <= 3.0
@@ -58,21 +54,21 @@ def test_retry_after_is_honoured(server: Server) -> None:
 
 def test_a_retry_after_that_is_no_time_is_ignored(server: Server) -> None:
     server.script = [answer(429, {}, Retry_After=text) for text in ("soon", "-5", "nan", "0")]
-    embedder(server).embed(["a"])
+    server.embedder().embed(["a"])
     assert server.times[-1] - server.times[0] < 1.0
 
 
 def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server) -> None:
     server.script = [answer(429, {}, Retry_After=str(MAX_WAIT + 1))]
     with pytest.raises(EmbedderError, match="asks to wait 61 s"):
-        embedder(server).embed(["a"])
+        server.embedder().embed(["a"])
 
 
 def test_a_used_up_quota_is_not_tried_again(server: Server) -> None:
     error = {"message": "You exceeded your quota", "code": "insufficient_quota"}
     server.script = [answer(429, {"error": error})]
     with pytest.raises(EmbedderError, match="exceeded your quota"):
-        embedder(server).embed(["a"])
+        server.embedder().embed(["a"])
     assert len(server.seen) == 1
 
 
@@ -88,22 +84,24 @@ def test_waits_double_with_jitter_up_to_a_minute() -> None:
 def test_a_slow_answer_times_out_and_is_tried_again(server: Server) -> None:
     server.script = [embeddings(delay=1.0)]
     started = time.monotonic()
-    assert embedder(server, timeout=0.2).embed(["a"]).any()
+    assert server.embedder(timeout=0.2).embed(["a"]).any()
     assert time.monotonic() - started < 0.9
 
 
 def test_no_answer_in_time_is_an_error(server: Server) -> None:
     server.script = [embeddings(delay=0.6)] * 2
     with pytest.raises(EmbedderError, match="ReadTimeout"):
-        embedder(server, timeout=0.1, max_retries=1).embed(["a"])
+        server.embedder(timeout=0.1, max_retries=1).embed(["a"])
 
 
 def test_nobody_listening_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        client = OpenAIEmbedder("m", base_url=url, backoff=0.001, max_retries=1)
-        with pytest.raises(EmbedderError, match="gave up after 2 tries; ConnectError"):
+        with (
+            OpenAIEmbedder("m", base_url=url, backoff=0.001, max_retries=1) as client,
+            pytest.raises(EmbedderError, match="gave up after 2 tries; ConnectError"),
+        ):
             client.embed(["a"])
 
 
@@ -121,7 +119,7 @@ def test_a_refusal_is_raised_at_once_without_the_key(
 ) -> None:
     server.script = [answer(status, body)]
     with pytest.raises(EmbedderError, match=f"status {status}") as caught:
-        embedder(server, api_key=KEY).embed(["a"])
+        server.embedder(api_key=KEY).embed(["a"])
     assert len(server.seen) == 1
     assert KEY not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -160,7 +158,7 @@ def one(embedding: object, **more: object) -> dict[str, object]:
 def test_an_answer_that_is_not_rows_is_an_embedder_error(server: Server, body: object) -> None:
     server.script = [answer(200, body)]
     with pytest.raises(EmbedderError):
-        embedder(server).embed(["a"])
+        server.embedder().embed(["a"])
     assert len(server.seen) == 1
 
 
@@ -168,4 +166,4 @@ def test_rows_of_different_lengths_are_an_error(server: Server) -> None:
     data = [{"index": k, "embedding": [1.0] * (k + 1)} for k in range(2)]
     server.script = [answer(200, {"data": data})]
     with pytest.raises(EmbedderError, match="different lengths"):
-        embedder(server).embed(["a", "b"])
+        server.embedder().embed(["a", "b"])

@@ -60,9 +60,7 @@ def bm25(
     """
     weights = {name: weight for name, weight in route.fields if name in fields}
     size = len(alive)
-    found = _occurrences(fields, weights, terms)
-    if lengths.living < size:
-        found = found.take(alive[found.ordinal])
+    found = _occurrences(fields, weights, terms, alive if lengths.living < size else None)
     df = np.bincount(found.term, minlength=len(terms))
     weight_of = np.log1p((lengths.living - df + 0.5) / (df + 0.5))
     idf = weight_of[found.term] * (route.k1 + 1.0)
@@ -135,9 +133,15 @@ class Occurrences:
 
 
 def _occurrences(
-    fields: Mapping[str, Postings], weights: Mapping[str, float], terms: Sequence[Term]
+    fields: Mapping[str, Postings],
+    weights: Mapping[str, float],
+    terms: Sequence[Term],
+    alive: NDArray[np.bool_] | None,
 ) -> Occurrences:
-    """Where the terms occur in the fields; the forms of one word and its fields pooled."""
+    """Where the terms occur in the fields; the forms of one word and its fields pooled.
+
+    What is not alive is left out first, so that it has no part in the order of adding up either.
+    """
     forms = [(place, term_id(form)) for place, term in enumerate(terms) for form in term]
     place_of = np.array([place for place, _ in forms], dtype=np.intp)
     ids = np.array([number for _, number in forms], dtype=np.uint64)
@@ -146,6 +150,9 @@ def _occurrences(
         for name, weight in weights.items()
         if len((hits := fields[name].hits(ids)).term)
     ]
+    if alive is not None:
+        parts = [part.take(alive[part.ordinal]) for part in parts]
+        parts = [part for part in parts if len(part.term)]
     found = Occurrences.joined(parts)
     mixed = {place for place, term in enumerate(terms) if len(term) > 1}
     if len(parts) > 1:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from recollect.analysis import by_role, name_words, named
 from recollect.candidates import Column as Values
 from recollect.candidates import Floats, Rows, best_first
-from recollect.errors import InvalidInput
+from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
@@ -359,6 +359,10 @@ class NamespaceIndex:
             vectors = self._comparable(route, query)
             if vectors is None or query.vector is None or not query.vector.any():
                 return np.empty(0, dtype=np.int64), np.empty(0)
+            if len(query.vector) != vectors.dimensions:
+                # Another process has had them made anew since this one opened the store.
+                kept, given = vectors.dimensions, len(query.vector)
+                raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
             ordinals = vectors.nearest(query.vector, depth, mask)
             scores = vectors.cosines(query.vector, ordinals)
             keep = scores >= route.min_similarity

@@ -11,7 +11,7 @@ import base64
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
@@ -23,6 +23,7 @@ from recollect.candidates import Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
 from recollect.index.namespace import NamespaceIndex, Source
 from recollect.memory import Link, MemoryRecord
+from recollect.stores.codec import vector_bytes
 
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
 
@@ -71,6 +72,18 @@ class Records(Source, Protocol):
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories."""
+        ...
+
+    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
+        """Rows without a vector of that name, ascending."""
+        ...
+
+    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
+        """Give rows a vector; indexes are loaded anew."""
+        ...
+
+    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
+        """Rename vectors once all memories have them; indexes are loaded anew."""
         ...
 
     def namespaces(self) -> dict[str, int]:
@@ -370,6 +383,18 @@ class EmbeddedStore:
             rows = None
         return self._records.delete(op.namespace, rows)
 
+    def _unembedded(self, op: ops.Unembedded) -> Rows:
+        rows = self._records.unembedded(op.namespace, op.name, op.limit)
+        return np.array(rows, dtype=np.int64)
+
+    def _put_vectors(self, op: ops.PutVectors) -> None:
+        blobs = map(vector_bytes, op.vectors)
+        given = dict(zip(op.rows.tolist(), blobs, strict=True))
+        self._records.put_vectors(op.namespace, op.name, given)
+
+    def _adopt_vectors(self, op: ops.AdoptVectors) -> bool:
+        return self._records.adopt_vectors(op.source, op.target, op.embedder)
+
     def _neighbors(self, op: ops.Neighbors) -> list[Link]:
         return self._records.neighbors(op.namespace, op.ids)
 
@@ -406,6 +431,9 @@ class EmbeddedStore:
         ops.Patch: _patch,
         ops.Touch: _touch,
         ops.Delete: _delete,
+        ops.Unembedded: _unembedded,
+        ops.PutVectors: _put_vectors,
+        ops.AdoptVectors: _adopt_vectors,
         ops.Neighbors: _neighbors,
         ops.Stats: _stats,
     }

@@ -10,7 +10,7 @@ from typing import Any
 from recollect.fields import FIELDS
 from recollect.index.namespace import Changes
 from recollect.memory import Draft, Link, MemoryRecord
-from recollect.ops import Put
+from recollect.ops import STAGED, Put
 from recollect.stores import codec
 
 _CHUNK = 65_536
@@ -29,6 +29,7 @@ class RamRecords:
         self._links: dict[tuple[str, str, str, str], Link] = {}
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._embedder: str | None = None
+        self._whole_since = 0  # indexes from before are to be loaded anew
 
     def version(self) -> int:
         """The number of the last change."""
@@ -182,6 +183,43 @@ class RamRecords:
                 and (chosen is None or link.source in chosen or link.target in chosen)
             ]
 
+    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
+        """Rows without a vector of that name, ascending."""
+        rows = self._memories.get(namespace, {})
+        return [row for row in rows if name not in self._vectors.get(row, {})][:limit]
+
+    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
+        """Give rows a vector; indexes are loaded anew."""
+        with self._lock:
+            for row, blob in vectors.items():
+                if row in self._memories.get(namespace, {}):
+                    self._count_vectors(namespace, row, -1)
+                    self._vectors[row] = {**self._vectors.get(row, {}), name: blob}
+                    self._count_vectors(namespace, row, 1)
+            if not name.startswith(STAGED):
+                self._seq += 1
+                self._whole_since = self._seq
+
+    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
+        """Rename vectors once all memories have them; indexes are loaded anew."""
+        with self._lock:
+            if any(self.unembedded(namespace, source, 1) for namespace in self._memories):
+                return False
+            for namespace, memories in self._memories.items():
+                for row in memories:
+                    self._count_vectors(namespace, row, -1)
+                    kept = {
+                        name: blob
+                        for name, blob in self._vectors[row].items()
+                        if not name.startswith(STAGED)
+                    }
+                    self._vectors[row] = {**kept, target: self._vectors[row][source]}
+                    self._count_vectors(namespace, row, 1)
+            self._embedder = embedder
+            self._seq += 1
+            self._whole_since = self._seq
+            return True
+
     def namespaces(self) -> dict[str, int]:
         """Every namespace with how many memories it has."""
         with self._lock:
@@ -196,6 +234,8 @@ class RamRecords:
     def changes(self, namespace: str, after: int) -> Changes:
         """What happened since `after`."""
         with self._lock:
+            if after < self._whole_since:
+                return Changes(self._seq, reload=True)
             if after == 0:
                 return Changes(self._seq)
             fresh = [c for c in self._changes.get(namespace, []) if c[0] > after]
@@ -239,6 +279,8 @@ class RamRecords:
         with self._lock:
             for row in memories if rows is None else rows:
                 for name, blob in self._vectors.get(row, {}).items():
+                    if name.startswith(STAGED):
+                        continue
                     owners, blobs = by_name.setdefault(name, ([], []))
                     owners.append(row)
                     blobs.append(blob)

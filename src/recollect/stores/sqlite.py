@@ -15,7 +15,7 @@ from typing import Any
 from recollect.errors import StoreError
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
-from recollect.ops import Put
+from recollect.ops import STAGED, Put
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
 from recollect.stores.sqlite_read import SqliteReader, dimensions, embedder, marks, parts
@@ -173,7 +173,7 @@ class SqliteRecords(SqliteReader):
         if first - oldest > 2 * _CHANGES_KEPT:  # now and then
             oldest = first - _CHANGES_KEPT
             db.execute("DELETE FROM changes WHERE seq < ?", (oldest,))
-            db.execute("INSERT OR REPLACE INTO meta VALUES ('changes_from', ?)", (str(oldest),))
+            self._load_anew(db, oldest)
 
     def _erase(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
         for part in parts(rows):
@@ -197,6 +197,45 @@ class SqliteRecords(SqliteReader):
                 )
                 for link in links
             ],
+        )
+
+    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
+        """Give rows a vector; indexes are loaded anew."""
+        with self._writing() as db:
+            db.executemany(
+                "INSERT OR REPLACE INTO vectors SELECT space, ?, row, ? FROM memories "
+                "JOIN spaces USING (space) WHERE spaces.name = ? AND row = ?",
+                [(name, blob, namespace, row) for row, blob in vectors.items()],
+            )
+            if not name.startswith(STAGED):
+                self._load_anew(db, self._numbers(db, 1))
+
+    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
+        """Rename vectors once all memories have them; indexes are loaded anew."""
+        with self._writing() as db:
+            missing = db.execute(
+                "SELECT 1 FROM memories WHERE NOT EXISTS (SELECT 1 FROM vectors "
+                "WHERE vectors.space = memories.space AND name = ? "
+                "AND vectors.row = memories.row) LIMIT 1",
+                (source,),
+            ).fetchone()
+            if missing:
+                return False
+            db.execute(  # with what other attempts left behind
+                "DELETE FROM vectors WHERE name = ? OR (substr(name, 1, 1) = ? AND name <> ?)",
+                (target, STAGED, source),
+            )
+            db.execute("UPDATE vectors SET name = ? WHERE name = ?", (target, source))
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
+            self._load_anew(db, self._numbers(db, 1))
+        return True
+
+    def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
+        """Tell indexes from before `seq` that changes do not lead from their state to this one."""
+        db.execute(
+            "INSERT INTO meta VALUES ('changes_from', ?) ON CONFLICT DO UPDATE "
+            "SET value = max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
+            (str(seq),),
         )
 
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from recollect.fields import FIELDS
 from recollect.index.namespace import Changes
 from recollect.memory import Link, MemoryRecord
+from recollect.ops import STAGED
 from recollect.stores import codec
 from recollect.stores.sqlite_file import guarded
 from recollect.stores.touches import ACCESSES, Batch, Touches, overlay
@@ -127,6 +128,17 @@ class SqliteReader:
             for source, target, type_, weight, created in sorted(rows)
         ]
 
+    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
+        """Rows without a vector of that name, ascending."""
+        with self._reading() as db:
+            found = db.execute(
+                "SELECT row FROM memories WHERE space = ? AND NOT EXISTS (SELECT 1 FROM vectors "
+                "WHERE vectors.space = memories.space AND name = ? "
+                "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
+                (self._space(namespace), name, limit),
+            )
+            return [row for (row,) in found]
+
     def namespaces(self) -> dict[str, int]:
         """Every namespace with how many memories it has."""
         with self._reading() as db:
@@ -242,7 +254,8 @@ class SqliteReader:
                     "AND space = ? ORDER BY row",
                     (*part, space),
                 ):
-                    found.setdefault(name, []).append((row, blob))
+                    if not name.startswith(STAGED):
+                        found.setdefault(name, []).append((row, blob))
         for name in sorted(found):
             yield name, [row for row, _ in found[name]], [blob for _, blob in found[name]]
 
@@ -255,13 +268,13 @@ class SqliteReader:
                     "ORDER BY row LIMIT ?",
                     (space, name, after, _CHUNK),
                 ).fetchall()
-                if not found:
+                if not found or name.startswith(STAGED):
                     following = db.execute(
                         "SELECT name FROM vectors WHERE space = ? AND name > ? "
                         "ORDER BY name LIMIT 1",
                         (space, name),
                     ).fetchone()
-            if found:
+            if found and not name.startswith(STAGED):
                 after = found[-1][0]
                 yield name, [row for row, _ in found], [blob for _, blob in found]
             elif following is None:

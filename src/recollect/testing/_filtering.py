@@ -165,7 +165,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"metadata.x": {1, 2}.__class__}, "filters.metadata.x"),
     ({"metadata": "x"}, "filters.metadata"),
     ({"$or": {"kind": "fact"}}, "filters.$or"),
-    ({"$or": [{"kind": "fact"}, {"colour": 1}]}, "filters.colour"),
+    ({"$or": [{"kind": "fact"}, {"colour": 1}]}, "filters.$or[1].colour"),
     ({5: "x"}, "filters"),
 ]
 

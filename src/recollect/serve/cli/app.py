@@ -111,6 +111,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "get": reading.get,
     "list": reading.list_,
     "delete": writing.delete,
+    "reembed": writing.reembed,
     "stats": reading.stats,
     "profiles": recall.profiles,
     "eval": measuring.eval_,

@@ -33,13 +33,18 @@ class Settings:
         given = self.db or "memory.db"
         return given if "://" in given else f"sqlite:///{given}"
 
+    def require(self) -> None:
+        """Refuse a file that does not exist."""
+        path = self.url.removeprefix("sqlite:///").partition("?")[0]
+        if path != self.url and path != ":memory:" and not Path(path).exists():
+            raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
+
     def open(
         self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
     ) -> Memory:
         """The memory of the namespace; only with `make` may its file be a new one."""
-        path = self.url.removeprefix("sqlite:///").partition("?")[0]
-        if not make and path != self.url and path != ":memory:" and not Path(path).exists():
-            raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
+        if not make:
+            self.require()
         return Memory.open(
             self.url,
             namespace=self.namespace or "default",

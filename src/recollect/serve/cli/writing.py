@@ -106,6 +106,27 @@ def import_(
         raise typer.Exit(1)
 
 
+def reembed(
+    settings: Settings,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only memories that have no vector.")
+    ] = False,
+) -> None:
+    """Make all vectors anew with --embedder; searches go on with the old ones meanwhile."""
+    settings.require()
+    with output.progress() as told:
+        made = Memory.reembed(
+            settings.url,
+            embedder=settings.embedder or "default",
+            missing=missing,
+            progress=lambda done, total: told("embedding", done, total),
+        )
+    if settings.json:
+        output.emit({"embedded": made})
+    else:
+        output.note(f"{made:,} memories embedded")
+
+
 def _imported(
     memory: Memory, source: Iterator[importers.Item], size: int
 ) -> Iterator[tuple[int, tuple[Added, ...], tuple[str, ...]]]:

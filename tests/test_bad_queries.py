@@ -1,0 +1,181 @@
+"""Whatever is asked: a sensible result, or InvalidInput that names the argument."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from recollect import Memory
+from recollect.errors import InvalidInput
+from recollect.testing import WordHashEmbedder
+
+NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
+NAN = float("nan")
+LONE = "half \ud800 a pair"
+
+
+@pytest.fixture(scope="module", params=["ram://", "sqlite:///:memory:"])
+def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
+    with Memory.open(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+        memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})
+        yield memory
+
+
+def label(value: Any) -> str:
+    """A short id of a test's case."""
+    short = isinstance(value, (str, float, bool)) or value is None
+    return ascii(value[:30] if isinstance(value, str) else value) if short else type(value).__name__
+
+
+SEARCHES: list[tuple[str, Any, str]] = [
+    ("query", "", "query"),
+    ("query", " \n", "query"),
+    ("query", None, "query"),
+    ("query", 5, "query"),
+    ("query", b"apple", "query"),
+    ("limit", 0, "limit"),
+    ("limit", -1, "limit"),
+    ("limit", 1001, "limit"),
+    ("limit", True, "limit"),
+    ("limit", "5", "limit"),
+    ("limit", 5.0, "limit"),
+    ("limit", None, "limit"),
+    ("profile", "nope", "profile"),
+    ("profile", 5, "profile"),
+    ("profile", ["balanced"], "profile"),
+    ("filters", "kind", "filters"),
+    ("filters", {"colour": 1}, "filters.colour"),
+    ("filters", {"kind": {"like": "x"}}, "filters.kind"),
+    ("filters", {"$not": {"$not": {"colour": 1}}}, "filters.$not.$not.colour"),
+    ("now", "soon", "now"),
+    ("now", NAN, "now"),
+    ("now", True, "now"),
+    ("min_score", NAN, "min_score"),
+    ("min_score", "0.5", "min_score"),
+    ("min_score", True, "min_score"),
+    ("weights", {"nope": 1.0}, "weights.nope"),
+    ("weights", {"similarity": NAN}, "weights.similarity"),
+    ("weights", {"similarity": "1"}, "weights.similarity"),
+    ("weights", {"similarity": True}, "weights.similarity"),
+    ("weights", [1.0], "weights"),
+    ("namespaces", [], "namespaces"),
+    ("namespaces", "default", "namespaces"),
+    ("namespaces", [""], "namespaces"),
+    ("namespaces", [LONE], "namespaces"),
+]
+
+
+@pytest.mark.parametrize(("argument", "value", "field"), SEARCHES, ids=label)
+def test_a_wrong_argument_of_a_search_is_named(
+    memory: Memory, argument: str, value: Any, field: str
+) -> None:
+    arguments: dict[str, Any] = {"query": "apple", "profile": "composite", argument: value}
+    with pytest.raises(InvalidInput) as caught:
+        memory.search(**arguments)
+    assert caught.value.field == field
+    if argument not in ("min_score", "namespaces"):
+        with pytest.raises(InvalidInput) as caught:
+            memory.explain(id="taken", **arguments)
+        assert caught.value.field == field
+
+
+def test_filters_nested_without_end_are_refused(memory: Memory) -> None:
+    deep: dict[str, Any] = {"kind": "note"}
+    for _ in range(100_000):
+        deep = {"$not": deep}
+    with pytest.raises(InvalidInput) as caught:
+        memory.search("apple", filters=deep)
+    assert caught.value.field == "filters"
+
+
+OTHER: list[tuple[Callable[[Memory], Any], str]] = [
+    (lambda m: m.get(""), "id"),
+    (lambda m: m.get(5), "id"),  # type: ignore[arg-type]
+    (lambda m: m.get(LONE), "id"),
+    (lambda m: m.delete(LONE), "id"),
+    (lambda m: m.delete(["taken"]), "id"),  # type: ignore[arg-type]
+    (lambda m: m.update(LONE, importance=0.1), "id"),
+    (lambda m: m.update(5, importance=0.1), "id"),  # type: ignore[arg-type]
+    (lambda m: m.update("taken", id2="x"), "id2"),
+    (lambda m: m.update("taken", vectors={}), "vectors"),
+    (lambda m: m.update("taken", content=None), "content"),
+    (lambda m: m.update("taken", created_at=None), "created_at"),
+    (lambda m: m.update("taken", status=None), "status"),
+    (lambda m: m.explain("apple", LONE), "id"),
+    (lambda m: m.links(LONE), "id"),
+    (lambda m: m.links(5), "id"),  # type: ignore[arg-type]
+    (lambda m: m.link(LONE, "taken"), "source"),
+    (lambda m: m.link("taken", 5), "target"),  # type: ignore[arg-type]
+    (lambda m: m.link("taken", "taken", weight="1"), "weight"),  # type: ignore[arg-type]
+    (lambda m: m.get_all(limit=0), "limit"),
+    (lambda m: m.get_all(limit=True), "limit"),
+    (lambda m: m.get_all(limit=10_001), "limit"),
+    (lambda m: m.get_all(cursor="nonsense"), "cursor"),
+    (lambda m: m.get_all(cursor=""), "cursor"),
+    (lambda m: m.get_all(cursor=LONE), "cursor"),
+    (lambda m: m.get_all(cursor=5), "cursor"),  # type: ignore[arg-type]
+    (lambda m: m.get_all("kind"), "filters"),  # type: ignore[arg-type]
+    (lambda m: m.delete_all(), "filters"),
+    (lambda m: m.delete_all(namespace=""), "namespace"),
+    (lambda m: m.delete_all(namespace=5), "namespace"),  # type: ignore[arg-type]
+    (lambda m: m.within(""), "namespace"),
+    (lambda m: m.within(LONE), "namespace"),
+    (lambda m: m.within("x" * 257), "namespace"),
+    (lambda m: Memory.open("ram://", namespace=""), "namespace"),
+    (lambda m: Memory.open("ram://", profile="nope"), "profile"),
+    (lambda m: Memory.open("ram://", embedder="nope"), "embedder"),
+]
+
+
+@pytest.mark.parametrize(("call", "field"), OTHER)
+def test_every_other_door_names_the_field(
+    memory: Memory, call: Callable[[Memory], Any], field: str
+) -> None:
+    before = memory.get_all(limit=1000).records, memory.links()
+    with pytest.raises(InvalidInput) as caught:
+        call(memory)
+    assert caught.value.field == field
+    assert (memory.get_all(limit=1000).records, memory.links()) == before
+
+
+ODD_QUERIES = [
+    "?!…,;", '"', '"unclosed phrase', "*", "app*", "NEAR", "NEAR(apple day)", "apple NEAR/2 day",
+    "a AND OR NOT b", "content:apple", "^apple", "{apple}", "(((", "--", "';DROP TABLE memories;--",
+    "\0", "\0\0", "nul\0byte", LONE, "\udfff", "🎉🎉🎉", "👩\u200d👩\u200d👧",
+    "\u0301", "\u200b", "\ufeff", "ﷺ",
+    "x" * 100_000, "apple " * 16_667, "? " * 50_000, "the of and a", "who what when where",
+    "1" * 5_000, "٣", "²", "ǅ", "İ", "ß", "%", "_", "\\", "\x1b[31m", "ⅷ", "한", "ก",
+    "on 99/99/9999", "in month 13 of year 0", "31 February 2026", "-1", "1e999",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", ODD_QUERIES, ids=label)
+@pytest.mark.parametrize("profile", ["balanced", "composite"])
+def test_an_odd_query_has_a_result(memory: Memory, query: str, profile: str) -> None:
+    result = memory.search(query, profile=profile, explain=True)
+    assert len(result) <= 1
+    for hit in result:
+        assert np.isfinite(hit.score)
+        assert hit.explanation is not None
+        assert hit.explanation.value == hit.score
+    memory.explain(query, "taken", profile=profile)
+
+
+@settings(max_examples=200, deadline=None)
+@given(query=st.text(st.characters(codec=None), max_size=60))
+@example(query="\ud800\udc00")
+@example(query="2026-02-30 apple")
+def test_any_text_may_be_asked(memory: Memory, query: str) -> None:
+    try:
+        result = memory.search(query)
+    except InvalidInput as problem:
+        field, empty = problem.field, not query.strip()
+    else:
+        field, empty = "query", False
+        assert all(np.isfinite(hit.score) for hit in result)
+    assert field == "query"
+    assert empty == (not query.strip())

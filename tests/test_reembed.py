@@ -1,0 +1,104 @@
+"""Making vectors anew: with another embedder, for what was kept without, and when broken off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect import Memory
+from recollect.embed import EmbedderIdentity, Kind, Rows, StaticEmbedder
+from recollect.errors import EmbedderError, EmbedderMismatch, InvalidInput
+
+
+class Half:
+    """The default model cut to its first dimensions; breaks after so many texts."""
+
+    def __init__(self, dimensions: int = 64, breaks_after: int | None = None) -> None:
+        self._whole = StaticEmbedder()
+        self._left = breaks_after
+        self.identity = EmbedderIdentity("test", "half", dimensions, str(dimensions))
+
+    def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+        if self._left is not None:
+            self._left -= len(texts)
+            if self._left < 0:
+                raise EmbedderError("broke off")
+        rows = self._whole.embed(texts, kind=kind)[:, : self.identity.dimensions]
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(rows / np.where(norms > 0, norms, 1), dtype=np.float32)
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    found = f"sqlite:///{tmp_path / 'm.db'}"
+    with Memory.open(found) as memory:
+        memory.add("The cat sleeps on the warm radiator", id="cat")
+        memory.add("We signed the lease for the flat", id="lease")
+        memory.within("team").add("Deploys happen on Tuesdays", id="deploy")
+    return found
+
+
+def test_another_embedder_is_refused_then_adopted(url: str) -> None:
+    with pytest.raises(EmbedderMismatch, match="recollect reembed"):
+        Memory.open(url, embedder=Half())
+    told: list[tuple[int, int]] = []
+    made = Memory.reembed(url, embedder=Half(), progress=lambda *done: told.append(done))
+    assert made == 3
+    assert told[-1] == (3, 3)
+    with Memory.open(url, embedder=Half()) as memory:
+        assert memory.search("kitten napping", limit=1).ids == ("cat",)
+        assert memory.search("kitten napping", limit=1).hits[0].routes["vector"] == 1
+        assert memory.within("team").search("release schedule", limit=1).ids == ("deploy",)
+    with pytest.raises(EmbedderMismatch):
+        Memory.open(url)
+
+
+def test_ranks_as_if_it_had_always_been_so(url: str) -> None:
+    Memory.reembed(url, embedder=Half())
+    with Memory.open(url, embedder=Half()) as again, Memory.open("ram://", embedder=Half()) as new:
+        for page in (again.get_all().records,):
+            new.add_many([{"id": r.id, "content": r.content} for r in reversed(page)])
+        asked = "who sleeps in the flat?"
+        found = [(hit.id, hit.score) for hit in again.search(asked, touch=False)]
+        assert found == [(hit.id, hit.score) for hit in new.search(asked, touch=False)]
+
+
+def test_broken_off_it_keeps_the_old_vectors_and_goes_on_later(url: str) -> None:
+    with pytest.raises(EmbedderError, match="broke off"):
+        Memory.reembed(url, embedder=Half(breaks_after=2))
+    with Memory.open(url) as memory:
+        assert memory.search("kitten napping", limit=1).hits[0].routes["vector"] == 1
+    assert Memory.reembed(url, embedder=Half()) == 1  # two of the three are there
+    with Memory.open(url, embedder=Half()) as memory:
+        assert memory.search("kitten napping", limit=1).ids == ("cat",)
+
+
+def test_an_attempt_with_a_third_embedder_leaves_nothing_behind(url: str) -> None:
+    with pytest.raises(EmbedderError):
+        Memory.reembed(url, embedder=Half(32, breaks_after=2))
+    assert Memory.reembed(url, embedder=Half(64)) == 3
+    with Memory.open(url, embedder=Half(64)) as memory:
+        assert memory.search("kitten napping", limit=1).ids == ("cat",)
+
+
+def test_missing_vectors_are_made_and_searched_at_once(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Memory.open(url, embedder=None) as memory:
+        assert memory.add("The cat sleeps", id="cat").degraded
+    with Memory.open(url) as memory:
+        assert "vector" not in memory.search("cat").hits[0].routes
+        assert Memory.reembed(url, missing=True) == 1
+        assert memory.search("cat").hits[0].routes["vector"] == 1
+
+
+def test_no_embedder_is_refused(url: str) -> None:
+    with pytest.raises(InvalidInput, match="makes no vectors"):
+        Memory.reembed(url, embedder="none")
+
+
+def test_names_that_begin_with_an_underscore_are_kept_for_this(url: str) -> None:
+    with Memory.open(url) as memory, pytest.raises(InvalidInput, match="underscore"):
+        memory.add("x", vectors={"_mine": [1.0, 0.0]})
