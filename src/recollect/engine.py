@@ -8,12 +8,11 @@ from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any
 
-from recollect import ops, profiles, write
+from recollect import ops, profiles, why, write
 from recollect import search as searching
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
-from recollect.explain import Explanation
 from recollect.filters import Filter, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
@@ -23,6 +22,7 @@ from recollect.results import SearchResult
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
+from recollect.why import Reason
 from recollect.world import World
 
 Clock = Callable[[], datetime]
@@ -347,16 +347,23 @@ class Memory:
         profile: str | Profile | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
-    ) -> Explanation:
-        """Why a memory has the score it has for a query, returned or not; touches nothing.
+        everywhere: bool = False,
+    ) -> Reason:
+        """Why a memory is returned for a query or not, and what would change it; touches nothing.
+
+        The answer holds the tree of its score, where and by how much it missed if it is no hit,
+        and for each part of the score the value that would turn the outcome. The arguments are
+        those of `search`; with `everywhere` the memory is looked for in all namespaces.
 
         Raises:
             NotFound: there is no such memory.
         """
         request = self._core.request(**_asked(locals()), touch=False)
-        return self._run(searching.explain(request, id))
+        return self._run(why.explain(request, id, everywhere=everywhere))
 
     def get(self, id: str) -> MemoryRecord | None:
         """One memory by id, or None; looking is not an access."""
@@ -546,12 +553,15 @@ class AsyncMemory:
         profile: str | Profile | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
-    ) -> Explanation:
+        everywhere: bool = False,
+    ) -> Reason:
         """See `Memory.explain`."""
         request = self._core.request(**_asked(locals()), touch=False)
-        return await self._run(searching.explain(request, id))
+        return await self._run(why.explain(request, id, everywhere=everywhere))
 
     async def get(self, id: str) -> MemoryRecord | None:
         """See `Memory.get`."""
@@ -618,4 +628,4 @@ def _fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a search."""
-    return {n: v for n, v in arguments.items() if n not in ("self", "id")}
+    return {n: v for n, v in arguments.items() if n not in ("self", "id", "everywhere")}

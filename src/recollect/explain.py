@@ -71,29 +71,33 @@ class Explanation:
             found["children"] = [child.to_dict() for child in self.children]
         return found
 
-    def lines(self, indent: int = 0) -> Iterator[str]:
-        """The tree as text, a line a node; the parts of a sum that are 0 share one line."""
-        at = "  " * indent
-        note = f"  ({self.note})" if self.note else ""
-        if self.weight is not None:
-            inner = self.children[1]
-            how = f"  = {inner.how}" if inner.children else ""
-            note += f"  ({inner.note})" if inner.note else ""
-            product = f"{self.weight:g} * {number(inner.value).strip()}"
-            yield f"{at}{number(self.value)}  {inner.label} = {product}{how}{note}"
-            children, how = inner.children, inner.how
-        else:
-            how = f"  = {self.how}" if self.children else ""
-            yield f"{at}{number(self.value)}  {self.label}{how}{note}"
-            children, how = self.children, self.how
-        nothing = [child for child in children if child.value == 0.0] if how == "sum" else []
+    def lines(self) -> Iterator[str]:
+        """The tree as text, a line a node.
+
+        The parts of a sum that are 0 share one line; what was shown above is not shown again.
+        """
+        yield from self._lines(0, set())
+
+    def _lines(self, indent: int, shown: set[tuple[str, float]]) -> Iterator[str]:
+        node = self if self.weight is None else self.children[1]
+        weight = "" if node is self else f" = {self.weight:g} * {number(node.value).strip()}"
+        known = bool(node.children) and (node.label, node.value) in shown
+        shown.add((node.label, node.value))
+        how = f"  = {node.how}" if node.children and not known else ""
+        notes = dict.fromkeys(note for note in (self.note, node.note) if note)
+        note = f"  ({'; '.join(notes)})" if notes else ""
+        yield f"{'  ' * indent}{number(self.value)}  {node.label}{weight}{how}{note}"
+        if known:
+            return
+        nothing = [c for c in node.children if c.value == 0.0] if node.how == "sum" else []
         folded = nothing if len(nothing) > 1 else []
-        for child in children:
+        for child in node.children:
             if not any(child is each for each in folded):
-                yield from child.lines(indent + 1)
+                yield from child._lines(indent + 1, shown)
         if folded:
             names = ", ".join(child.part for child in folded)
-            yield f"{at}  {number(0.0)}  ({len(folded)} parts are 0: {names})"
+            at = "  " * (indent + 1)
+            yield f"{at}{number(0.0)}  ({len(folded)} parts are 0: {names})"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -101,7 +105,7 @@ class Explanation:
 
 def number(value: float) -> str:
     """A value in seven characters or more; a dash for one that is not there."""
-    return "   —   " if math.isnan(value) else f"{value:7.4f}"
+    return "   —   " if math.isnan(value) else f"{value + 0.0:7.4f}"  # + 0.0: no -0
 
 
 def _shares(node: Explanation, factor: float, inside: bool = False) -> Iterator[tuple[str, float]]:

@@ -17,7 +17,7 @@ import numpy as np
 from recollect.analysis import analyse, question_words
 from recollect.candidates import Candidates, Rows
 from recollect.entities import NO_ALIASES, Aliases
-from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, parse
 from recollect.memory import MemoryRecord, Vector
@@ -135,7 +135,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    ranked, degraded, embed_ms = yield from _rank(asked)
+    ranked, degraded, embed_ms = yield from rank(asked)
     recalled = clock()
     final = ranked.final
     around = _neighbors(final)
@@ -164,7 +164,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     )
 
 
-def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
+def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
     words = tuple(dict.fromkeys(question_words(asked.text)))
     known, vectors, [entities] = yield [
@@ -265,20 +265,3 @@ def _is_reason(column: str) -> bool:
     if ".rank" in column or column.endswith(".matched"):
         return False
     return not column.endswith(".score") or column == "mmr.score"
-
-
-def explain(asked: Request, id: str) -> Plan[Explanation]:
-    """The plan of explaining one memory's score for a query, whether it was returned or not."""
-    found = yield from ask(Find(asked.namespaces[0], (id,)))
-    if id not in found:
-        raise NotFound(f"there is no memory {id!r} in the namespace {asked.namespaces[0]!r}")
-    ranked, degraded, _ = yield from _rank(asked)
-    row = found[id]
-    [tree] = ranked.explain([row])
-    if tree is None:
-        note = "no route of the profile brought it up, or a filter keeps it out"
-        return Explanation(f"{id} was no candidate", float("nan"), note=note)
-    place, limit = ranked.rank(row), asked.limit
-    note = f"rank {place}" + (f", below the cut at {limit}" if place and place > limit else "")
-    notes = "; ".join([note, *degraded])
-    return Explanation(tree.label, tree.value, tree.how, tree.children, notes)
