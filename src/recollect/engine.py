@@ -8,11 +8,12 @@ from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any
 
-from recollect import ops, profiles, why, write
+from recollect import chunks, ops, profiles, why, write
 from recollect import search as searching
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.facets import Facets, by_rules
 from recollect.filters import Filter, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
@@ -150,6 +151,13 @@ class Core:
             items = [{**given, "content": content}]
         return write.add(items, self.scope(), strict=True)
 
+    def add_chat(
+        self, messages: Any, mode: str, facets: Any, fields: Mapping[str, Any]
+    ) -> Plan[AddResult]:
+        """Write messages as questions with their answers."""
+        common = {name: value for name, value in fields.items() if value is not None}
+        return chunks.add_chat(messages, self.scope(), mode=mode, facets=facets, common=common)
+
     def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
         """One page of the namespace."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
@@ -175,6 +183,13 @@ class Core:
         """Link two memories."""
         scope = self.scope()
         return write.link_all([write.link(scope, source, target, type, weight)], scope)
+
+    def supersede(self, old: str, new: str) -> Plan[None]:
+        """Link the new memory to the old one, which is superseded from now on."""
+        scope = self.scope()
+        yield from self.link(new, old, "supersedes", 1.0)
+        values = {"status": "superseded", "updated_at": scope.now}
+        yield from ask(ops.Patch(scope.namespace, old, values))
 
 
 class Memory:
@@ -281,6 +296,37 @@ class Memory:
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         return self._run(self._core.add(content, _fields(locals())))
+
+    def add_chat(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        mode: str = "chunks",
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        tags: Sequence[str] = (),
+        facets: Facets = by_rules,
+    ) -> AddResult:
+        """Remember a chat as questions with their answers, for the profile "multi_route".
+
+        Messages of a session that is there already continue it: what an assistant says first goes
+        on in the last chunk, and what the user says next makes that chunk found by it, too.
+
+        Args:
+            messages: `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
+            mode: "chunks", or "hybrid" to keep the session as one memory besides.
+            session_id: the session that they are of or continue; a new one if left out.
+            agent_id: whose memory it is.
+            user_id: who the user is.
+            tags: of every chunk.
+            facets: texts by facet (personal_info, preferences, events), a function that gives them
+                from what user and assistant said, or None; by rules if left out.
+
+        Raises:
+            InvalidInput: names the argument that is wrong; nothing was written.
+        """
+        return self._run(self._core.add_chat(messages, mode, facets, _said(locals())))
 
     def add_many(
         self,
@@ -408,6 +454,22 @@ class Memory:
         """
         self._run(self._core.link(source, target, type, weight))
 
+    def supersede(self, old: str, new: str) -> None:
+        """Let a memory take the place of an older one, which only few profiles still recall.
+
+        Raises:
+            NotFound: one of them does not exist.
+        """
+        self._run(self._core.supersede(old, new))
+
+    def contradict(self, one: str, other: str) -> None:
+        """Say that two memories contradict each other; recalled together, the weaker gives way.
+
+        Raises:
+            NotFound: one of them does not exist.
+        """
+        self._run(self._core.link(one, other, "contradicts", 1.0))
+
     def links(self, id: str | None = None) -> list[Link]:
         """The links from and to a memory, or all of the namespace."""
         ids = None if id is None else (id,)
@@ -512,6 +574,20 @@ class AsyncMemory:
         """See `Memory.add`."""
         return await self._run(self._core.add(content, _fields(locals())))
 
+    async def add_chat(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        mode: str = "chunks",
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        tags: Sequence[str] = (),
+        facets: Facets = by_rules,
+    ) -> AddResult:
+        """See `Memory.add_chat`."""
+        return await self._run(self._core.add_chat(messages, mode, facets, _said(locals())))
+
     async def add_many(
         self,
         items: Iterable[Mapping[str, Any] | str],
@@ -591,6 +667,14 @@ class AsyncMemory:
         """See `Memory.link`."""
         await self._run(self._core.link(source, target, type, weight))
 
+    async def supersede(self, old: str, new: str) -> None:
+        """See `Memory.supersede`."""
+        await self._run(self._core.supersede(old, new))
+
+    async def contradict(self, one: str, other: str) -> None:
+        """See `Memory.contradict`."""
+        await self._run(self._core.link(one, other, "contradicts", 1.0))
+
     async def links(self, id: str | None = None) -> list[Link]:
         """See `Memory.links`."""
         ids = None if id is None else (id,)
@@ -624,6 +708,11 @@ class AsyncMemory:
 def _fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `add` that describe the memory."""
     return {n: v for n, v in arguments.items() if n not in ("self", "content")}
+
+
+def _said(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `add_chat` that every chunk has."""
+    return {n: arguments[n] for n in ("session_id", "agent_id", "user_id", "tags")}
 
 
 def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.expr import Col, Fact, Given, at_most, exp, lookup, minimum
 from recollect.profile import Profile
-from recollect.routes import Lexical, Scan, Vector
+from recollect.routes import Lexical, Route, Scan, Vector
 from recollect.signals import (
     BestOf,
     EntityOverlap,
@@ -182,7 +182,7 @@ activation = _built_in(
 def _multi_route() -> Pipeline:
     names = ("user", "asst", "next_user")
     facets = ("facet_personal_info", "facet_preferences", "facet_events")
-    routes = (
+    routes: tuple[Route, ...] = (
         Vector("content", min_similarity=0.0, name="vec_full"),
         *(Vector(name, min_similarity=0.0, name=f"vec_{name}") for name in names),
         *(Vector(name, min_similarity=0.0, name=name) for name in facets),

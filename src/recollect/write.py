@@ -168,16 +168,22 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
             raise InvalidInput(
                 f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
-        said = message.get("content")
-        if isinstance(said, list):  # parts, as multimodal chat has them
-            parts = [part.get("text") for part in said if isinstance(part, Mapping)]
-            said = "\n".join(part for part in parts if isinstance(part, str))
-        if isinstance(said, str) and said.strip():
+        said = message_text(message)
+        if said.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
             items.append({**common, "content": said, "speaker": speaker, "session_id": session})
     if not items:
         raise InvalidInput("content", "has no message with text")
     return items
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a chat message, "" where it has none."""
+    said = message.get("content")
+    if isinstance(said, list):  # parts, as multimodal chat has them
+        parts = [part.get("text") for part in said if isinstance(part, Mapping)]
+        said = "\n".join(part for part in parts if isinstance(part, str))
+    return said if isinstance(said, str) else ""
 
 
 def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:

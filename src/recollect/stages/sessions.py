@@ -13,6 +13,8 @@ from recollect.plan import Plan
 from recollect.query import Query
 from recollect.stages.core import Stage
 
+SESSION_CHUNK = "session_chunk"
+TURN_CHUNK = "turn_chunk"
 _REASONS = tuple(
     f"turn_support.{reason}"
     for reason in ("supporting_turn_count", "best_turn", "best_turn_routes")
@@ -36,8 +38,8 @@ class SessionFirst(Stage):
     of: str = "rrf_score"
     share: float = 0.6
     most: float = 0.12
-    session: str = "session_chunk"
-    turn: str = "turn_chunk"
+    session: str = SESSION_CHUNK
+    turn: str = TURN_CHUNK
 
     def reads(self) -> frozenset[str]:
         return frozenset({self.of, "id", "kind", "session_id"})
@@ -96,7 +98,7 @@ class Neighbors(Stage):
     Source: the design of the "multi_route" profile, neighbor expansion.
     """
 
-    whole: str = "session_chunk"
+    whole: str = SESSION_CHUNK
 
     def reads(self) -> frozenset[str]:
         return frozenset({"kind", "pack.tokens"})
