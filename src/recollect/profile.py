@@ -206,7 +206,9 @@ class Ranked:
         label = f"score ({self.profile.name})"
         return [tree and replace(tree, label=label) for tree in trees]
 
-    def tree(self, row: int, column: str = "score", before: int | None = None) -> Explanation | None:
+    def tree(
+        self, row: int, column: str = "score", before: int | None = None
+    ) -> Explanation | None:
         """The tree of a scored column for a row, as the stages before a place left it."""
         at = self._writer(column, len(self.tables) if before is None else before)
         return self._tree(at, row, column)

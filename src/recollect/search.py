@@ -21,7 +21,7 @@ from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
+from recollect.ops import Embed, Extract, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query

@@ -17,7 +17,7 @@ from recollect.ops import Find, Read, Stats
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.search import Request, rank
-from recollect.stages import Cut, Keep, Score
+from recollect.stages import Cut, Neighbors, Recall, Score
 from recollect.why.absence import WhyNot, why_not
 from recollect.why.change import Change, among_the_first, beyond, changes
 from recollect.why.page import page
@@ -242,9 +242,10 @@ def _left(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
         return {}
     written = {
         name
-        for stage in profile.pipeline.stages[1:]
-        if not isinstance(stage, (Score, Keep, Cut))
+        for stage in profile.pipeline.stages
+        if not isinstance(stage, (Recall, Score, Neighbors))
         for name in stage.writes()
+        if "." in name  # what has no dot is a number that formulas read, and in the tree
     }
     values = {name: table[name][place] for name in sorted(written) if name in table.columns}
     return {name: value for name, value in values.items() if value is not None and value == value}
