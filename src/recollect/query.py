@@ -26,12 +26,22 @@ class Dates:
 
 
 @dataclass(frozen=True, slots=True)
+class During:
+    """A stretch of time that a question names: start <= t < end, in seconds; and its words."""
+
+    start: float
+    end: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What was read out of a question.
 
     `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
     participants it names, `first_speaker` the one named first where there are two; `facts` are
-    properties of the question as 0.0 or 1.0, see `recollect.analysis.analyse`.
+    properties of the question as 0.0 or 1.0, see `recollect.analysis.analyse`. `phrases` stood in
+    quotation marks, `prefixes` before a star (folded), `during` is a time it asks about.
     """
 
     terms: tuple[Term, ...] = ()
@@ -40,6 +50,9 @@ class Reading:
     first_speaker: str | None = None
     dates: Dates = Dates()
     facts: Mapping[str, float] = field(default_factory=lambda: _NO_FACTS)
+    phrases: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    during: During | None = None
 
 
 @dataclass(frozen=True, eq=False)

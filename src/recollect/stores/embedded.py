@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from recollect import ops
 from recollect.candidates import Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
-from recollect.index.namespace import NamespaceIndex, Source
+from recollect.index.namespace import NamespaceIndex
+from recollect.index.source import Source
 from recollect.memory import Draft, Link, MemoryRecord
 
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.fields import FIELDS
-from recollect.index.namespace import Changes
+from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.stores import codec
 
@@ -96,7 +96,8 @@ class RamRecords:
         with self._lock:
             for link in links:
                 self._links[link.namespace, link.source, link.target, link.type] = link
-            self._seq += 1
+            for namespace in dict.fromkeys(link.namespace for link in links):
+                self._note(namespace, "linked", 0)
 
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
         """Set patchable fields; whether the memory exists."""
@@ -191,6 +192,7 @@ class RamRecords:
                 sorted(
                     {r for _, kind, r in fresh if kind == "patched" and r <= after} & set(memories)
                 ),
+                any(kind == "linked" for _, kind, _ in fresh),
             )
 
     def load(
@@ -218,6 +220,15 @@ class RamRecords:
                 blobs.append(blob)
         for name in sorted(by_name):
             yield name, *by_name[name]
+
+    def links(self, namespace: str) -> list[tuple[str, str, float]]:
+        """All links as (source, target, created_at in seconds)."""
+        with self._lock:
+            return [
+                (link.source, link.target, codec.encode("created_at", link.created_at))
+                for key, link in self._links.items()
+                if key[0] == namespace
+            ]
 
 
 def _value(memory: Mapping[str, Any], name: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from recollect.errors import StoreError
 from recollect.fields import FIELDS, LEXICAL
-from recollect.index.namespace import Changes
+from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
@@ -192,6 +192,7 @@ class SqliteRecords:
             added,
             [row for row, kind in fresh if kind == "removed"],
             [row for row, kind in fresh if kind == "patched"],
+            any(kind == "linked" for _, kind in fresh),
         )
 
     def load(
@@ -270,6 +271,14 @@ class SqliteRecords:
                     break
                 after = found[-1][0]
                 yield name, [row for row, _ in found], [blob for _, blob in found]
+
+    def links(self, namespace: str) -> list[tuple[str, str, float]]:
+        """All links as (source, target, created_at in seconds)."""
+        with self._reading() as db:
+            return db.execute(
+                "SELECT source, target, created_at FROM links WHERE space = ?",
+                (self._space(namespace),),
+            ).fetchall()
 
     # Writing
 
@@ -406,6 +415,7 @@ class SqliteRecords:
                     for link in links
                 ],
             )
+            self._note(db, "linked", [(space, 0) for space in sorted(spaces.values())])
 
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
         """Set patchable fields; whether the memory exists."""
