@@ -52,10 +52,26 @@ class Explanation:
         The parts of a sum. A sum times factors gives the sum's parts, each times the factors.
         Anything else is one part.
         """
-        found: dict[str, float] = {}
-        for name, value in _shares(self, 1.0):
-            found[name] = found.get(name, 0.0) + value
-        return found
+        parts, factors = self.factored()
+        scale = math.prod(factors.values())
+        return {name: value * scale for name, value in parts.items()}
+
+    def factored(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Parts and factors: this value is the sum of the parts times the product of the factors.
+
+        A part or factor that occurs twice is added or multiplied up.
+        """
+        sums = [child for child in self.children if child.how == "sum"]
+        base, factors = self, dict[str, float]()
+        if self.how == "product" and self.weight is None and len(sums) == 1:
+            base = sums[0]
+            for child in self.children:
+                if child is not base:
+                    factors[child.label] = factors.get(child.label, 1.0) * child.value
+        parts: dict[str, float] = {}
+        for name, value in _summands(base):
+            parts[name] = parts.get(name, 0.0) + value
+        return parts, factors
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready tree; a missing value is null."""
@@ -108,15 +124,10 @@ def number(value: float) -> str:
     return "   —   " if math.isnan(value) else f"{value + 0.0:7.4f}"  # + 0.0: no -0
 
 
-def _shares(node: Explanation, factor: float, inside: bool = False) -> Iterator[tuple[str, float]]:
+def _summands(node: Explanation, inside: bool = False) -> Iterator[tuple[str, float]]:
+    """The parts of a sum, and of the sums without a name in it."""
     if node.how == "sum" and (not inside or node.label == "sum"):
         for child in node.children:
-            yield from _shares(child, factor, inside=True)
-        return
-    sums = [child for child in node.children if child.how == "sum"]
-    if node.how == "product" and node.weight is None and not inside and len(sums) == 1:
-        for child in node.children:
-            factor = factor if child is sums[0] else factor * child.value
-        yield from _shares(sums[0], factor)
-        return
-    yield node.part, node.value * factor
+            yield from _summands(child, inside=True)
+    else:
+        yield node.part, node.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -59,20 +60,16 @@ class OnRoute:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one part of the score puts into a memory's and into its rival's."""
+    """A part or factor of the score as a memory and its rival have it, and what that costs."""
 
     name: str
     own: float
     rival: float
-
-    @property
-    def behind(self) -> float:
-        """rival - own: what the part costs the memory."""
-        return self.rival - self.own
+    behind: float
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
-        return {"name": self.name, "own": self.own, "rival": self.rival, "behind": self.behind}
+        return {name: getattr(self, name) for name in ("name", "own", "rival", "behind")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,15 +301,33 @@ def _a_turn(stage: SessionFirst, before: Candidates, row: int) -> WhyNot:
     assert place is not None
     kind, session = before["kind"][place], before["session_id"][place]
     reason = f"whole sessions were recalled, and it is a {kind}"
-    return WhyNot("session_first", f"{reason} of {session}" if session else reason)
+    return WhyNot("sessionfirst", f"{reason} of {session}" if session else reason)
 
 
 def costs(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
-    """The parts in which a score is behind another, the worst first."""
-    mine, theirs = ({} if t is None else t.contributions() for t in (own, rival))
-    parts = [Part(n, mine.get(n, 0.0), theirs.get(n, 0.0)) for n in {**theirs, **mine}]
-    behind = [part for part in parts if part.behind > 0.0]
+    """What costs a score the most against another, the worst first; only what costs anything."""
+    behind = [part for part in gaps(own, rival) if part.behind > 0.0]
     return tuple(sorted(behind, key=lambda part: (-part.behind, part.name)))
+
+
+def gaps(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
+    """What every part and factor puts between two scores; it adds up to rival - own.
+
+    For sums s of parts, times factors f: s' f' - s f = (s' - s) f' + s (f' - f).
+    """
+    (mine, by), (theirs, their) = (({}, {}) if t is None else t.factored() for t in (own, rival))
+    scale, base = math.prod(their.values()), sum(mine.values())
+    parts = []
+    for name in {**theirs, **mine}:
+        one, other = mine.get(name, 0.0), theirs.get(name, 0.0)
+        parts.append(Part(name, one, other, (other - one) * scale))
+    base *= math.prod(by.values())
+    for name in {**their, **by}:
+        one, other = by.get(name, 1.0), their.get(name, 1.0)
+        raised = base / one * other if one else 0.0
+        parts.append(Part(name, one, other, raised - base))
+        base = raised
+    return tuple(parts)
 
 
 def _at(table: Candidates, column: str, row: int) -> float:

@@ -129,14 +129,14 @@ def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
 
 def _combined(how: str, values: Sequence[float]) -> float:
     """What an operation makes of its children's values, bit for bit as a signal does."""
-    with np.errstate(all="ignore"):
-        if how == "sum":
-            return reduce(add, values)
-        if how == "product":
-            return reduce(mul, values)
-        if how == "quotient":
-            return values[0] / values[1] if values[1] else 0.0
-        if how in Apply.FUNCTIONS:
+    if how == "sum":
+        return reduce(add, values)
+    if how == "product":
+        return reduce(mul, values)
+    if how == "quotient":
+        return values[0] / values[1] if values[1] else 0.0
+    if how in Apply.FUNCTIONS:
+        with np.errstate(all="ignore"):
             return float(Apply.FUNCTIONS[how](*(np.float64(value) for value in values)))
     return math.nan
 

@@ -84,28 +84,35 @@ def _absence(reason: Reason) -> Iterator[str]:
 
 
 def _parts(reason: Reason) -> Iterator[str]:
-    """A bar for what each part puts into the score, and a mark where the rival's bar ends."""
+    """A bar for what each part puts into the score, and a mark where it would be even."""
     if reason.why is None:
         return
-    own = {name: value for name, value in reason.why.contributions().items() if value}
-    behind = {} if reason.why_not is None else {p.name: p.rival for p in reason.why_not.parts}
-    names = sorted({*own, *behind}, key=lambda n: (-abs(own.get(n, 0.0)), n))
-    known = [*own.values(), *behind.values(), 0.0]
+    own, factors = reason.why.contributions(), reason.why.factored()[1]
+    costs = () if reason.why_not is None else reason.why_not.parts
+    even = {p.name: own.get(p.name, 0.0) + p.behind for p in costs if p.name not in factors}
+    names = [name for name in {**own, **even} if own.get(name) or name in even]
+    known = [*own.values(), *even.values(), 0.0]
     low, width = min(known), (max(known) - min(known)) or 1.0
     rows = []
-    for name in names:
+    for name in sorted(names, key=lambda n: (-abs(own.get(n, 0.0)), n)):
         value = own.get(name, 0.0)
         start, end = (100.0 * (x - low) / width for x in (min(value, 0.0), max(value, 0.0)))
         bar = _bar(start, end, "less" if value < 0.0 else "")
-        mark = _mark((behind[name] - low) / width, "aim") if name in behind else ""
+        mark = _mark((even[name] - low) / width, "aim") if name in even else ""
         rows.append(
             f'<tr><td>{escape(name)}</td><td class="number">{value:.4f}</td>'
             f'<td class="wide"><div class="track">{bar}{mark}</div></td></tr>'
         )
     body = f"<table>{''.join(rows)}</table>"
-    if behind and reason.why_not is not None and reason.why_not.rival is not None:
+    if even and reason.why_not is not None and reason.why_not.rival is not None:
         rival = escape(reason.why_not.rival)
-        body += f'<p class="soft key"><b class="aim"></b>{rival}, the last that went on</p>'
+        body += (
+            f'<p class="soft key"><b class="aim"></b>even with {rival}, the last that went on</p>'
+        )
+    for part in costs:
+        if part.name in factors:
+            both = f"{part.own:.4f} against {part.rival:.4f}"
+            body += f"<p>{escape(part.name)} costs it {part.behind:.4f}: {both}</p>"
     yield _section(f"What makes up its score of {reason.why.value:.4f}", body)
 
 
