@@ -9,7 +9,10 @@ from types import TracebackType
 from typing import Any
 
 from recollect import chunks, ops, profiles, why, write
+from recollect import compare as comparing
 from recollect import search as searching
+from recollect import zones as zoning
+from recollect.compare import Comparison
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
@@ -18,13 +21,14 @@ from recollect.filters import Filter, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
 from recollect.plan import Plan, T, ask, drive
-from recollect.profile import Profile
+from recollect.profiles import ProfileLike
 from recollect.results import SearchResult
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
 from recollect.why import Reason
 from recollect.world import World
+from recollect.zones import Zones
 
 Clock = Callable[[], datetime]
 Filters = Mapping[str, Any] | Filter | None
@@ -41,7 +45,7 @@ class Core:
         self,
         world: World,
         namespace: str = "default",
-        profile: str | Profile = "balanced",
+        profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         aliases: Aliases = NO_ALIASES,
@@ -59,7 +63,7 @@ class Core:
         url: str | Store,
         namespace: str,
         embedder: str | Embedder | None,
-        profile: str | Profile,
+        profile: ProfileLike,
         clock: Clock | None,
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
@@ -104,7 +108,7 @@ class Core:
         query: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         touch: bool = True,
@@ -116,6 +120,7 @@ class Core:
         threshold: float | None = None,
         min_similarity: float | None = None,
         include_archived: bool = False,
+        context: str | None = None,
     ) -> searching.Request:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
@@ -124,7 +129,7 @@ class Core:
         return searching.request(
             query,
             [text("namespaces", n, limit=256) for n in namespaces or (self.namespace,)],
-            chosen.weighted(weights),
+            chosen,
             moment("now", self.clock() if now is None else now),
             limit=limit,
             filters=filters,
@@ -138,7 +143,16 @@ class Core:
             threshold=threshold,
             min_similarity=min_similarity,
             include_archived=include_archived,
+            context=context,
+            weights=weights,
         )
+
+    def compare(self, given: Sequence[ProfileLike], asked: Mapping[str, Any]) -> Plan[Comparison]:
+        """One query under several profiles."""
+        if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+            raise InvalidInput("profiles", "must be a list of profiles")
+        chosen = [profiles.get(each) for each in given]
+        return comparing.compare(self.request(**asked, touch=False), chosen)
 
     def add(
         self, content: str | Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
@@ -157,6 +171,11 @@ class Core:
         """Write messages as questions with their answers."""
         common = {name: value for name, value in fields.items() if value is not None}
         return chunks.add_chat(messages, self.scope(), mode=mode, facets=facets, common=common)
+
+    def zones(self, filters: Filters, now: datetime | str | float | None) -> Plan[Zones]:
+        """How alive the memories are."""
+        at = moment("now", self.clock() if now is None else now)
+        return zoning.zones((self.namespace,), at.timestamp(), parse(filters))
 
     def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
         """One page of the namespace."""
@@ -209,7 +228,7 @@ class Memory:
         *,
         namespace: str = "default",
         embedder: str | Embedder | None = "default",
-        profile: str | Profile = "balanced",
+        profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
@@ -221,7 +240,8 @@ class Memory:
             url: `sqlite:///memory.db`, `sqlite:///:memory:`, `ram://`, or a store.
             namespace: the tenant whose memories this sees; others are invisible.
             embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
-            profile: how to rank when a search does not say.
+            profile: how to rank when a search does not say: a name, the path of a JSON file,
+                or what such a file holds.
             clock: gives the present; the system's clock by default.
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
@@ -347,7 +367,7 @@ class Memory:
         query: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         touch: bool = True,
@@ -359,6 +379,7 @@ class Memory:
         threshold: float | None = None,
         min_similarity: float | None = None,
         include_archived: bool = False,
+        context: str | None = None,
     ) -> SearchResult:
         """The memories that matter for a query, best first.
 
@@ -374,6 +395,8 @@ class Memory:
             threshold: another name for `min_score`.
             min_similarity: leave out memories whose cosine with the query is below it.
             include_archived: find archived memories, too.
+            context: a variant of the profile, such as "identity", "knowledge", "episodic" or
+                "activity" of "vitality"; by default that of the layer which `filters` ask for.
             weights: other weights for named parts of the profile's score.
             namespaces: search these instead of this one.
             token_budget: how many tokens the hits (and neighbors) may take together; one that does
@@ -390,7 +413,7 @@ class Memory:
         id: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         min_score: float | None = None,
@@ -410,6 +433,25 @@ class Memory:
         """
         request = self._core.request(**_asked(locals()), touch=False)
         return self._run(why.explain(request, id, everywhere=everywhere))
+
+    def compare(
+        self,
+        query: str,
+        profiles: Sequence[ProfileLike],
+        *,
+        limit: int = 10,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        min_score: float | None = None,
+        namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+    ) -> Comparison:
+        """One query under two or more profiles side by side; touches nothing.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(self._core.compare(profiles, _asked(locals())))
 
     def get(self, id: str) -> MemoryRecord | None:
         """One memory by id, or None; looking is not an access."""
@@ -475,6 +517,13 @@ class Memory:
         ids = None if id is None else (id,)
         return self._run(ask(ops.Neighbors(self.namespace, ids)))
 
+    def zones(self, filters: Filters = None, *, now: datetime | str | float | None = None) -> Zones:
+        """How alive each memory is (active, stale, fading, archived), the liveliest first.
+
+        A zone is a label worked out for a time, the present by default; nothing is moved.
+        """
+        return self._run(self._core.zones(filters, now))
+
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Figures about this namespace, or about all of them."""
         namespaces = () if everywhere else (self.namespace,)
@@ -516,7 +565,7 @@ class AsyncMemory:
         *,
         namespace: str = "default",
         embedder: str | Embedder | None = "default",
-        profile: str | Profile = "balanced",
+        profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
@@ -604,7 +653,7 @@ class AsyncMemory:
         query: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         touch: bool = True,
@@ -616,6 +665,7 @@ class AsyncMemory:
         threshold: float | None = None,
         min_similarity: float | None = None,
         include_archived: bool = False,
+        context: str | None = None,
     ) -> SearchResult:
         """See `Memory.search`."""
         return await self._run(searching.search(self._core.request(**_asked(locals()))))
@@ -626,7 +676,7 @@ class AsyncMemory:
         id: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         min_score: float | None = None,
@@ -638,6 +688,21 @@ class AsyncMemory:
         """See `Memory.explain`."""
         request = self._core.request(**_asked(locals()), touch=False)
         return await self._run(why.explain(request, id, everywhere=everywhere))
+
+    async def compare(
+        self,
+        query: str,
+        profiles: Sequence[ProfileLike],
+        *,
+        limit: int = 10,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        min_score: float | None = None,
+        namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+    ) -> Comparison:
+        """See `Memory.compare`."""
+        return await self._run(self._core.compare(profiles, _asked(locals())))
 
     async def get(self, id: str) -> MemoryRecord | None:
         """See `Memory.get`."""
@@ -680,6 +745,12 @@ class AsyncMemory:
         ids = None if id is None else (id,)
         return await self._run(ask(ops.Neighbors(self.namespace, ids)))
 
+    async def zones(
+        self, filters: Filters = None, *, now: datetime | str | float | None = None
+    ) -> Zones:
+        """See `Memory.zones`."""
+        return await self._run(self._core.zones(filters, now))
+
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """See `Memory.stats`."""
         namespaces = () if everywhere else (self.namespace,)
@@ -715,6 +786,9 @@ def _said(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {n: arguments[n] for n in ("session_id", "agent_id", "user_id", "tags")}
 
 
+_OWN = ("self", "id", "everywhere", "profiles")  # what is no argument of a search
+
+
 def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a search."""
-    return {n: v for n, v in arguments.items() if n not in ("self", "id", "everywhere")}
+    return {n: v for n, v in arguments.items() if n not in _OWN}

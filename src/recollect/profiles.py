@@ -48,6 +48,9 @@ from recollect.stages import (
     spread,
 )
 
+ProfileLike = str | Path | Mapping[str, Any] | Profile
+"""A built-in profile's name, the path of a JSON file, what a JSON file holds, or a profile."""
+
 BUILT_IN: dict[str, Profile] = {}
 
 
@@ -221,7 +224,7 @@ def load(path: str | Path) -> Profile:
     return Profile.load(path)
 
 
-def get(profile: str | Path | Mapping[str, Any] | Profile) -> Profile:
+def get(profile: ProfileLike) -> Profile:
     """A built-in profile by name, one from a path ending in .json or a mapping, or the one given.
 
     Raises:

@@ -18,6 +18,7 @@ from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.search import Request, rank
 from recollect.stages import Cut, Neighbors, Recall, Score
+from recollect.text import shortened
 from recollect.why.absence import WhyNot, why_not
 from recollect.why.change import Change, among_the_first, beyond, changes
 from recollect.why.page import page
@@ -115,7 +116,7 @@ class Reason:
     def lines(self) -> Iterator[str]:
         """The answer as text."""
         yield f'{self.id} for "{self.query}" (profile {self.profile}, first {self.limit})'
-        yield f"  {_short(self.record.content)}"
+        yield f"  {shortened(self.record.content, 90)}"
         yield self.verdict
         yield from (f"  {note}" for note in self._notes())
         if self.why is not None:
@@ -254,11 +255,6 @@ def _left(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     return list(value) if isinstance(value, tuple) else value
-
-
-def _short(text: str, length: int = 90) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def on_route(route: str, rank: int | None, score: float | None, cut: float | None) -> str:
