@@ -20,7 +20,7 @@ from recollect.formula import written
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.routes import Lexical, Route, Trigram, Vector
+from recollect.routes import Exact, Lexical, Route, Trigram, Vector
 from recollect.stages import Pipeline, Recall, Score, Stage
 from recollect.weights import weighted, with_weights
 
@@ -55,7 +55,7 @@ class Profile:
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
         semantic = any(isinstance(route, Vector) for route in self.routes)
-        text = any(isinstance(route, (Lexical, Trigram)) for route in self.routes)
+        text = any(isinstance(route, (Lexical, Trigram, Exact)) for route in self.routes)
         return "hybrid" if semantic and text else "semantic" if semantic else "text"
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from types import MappingProxyType
 
 from recollect.entities import NO_ALIASES, Aliases
@@ -32,6 +33,14 @@ class During:
     start: float
     end: float
     words: str
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping: start and end in ISO 8601, and the words."""
+        times = {"start": self.start, "end": self.end}
+        return {
+            **{n: datetime.fromtimestamp(t, timezone.utc).isoformat() for n, t in times.items()},
+            "words": self.words,
+        }
 
 
 @dataclass(frozen=True, slots=True)

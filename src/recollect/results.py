@@ -10,6 +10,8 @@ from typing import Any
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
 from recollect.profile import SearchType
+from recollect.query import During
+from recollect.signals.vitality import Zone, zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Hit:
         return self.record.created_at
 
     @property
+    def zone(self) -> Zone | None:
+        """How alive the memory is: active, stale, fading or archived; None if it was not asked."""
+        return zone(self.details.get("vitality"))
+
+    @property
     def tier(self) -> str | None:
         """The memory's tier: short, medium or long."""
         return self.record.tier
@@ -75,6 +82,8 @@ class Hit:
             "routes": dict(self.routes),
             **self.record.to_dict(),
         }
+        if self.zone is not None:
+            found["zone"] = self.zone
         if self.details:
             found["details"] = {
                 name: list(value) if isinstance(value, tuple) else value
@@ -94,7 +103,7 @@ class SearchResult:
     `degraded` names everything the search had to do without, and why; it is empty when nothing
     was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
     that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
-    least score that was asked for.
+    least score that was asked for, `during` the time that the search kept to, if any.
     """
 
     query: str
@@ -105,6 +114,7 @@ class SearchResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     search_type: SearchType = "hybrid"
     threshold: float | None = None
+    during: During | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -127,6 +137,7 @@ class SearchResult:
             "profile": self.profile,
             "search_type": self.search_type,
             "threshold": self.threshold,
+            "during": None if self.during is None else self.during.to_dict(),
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "timings_ms": dict(self.timings_ms),

@@ -52,11 +52,14 @@ class Vector:
 class Trigram:
     """score = |A n B| / |A u B| over three-letter windows (pg_trgm), best of the fields.
 
+    With `entities`, what the query names is compared, too, and the best counts.
+
     `min_similarity` keeps memories below it out.
     """
 
     fields: tuple[str, ...] = ("title", "speaker")
     min_similarity: float = 0.3
+    entities: bool = False
     name: str = "trigram"
 
 

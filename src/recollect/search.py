@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from recollect import profiles
 from recollect.analysis import analyse, question_words
 from recollect.candidates import Candidates, Rows
 from recollect.entities import NO_ALIASES, Aliases
@@ -24,11 +25,13 @@ from recollect.memory import MemoryRecord, Vector
 from recollect.ops import Embed, Extract, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
-from recollect.query import Query
+from recollect.query import During, Query
 from recollect.results import Hit, SearchResult
+from recollect.routes import During as DuringRoute
 from recollect.routes import Vector as VectorRoute
 from recollect.stages import Pipeline, at_least, is_stored
 from recollect.text import count_tokens
+from recollect.when import DatesMissing, asked_time
 
 MOST_HITS = 1000
 
@@ -64,6 +67,8 @@ def request(
     threshold: float | None = None,
     min_similarity: float | None = None,
     include_archived: bool = False,
+    context: str | None = None,
+    weights: Mapping[str, float] | None = None,
     embeds: bool = True,
     touch: bool = True,
     explain: bool = False,
@@ -82,14 +87,6 @@ def request(
         raise InvalidInput("query", "is empty", "ask for something")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
-    least = {"min_score": min_score, "threshold": threshold, "min_similarity": min_similarity}
-    for name, value in least.items():
-        if value is not None and not np.isfinite(value):
-            raise InvalidInput(name, f"is {value}", "give a finite number")
-    if threshold is not None:
-        if min_score not in (None, threshold):
-            raise InvalidInput("threshold", "is another name for min_score", "give one of them")
-        min_score = threshold
     if token_budget is not None and (
         isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
     ):
@@ -97,16 +94,17 @@ def request(
     # Any text may be asked; what is no character cannot be in a memory either.
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
+    profile = profiles.in_context(profile, context, _layer(where))
     archived = ("archived",) if include_archived else ()
     kept = Compare("status", "in", (*profile.statuses, *archived))
     return Request(
         clean,
         tuple(dict.fromkeys(namespaces)),
-        profile if min_similarity is None else _similar(profile, min_similarity),
+        _similar(profile.weighted(weights), min_similarity),
         now,
         limit,
         Both((kept, _unexpired(now), *([] if where is None else [where]))),
-        min_score,
+        _least(min_score, threshold),
         embeds,
         touch,
         explain,
@@ -116,8 +114,30 @@ def request(
     )
 
 
-def _similar(profile: Profile, least: float) -> Profile:
+def _least(min_score: float | None, threshold: float | None) -> float | None:
+    """The least score asked for by either of its names."""
+    for name, value in {"min_score": min_score, "threshold": threshold}.items():
+        if value is not None and not np.isfinite(value):
+            raise InvalidInput(name, f"is {value}", "give a finite number")
+    if threshold is not None and min_score not in (None, threshold):
+        raise InvalidInput("threshold", "is another name for min_score", "give one of them")
+    return min_score if threshold is None else threshold
+
+
+def _layer(where: Filter | None) -> str | None:
+    """The one layer that a filter leaves, None where it may leave several."""
+    for part in where.parts if isinstance(where, Both) else (where,):
+        if isinstance(part, Compare) and (part.field, part.operator) == ("layer", "eq"):
+            return part.value
+    return None
+
+
+def _similar(profile: Profile, least: float | None) -> Profile:
     """The profile without candidates whose cosine on its first vector route is below `least`."""
+    if least is None:
+        return profile
+    if not np.isfinite(least):
+        raise InvalidInput("min_similarity", f"is {least}", "give a finite number")
     compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
     if not compared:
         raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
@@ -161,19 +181,21 @@ def search(asked: Request) -> Plan[SearchResult]:
         {step: round(value, 3) for step, value in timings.items()},
         asked.profile.search_type,
         asked.min_score,
+        ranked.query.reading.during,
     )
 
 
 def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
-    words = tuple(dict.fromkeys(question_words(asked.text)))
+    during, degraded = _during(asked)
+    text = asked.text if during is None else _without(asked.text, during.words)
+    words = tuple(dict.fromkeys(question_words(text)))
     known, vectors, [entities] = yield [
         Names(asked.namespaces, words),
         VectorNames(asked.namespaces),
         Extract((asked.text,)),
     ]
-    reading = analyse(asked.text, known.names, known.roles)
-    degraded: list[str] = []
+    reading = replace(analyse(text, known.names, known.roles), during=during)
     vector: Vector | None = None
     started = time.perf_counter()
     if not asked.embeds:
@@ -198,7 +220,7 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         now=asked.now.timestamp(),
         k=asked.limit,
         min_score=asked.min_score,
-        where=asked.where,
+        where=asked.where if during is None else _within(asked.where, during),
         vector=vector,
         reading=reading,
         token_budget=asked.token_budget,
@@ -208,6 +230,29 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
+
+
+def _during(asked: Request) -> tuple[During | None, list[str]]:
+    """The time that a search over a route for times keeps to, and what had to be done without."""
+    if not any(isinstance(route, DuringRoute) for route in asked.profile.routes):
+        return None, []
+    try:
+        return asked_time(asked.text, asked.now), []
+    except DatesMissing as problem:
+        return None, [f"during: {problem}"]
+
+
+def _without(text: str, words: str) -> str:
+    """A text without some of its words, unless nothing to look for would be left."""
+    rest = text.replace(words, " ", 1)
+    return rest if question_words(rest) else text
+
+
+def _within(where: Filter | None, during: During) -> Filter:
+    """A filter that keeps to a time besides."""
+    start = Compare("created_at", "gte", during.start)
+    end = Compare("created_at", "lt", during.end)
+    return Both((start, end) if where is None else (where, start, end))
 
 
 def _neighbors(final: Candidates) -> Rows:

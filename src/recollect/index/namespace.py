@@ -365,7 +365,8 @@ class NamespaceIndex:
             if not isinstance(column, CodedColumn):
                 raise InvalidInput("trigram.fields", f"{name} is not a text field")
             index = self._trigrams.setdefault(name, TrigramIndex(column))
-            best = np.maximum(best, index.similarities(query.text)[column.codes])
+            for asked in (query.text, *(sorted(query.entities) if route.entities else ())):
+                best = np.maximum(best, index.similarities(asked)[column.codes])
         return best
 
     def _exact(self, route: Exact, query: Query) -> Floats:
