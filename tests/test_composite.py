@@ -153,8 +153,7 @@ def test_every_memory_is_ranked_exactly(memory: Memory) -> None:
     assert [hit.score for hit in hits] == pytest.approx(sorted(scores, reverse=True)[:1000])
     assert list(hits.ids) == expected[:1000]
     far = f"m{int(np.argmin(kept[:, 0])):04}"  # the last by meaning is ranked like any other
-    tree = memory.explain("east", far)
-    assert tree.value == pytest.approx(scores[int(far[1:])])
+    assert memory.explain("east", far).score == pytest.approx(scores[int(far[1:])])
 
 
 def test_importance_and_age_outweigh_nearness_where_the_sum_says_so(memory: Memory) -> None:

@@ -42,6 +42,8 @@ _FORMS: dict[str, Term] = {
     for form in forms
 }
 _CAPITALISED = re.compile(r"(?<![^\W_])[A-Z][^\W_]+")
+_PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
+_PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 
@@ -130,11 +132,15 @@ def analyse(
     The facts are `about_self`, `about_assistant`, `wants_summary`, `wants_order` (whose words
     answer it), `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
     `asks_present`, `looks_ahead` (not a question about what was said or done) and `roles`.
+    "Phrases" in quotation marks and beginnings of words (deploy*) are noted for the routes that
+    mind them; their words count like any other.
     """
     low = fold(text.replace("\u2019", "'"))
     asked = question_words(text)
     content = [word for word in asked if word not in names and word not in STOP]
+    prefixes = tuple(dict.fromkeys(_PREFIX.findall(low)))
     kept = [word for word in content if word not in FRAMING] or content or asked
+    kept = list(dict.fromkeys([*kept, *(word for word in asked if word in prefixes)]))
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
     who = frozenset().union(*names.values())
     return Reading(
@@ -146,6 +152,8 @@ def analyse(
         assistants,
         _dates(low),
         _facts(low, set(asked), who, bool(users)),
+        tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
+        prefixes,
     )
 
 

@@ -8,23 +8,28 @@ from datetime import datetime, timezone
 from types import TracebackType
 from typing import Any
 
-from recollect import ops, profiles, write
+from recollect import chunks, ops, profiles, why, write
+from recollect import compare as comparing
 from recollect import search as searching
+from recollect import zones as zoning
+from recollect.compare import Comparison
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
-from recollect.explain import Explanation
+from recollect.facets import Facets, by_rules
 from recollect.filters import Filter, fields_of, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
 from recollect.plan import Plan, T, ask, drive
-from recollect.profile import Profile
+from recollect.profiles import ProfileLike
 from recollect.reembed import reembed as reembedding
 from recollect.results import SearchResult
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
+from recollect.why import Reason
 from recollect.world import World
+from recollect.zones import Zones
 
 Clock = Callable[[], datetime]
 Filters = Mapping[str, Any] | Filter | None
@@ -41,7 +46,7 @@ class Core:
         self,
         world: World,
         namespace: str = "default",
-        profile: str | Profile = "balanced",
+        profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         aliases: Aliases = NO_ALIASES,
@@ -59,7 +64,7 @@ class Core:
         url: str | Store,
         namespace: str,
         embedder: str | Embedder | None,
-        profile: str | Profile,
+        profile: ProfileLike,
         clock: Clock | None,
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
@@ -123,7 +128,7 @@ class Core:
         query: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         touch: bool = True,
@@ -135,6 +140,7 @@ class Core:
         threshold: float | None = None,
         min_similarity: float | None = None,
         include_archived: bool = False,
+        context: str | None = None,
     ) -> searching.Request:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
@@ -143,7 +149,7 @@ class Core:
         return searching.request(
             query,
             [text("namespaces", n, limit=256) for n in namespaces or (self.namespace,)],
-            chosen.weighted(weights),
+            chosen,
             moment("now", self.clock() if now is None else now),
             limit=limit,
             filters=filters,
@@ -157,7 +163,16 @@ class Core:
             threshold=threshold,
             min_similarity=min_similarity,
             include_archived=include_archived,
+            context=context,
+            weights=weights,
         )
+
+    def compare(self, given: Sequence[ProfileLike], asked: Mapping[str, Any]) -> Plan[Comparison]:
+        """One query under several profiles."""
+        if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+            raise InvalidInput("profiles", "must be a list of profiles")
+        chosen = [profiles.get(each) for each in given]
+        return comparing.compare(self.request(**asked, touch=False), chosen)
 
     def add(
         self, content: str | Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
@@ -169,6 +184,18 @@ class Core:
         else:
             items = [{**given, "content": content}]
         return write.add(items, self.scope(), strict=True)
+
+    def add_chat(
+        self, messages: Any, mode: str, facets: Any, fields: Mapping[str, Any]
+    ) -> Plan[AddResult]:
+        """Write messages as questions with their answers."""
+        common = {name: value for name, value in fields.items() if value is not None}
+        return chunks.add_chat(messages, self.scope(), mode=mode, facets=facets, common=common)
+
+    def zones(self, filters: Filters, now: datetime | str | float | None) -> Plan[Zones]:
+        """How alive the memories are."""
+        at = moment("now", self.clock() if now is None else now)
+        return zoning.zones((self.namespace,), at.timestamp(), parse(filters))
 
     def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
         """One page of the namespace."""
@@ -201,6 +228,13 @@ class Core:
         """The links of one memory or of all."""
         return ask(ops.Neighbors(self.namespace, None if id is None else (text("id", id),)))
 
+    def supersede(self, old: str, new: str) -> Plan[None]:
+        """Link the new memory to the old one, which is superseded from now on."""
+        scope = self.scope()
+        yield from self.link(new, old, "supersedes", 1.0)
+        values = {"status": "superseded", "updated_at": scope.now}
+        yield from ask(ops.Patch(scope.namespace, old, values))
+
 
 class Memory:
     """The memory of an agent: add to it, search it, ask why.
@@ -219,7 +253,7 @@ class Memory:
         *,
         namespace: str = "default",
         embedder: str | Embedder | None = "default",
-        profile: str | Profile = "balanced",
+        profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
@@ -231,7 +265,8 @@ class Memory:
             url: `sqlite:///memory.db`, `sqlite:///:memory:`, `ram://`, or a store.
             namespace: the tenant whose memories this sees; others are invisible.
             embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
-            profile: how to rank when a search does not say.
+            profile: how to rank when a search does not say: a name, the path of a JSON file,
+                or what such a file holds.
             clock: gives the present; the system's clock by default.
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
@@ -307,6 +342,37 @@ class Memory:
         """
         return self._run(self._core.add(content, _fields(locals())))
 
+    def add_chat(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        mode: str = "chunks",
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        tags: Sequence[str] = (),
+        facets: Facets = by_rules,
+    ) -> AddResult:
+        """Remember a chat as questions with their answers, for the profile "multi_route".
+
+        Messages of a session that is there already continue it: what an assistant says first goes
+        on in the last chunk, and what the user says next makes that chunk found by it, too.
+
+        Args:
+            messages: `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
+            mode: "chunks", or "hybrid" to keep the session as one memory besides.
+            session_id: the session that they are of or continue; a new one if left out.
+            agent_id: whose memory it is.
+            user_id: who the user is.
+            tags: of every chunk.
+            facets: texts by facet (personal_info, preferences, events), a function that gives them
+                from what user and assistant said, or None; by rules if left out.
+
+        Raises:
+            InvalidInput: names the argument that is wrong; nothing was written.
+        """
+        return self._run(self._core.add_chat(messages, mode, facets, _said(locals())))
+
     def add_many(
         self,
         items: Iterable[Mapping[str, Any] | str],
@@ -326,7 +392,7 @@ class Memory:
         query: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         touch: bool = True,
@@ -338,6 +404,7 @@ class Memory:
         threshold: float | None = None,
         min_similarity: float | None = None,
         include_archived: bool = False,
+        context: str | None = None,
     ) -> SearchResult:
         """The memories that matter for a query, best first.
 
@@ -354,6 +421,8 @@ class Memory:
             threshold: another name for `min_score`.
             min_similarity: leave out memories whose cosine with the query is below it.
             include_archived: find archived memories, too.
+            context: a variant of the profile, such as "identity", "knowledge", "episodic" or
+                "activity" of "vitality"; by default that of the layer which `filters` ask for.
             weights: other weights for named parts of the profile's score.
             namespaces: search these instead of this one.
             token_budget: how many tokens the hits (and neighbors) may take together; one that does
@@ -370,19 +439,45 @@ class Memory:
         id: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
-    ) -> Explanation:
-        """Why a memory has the score it has for a query, returned or not; touches nothing.
+        everywhere: bool = False,
+    ) -> Reason:
+        """Why a memory is returned for a query or not, and what would change it; touches nothing.
+
+        The answer holds the tree of its score, where and by how much it missed if it is no hit,
+        and for each part of the score the value that would turn the outcome. The arguments are
+        those of `search`; with `everywhere` the memory is looked for in all namespaces.
 
         Raises:
             NotFound: there is no such memory.
         """
         request = self._core.request(**_asked(locals()), touch=False)
-        return self._run(searching.explain(request, text("id", id)))
+        return self._run(why.explain(request, text("id", id), everywhere=everywhere))
+
+    def compare(
+        self,
+        query: str,
+        profiles: Sequence[ProfileLike],
+        *,
+        limit: int = 10,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        min_score: float | None = None,
+        namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+    ) -> Comparison:
+        """One query under two or more profiles side by side; touches nothing.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(self._core.compare(profiles, _asked(locals())))
 
     def get(self, id: str) -> MemoryRecord | None:
         """One memory by id, or None; looking is not an access."""
@@ -427,9 +522,32 @@ class Memory:
         """
         self._run(self._core.link(source, target, type, weight))
 
+    def supersede(self, old: str, new: str) -> None:
+        """Let a memory take the place of an older one, which only few profiles still recall.
+
+        Raises:
+            NotFound: one of them does not exist.
+        """
+        self._run(self._core.supersede(old, new))
+
+    def contradict(self, one: str, other: str) -> None:
+        """Say that two memories contradict each other; recalled together, the weaker gives way.
+
+        Raises:
+            NotFound: one of them does not exist.
+        """
+        self._run(self._core.link(one, other, "contradicts", 1.0))
+
     def links(self, id: str | None = None) -> list[Link]:
         """The links from and to a memory, or all of the namespace."""
         return list(self._run(self._core.links(id)))
+
+    def zones(self, filters: Filters = None, *, now: datetime | str | float | None = None) -> Zones:
+        """How alive each memory is (active, stale, fading, archived), the liveliest first.
+
+        A zone is a label worked out for a time, the present by default; nothing is moved.
+        """
+        return self._run(self._core.zones(filters, now))
 
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Figures about this namespace, or about all of them."""
@@ -489,7 +607,7 @@ class AsyncMemory:
         *,
         namespace: str = "default",
         embedder: str | Embedder | None = "default",
-        profile: str | Profile = "balanced",
+        profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
@@ -547,6 +665,20 @@ class AsyncMemory:
         """See `Memory.add`."""
         return await self._run(self._core.add(content, _fields(locals())))
 
+    async def add_chat(
+        self,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        mode: str = "chunks",
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        user_id: str | None = None,
+        tags: Sequence[str] = (),
+        facets: Facets = by_rules,
+    ) -> AddResult:
+        """See `Memory.add_chat`."""
+        return await self._run(self._core.add_chat(messages, mode, facets, _said(locals())))
+
     async def add_many(
         self,
         items: Iterable[Mapping[str, Any] | str],
@@ -563,7 +695,7 @@ class AsyncMemory:
         query: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
         touch: bool = True,
@@ -575,6 +707,7 @@ class AsyncMemory:
         threshold: float | None = None,
         min_similarity: float | None = None,
         include_archived: bool = False,
+        context: str | None = None,
     ) -> SearchResult:
         """See `Memory.search`."""
         return await self._run(searching.search(self._core.request(**_asked(locals()))))
@@ -585,15 +718,33 @@ class AsyncMemory:
         id: str,
         *,
         limit: int = 10,
-        profile: str | Profile | None = None,
+        profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
-    ) -> Explanation:
+        everywhere: bool = False,
+    ) -> Reason:
         """See `Memory.explain`."""
         request = self._core.request(**_asked(locals()), touch=False)
-        return await self._run(searching.explain(request, text("id", id)))
+        return await self._run(why.explain(request, text("id", id), everywhere=everywhere))
+
+    async def compare(
+        self,
+        query: str,
+        profiles: Sequence[ProfileLike],
+        *,
+        limit: int = 10,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        min_score: float | None = None,
+        namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+    ) -> Comparison:
+        """See `Memory.compare`."""
+        return await self._run(self._core.compare(profiles, _asked(locals())))
 
     async def get(self, id: str) -> MemoryRecord | None:
         """See `Memory.get`."""
@@ -623,9 +774,23 @@ class AsyncMemory:
         """See `Memory.link`."""
         await self._run(self._core.link(source, target, type, weight))
 
+    async def supersede(self, old: str, new: str) -> None:
+        """See `Memory.supersede`."""
+        await self._run(self._core.supersede(old, new))
+
+    async def contradict(self, one: str, other: str) -> None:
+        """See `Memory.contradict`."""
+        await self._run(self._core.link(one, other, "contradicts", 1.0))
+
     async def links(self, id: str | None = None) -> list[Link]:
         """See `Memory.links`."""
         return list(await self._run(self._core.links(id)))
+
+    async def zones(
+        self, filters: Filters = None, *, now: datetime | str | float | None = None
+    ) -> Zones:
+        """See `Memory.zones`."""
+        return await self._run(self._core.zones(filters, now))
 
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """See `Memory.stats`."""
@@ -668,6 +833,14 @@ def _fields(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {n: v for n, v in arguments.items() if n not in ("self", "content")}
 
 
+def _said(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of `add_chat` that every chunk has."""
+    return {n: arguments[n] for n in ("session_id", "agent_id", "user_id", "tags")}
+
+
+_OWN = ("self", "id", "everywhere", "profiles")  # what is no argument of a search
+
+
 def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a search."""
-    return {n: v for n, v in arguments.items() if n not in ("self", "id")}
+    return {n: v for n, v in arguments.items() if n not in _OWN}

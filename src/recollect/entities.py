@@ -156,6 +156,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
             yield from _name(text, run)
             run = []
         joins = together and token.text in JOINING and _goes_on(text, tokens, i)
+        joins = joins and not run[-1].text.isupper()  # the API of NASA
         if joins or _counts(token, small):
             run.append(token)
         elif run:

@@ -52,10 +52,26 @@ class Explanation:
         The parts of a sum. A sum times factors gives the sum's parts, each times the factors.
         Anything else is one part.
         """
-        found: dict[str, float] = {}
-        for name, value in _shares(self, 1.0):
-            found[name] = found.get(name, 0.0) + value
-        return found
+        parts, factors = self.factored()
+        scale = math.prod(factors.values())
+        return {name: value * scale for name, value in parts.items()}
+
+    def factored(self) -> tuple[dict[str, float], dict[str, float]]:
+        """Parts and factors: this value is the sum of the parts times the product of the factors.
+
+        A part or factor that occurs twice is added or multiplied up.
+        """
+        sums = [child for child in self.children if child.how == "sum"]
+        base, factors = self, dict[str, float]()
+        if self.how == "product" and self.weight is None and len(sums) == 1:
+            base = sums[0]
+            for child in self.children:
+                if child is not base:
+                    factors[child.label] = factors.get(child.label, 1.0) * child.value
+        parts: dict[str, float] = {}
+        for name, value in _summands(base):
+            parts[name] = parts.get(name, 0.0) + value
+        return parts, factors
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready tree; a missing value is null."""
@@ -71,29 +87,33 @@ class Explanation:
             found["children"] = [child.to_dict() for child in self.children]
         return found
 
-    def lines(self, indent: int = 0) -> Iterator[str]:
-        """The tree as text, a line a node; the parts of a sum that are 0 share one line."""
-        at = "  " * indent
-        note = f"  ({self.note})" if self.note else ""
-        if self.weight is not None:
-            inner = self.children[1]
-            how = f"  = {inner.how}" if inner.children else ""
-            note += f"  ({inner.note})" if inner.note else ""
-            product = f"{self.weight:g} * {number(inner.value).strip()}"
-            yield f"{at}{number(self.value)}  {inner.label} = {product}{how}{note}"
-            children, how = inner.children, inner.how
-        else:
-            how = f"  = {self.how}" if self.children else ""
-            yield f"{at}{number(self.value)}  {self.label}{how}{note}"
-            children, how = self.children, self.how
-        nothing = [child for child in children if child.value == 0.0] if how == "sum" else []
+    def lines(self) -> Iterator[str]:
+        """The tree as text, a line a node.
+
+        The parts of a sum that are 0 share one line; what was shown above is not shown again.
+        """
+        yield from self._lines(0, set())
+
+    def _lines(self, indent: int, shown: set[tuple[str, float]]) -> Iterator[str]:
+        node = self if self.weight is None else self.children[1]
+        weight = "" if node is self else f" = {self.weight:g} * {number(node.value).strip()}"
+        known = bool(node.children) and (node.label, node.value) in shown
+        shown.add((node.label, node.value))
+        how = f"  = {node.how}" if node.children and not known else ""
+        notes = dict.fromkeys(note for note in (self.note, node.note) if note)
+        note = f"  ({'; '.join(notes)})" if notes else ""
+        yield f"{'  ' * indent}{number(self.value)}  {node.label}{weight}{how}{note}"
+        if known:
+            return
+        nothing = [c for c in node.children if c.value == 0.0] if node.how == "sum" else []
         folded = nothing if len(nothing) > 1 else []
-        for child in children:
+        for child in node.children:
             if not any(child is each for each in folded):
-                yield from child.lines(indent + 1)
+                yield from child._lines(indent + 1, shown)
         if folded:
             names = ", ".join(child.part for child in folded)
-            yield f"{at}  {number(0.0)}  ({len(folded)} parts are 0: {names})"
+            at = "  " * (indent + 1)
+            yield f"{at}{number(0.0)}  ({len(folded)} parts are 0: {names})"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -101,18 +121,13 @@ class Explanation:
 
 def number(value: float) -> str:
     """A value in seven characters or more; a dash for one that is not there."""
-    return "   —   " if math.isnan(value) else f"{value:7.4f}"
+    return "   —   " if math.isnan(value) else f"{value + 0.0:7.4f}"  # + 0.0: no -0
 
 
-def _shares(node: Explanation, factor: float, inside: bool = False) -> Iterator[tuple[str, float]]:
+def _summands(node: Explanation, inside: bool = False) -> Iterator[tuple[str, float]]:
+    """The parts of a sum, and of the sums without a name in it."""
     if node.how == "sum" and (not inside or node.label == "sum"):
         for child in node.children:
-            yield from _shares(child, factor, inside=True)
-        return
-    sums = [child for child in node.children if child.how == "sum"]
-    if node.how == "product" and node.weight is None and not inside and len(sums) == 1:
-        for child in node.children:
-            factor = factor if child is sums[0] else factor * child.value
-        yield from _shares(sums[0], factor)
-        return
-    yield node.part, node.value * factor
+            yield from _summands(child, inside=True)
+    else:
+        yield node.part, node.value

@@ -8,6 +8,7 @@ from typing import Literal
 from recollect.errors import InvalidInput
 
 Type = Literal["text", "number", "time", "list", "json", "times"]
+GRAPH = ("in_degree", "is_cut_vertex", "newest_link")  # columns that the links tell
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
 
 

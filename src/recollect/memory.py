@@ -20,7 +20,7 @@ from recollect.fields import ACCESSES_KEPT, FIELDS
 
 Vector = NDArray[np.float32]
 LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
-Outcome = Literal["ADDED", "REJECTED"]
+Outcome = Literal["ADDED", "UPDATED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEEPEST = 64  # levels of lists and mappings in metadata
 _INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
@@ -100,7 +100,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What happened to one item of a write: its id, ADDED or REJECTED, and the reason."""
+    """What happened to one item of a write: its id, the outcome, and the reason."""
 
     id: str | None
     outcome: Outcome

@@ -20,8 +20,7 @@ from recollect.formula import written
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.results import SearchType
-from recollect.routes import Lexical, Route, Trigram, Vector
+from recollect.routes import Exact, Lexical, Route, SearchType, Trigram, Vector
 from recollect.stages import Pipeline, Recall, Score, Stage
 from recollect.weights import weighted, with_weights
 
@@ -55,7 +54,7 @@ class Profile:
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
         semantic = any(isinstance(route, Vector) for route in self.routes)
-        text = any(isinstance(route, (Lexical, Trigram)) for route in self.routes)
+        text = any(isinstance(route, (Lexical, Trigram, Exact)) for route in self.routes)
         return "hybrid" if semantic and text else "semantic" if semantic else "text"
 
     @property
@@ -206,10 +205,16 @@ class Ranked:
 
     def explain(self, rows: Any) -> list[Explanation | None]:
         """The score's tree for each row; None for one that was no candidate."""
-        at = self._writer("score", len(self.tables))
-        trees = [self._tree(at, row) for row in np.asarray(rows).tolist()]
+        trees = [self.tree(row) for row in np.asarray(rows).tolist()]
         label = f"score ({self.profile.name})"
         return [tree and replace(tree, label=label) for tree in trees]
+
+    def tree(
+        self, row: int, column: str = "score", before: int | None = None
+    ) -> Explanation | None:
+        """The tree of a scored column for a row, as the stages before a place left it."""
+        at = self._writer(column, len(self.tables) if before is None else before)
+        return self._tree(at, row, column)
 
     def parts(self) -> dict[str, Any]:
         """The values of every named part over the candidates that its stage scored."""
@@ -259,12 +264,11 @@ class Ranked:
             self._evaluations[at] = Evaluation(self.query, before, origin)
         return self._evaluations[at]
 
-    def _tree(self, at: int, row: int, label: str | None = None) -> Explanation | None:
+    def _tree(self, at: int, row: int, label: str) -> Explanation | None:
         """The tree of what the scoring stage at a place wrote for a row."""
         place = None if at < 0 else self.tables[at - 1].position(row)
         if place is None:
             return None
         stage = self.profile.pipeline.stages[at]
         assert isinstance(stage, Score)
-        tree = stage.signal.explain(self._evaluation(at), place)
-        return tree if label is None else replace(tree, label=label)
+        return replace(stage.signal.explain(self._evaluation(at), place), label=label)

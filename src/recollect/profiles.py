@@ -7,9 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from recollect.errors import InvalidInput
-from recollect.expr import Col, Fact, Given, at_most, exp, lookup, minimum
+from recollect.expr import (
+    Col,
+    Fact,
+    Given,
+    Signal,
+    Sum,
+    at_most,
+    exp,
+    lookup,
+    maximum,
+    minimum,
+)
 from recollect.profile import Profile
-from recollect.routes import Lexical, Route, Scan, Vector
+from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.signals import (
     BestOf,
     EntityOverlap,
@@ -33,6 +44,7 @@ from recollect.signals import (
     similarity,
     strength,
 )
+from recollect.signals import vitality as living
 from recollect.stages import (
     Depth,
     Pipeline,
@@ -47,6 +59,9 @@ from recollect.stages import (
     session_first,
     spread,
 )
+
+ProfileLike = str | Path | Mapping[str, Any] | Profile
+"""A built-in profile's name, the path of a JSON file, what a JSON file holds, or a profile."""
 
 BUILT_IN: dict[str, Profile] = {}
 
@@ -210,6 +225,102 @@ multi_route = _built_in(
 )
 
 
+_CLASSES = (("title", 1.0), ("gist", 0.4), ("entities", 0.4), ("tags", 0.2), ("content", 0.1))
+_WORDS = Lexical(_CLASSES, operators=True)
+_MEANING = Vector(min_similarity=0.7)
+_NAME = Trigram(min_similarity=0.4, entities=True)
+
+
+def _blend(**weights: float) -> Signal:
+    parts = {
+        "text_rank": OverMax(Col("lexical.score")).default(0.0),
+        "semantic": maximum(0.0, Col("vector.score").default(0.0)),
+        "name_similarity": Col("trigram.score").default(0.0),
+        "identifier": Col("exact.score").default(0.0),
+        "in_time": Col("during.score").default(0.0),
+    }
+    return Sum(tuple(weight * parts[name].named(name) for name, weight in weights.items()))
+
+
+def _vital(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
+    return _built_in(
+        Profile(
+            name,
+            recall(*routes, depth=None)
+            >> score(living(), into="vitality")
+            >> score(_blend(**weights) * Col("vitality"))
+            >> cut(),
+            doc=doc,
+        )
+    )
+
+
+vitality = _vital(
+    "vitality",
+    "Words, meaning and names, times how alive a memory is by its use and its links.",
+    *(_WORDS, _MEANING, _NAME),
+    text_rank=0.3,
+    semantic=0.5,
+    name_similarity=0.2,
+)
+_vital(
+    "vitality.identity",
+    "Who or what is called so: names, as misspelt as they come, and exact identifiers.",
+    *(_NAME, Exact()),
+    name_similarity=0.6,
+    identifier=0.4,
+)
+_vital(
+    "vitality.episodic",
+    "What happened: by meaning alone, however far.",
+    Vector(),
+    semantic=1.0,
+)
+_vital(
+    "vitality.activity",
+    "What was said and done: by words, within the time that the question names.",
+    *(_WORDS, During()),
+    text_rank=0.7,
+    in_time=0.3,
+)
+_built_in(
+    Profile(
+        "vitality.knowledge",
+        recall(_WORDS, _MEANING, _NAME, depth=None)
+        >> score(_blend(text_rank=0.2, semantic=0.6, name_similarity=0.2), into="match")
+        >> spread(Col("match"), hops=2, decay=0.6)
+        >> score(living(), into="vitality")
+        >> score(
+            maximum(Col("match").default(0.0), Col("activation").default(0.0)) * Col("vitality")
+        )
+        >> cut(),
+        doc="What is known: words, meaning and names, and what the memories found are linked to.",
+    )
+)
+_CONTEXT_OF = {"entity": "identity"}  # other layers have the name of their context
+
+
+def in_context(profile: Profile, context: str | None, layer: str | None) -> Profile:
+    """The variant of a built-in profile for a context, by default that of the layer searched.
+
+    Raises:
+        InvalidInput: the profile has no context of that name.
+    """
+    variants = {}
+    if BUILT_IN.get(profile.name) == profile:
+        start = f"{profile.name}."
+        variants = {n.removeprefix(start): p for n, p in BUILT_IN.items() if n.startswith(start)}
+    if context is None:
+        return variants.get(_CONTEXT_OF.get(layer or "", layer or ""), profile)
+    if context not in variants:
+        raise InvalidInput(
+            "context",
+            f"{profile.name} has no {context!r}",
+            f"use one of {', '.join(variants)}" if variants else "leave it out",
+        )
+    return variants[context]
+
+
 def load(path: str | Path) -> Profile:
     """The profile in a JSON file (see `Profile.to_json`).
 
@@ -219,7 +330,7 @@ def load(path: str | Path) -> Profile:
     return Profile.load(path)
 
 
-def get(profile: str | Path | Mapping[str, Any] | Profile) -> Profile:
+def get(profile: ProfileLike) -> Profile:
     """A built-in profile by name, one from a path ending in .json or a mapping, or the one given.
 
     Raises:

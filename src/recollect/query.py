@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 from types import MappingProxyType
 
 from recollect.entities import NO_ALIASES, Aliases
@@ -26,13 +27,31 @@ class Dates:
 
 
 @dataclass(frozen=True, slots=True)
+class During:
+    """A stretch of time that a question names: start <= t < end, in seconds; and its words."""
+
+    start: float
+    end: float
+    words: str
+
+    def to_dict(self) -> dict[str, str]:
+        """A JSON-ready mapping: start and end in ISO 8601, and the words."""
+        times = {"start": self.start, "end": self.end}
+        return {
+            **{n: datetime.fromtimestamp(t, timezone.utc).isoformat() for n, t in times.items()},
+            "words": self.words,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """What was read out of a question.
 
     `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
     participants it names, `name_terms` the words that name them; `users` and `assistants` are who
     talks with whom here by role; `facts` are properties of the question as 0.0 or 1.0, see
-    `recollect.analysis.analyse`.
+    `recollect.analysis.analyse`. `phrases` stood in quotation marks, `prefixes` before a star
+    (folded), `during` is a time it asks about.
     """
 
     terms: tuple[Term, ...] = ()
@@ -43,6 +62,9 @@ class Reading:
     assistants: frozenset[str] = frozenset()
     dates: Dates = Dates()
     facts: Mapping[str, float] = field(default_factory=lambda: _NO_FACTS)
+    phrases: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    during: During | None = None
 
 
 @dataclass(frozen=True, eq=False)

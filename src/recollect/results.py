@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
-
-SearchType = Literal["semantic", "text", "hybrid"]
+from recollect.query import During
+from recollect.routes import SearchType
+from recollect.signals.vitality import Zone, zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class Hit:
         return self.record.created_at
 
     @property
+    def zone(self) -> Zone | None:
+        """How alive the memory is: active, stale, fading or archived; None if it was not asked."""
+        return zone(self.details.get("vitality"))
+
+    @property
     def tier(self) -> str | None:
         """The memory's tier: short, medium or long."""
         return self.record.tier
@@ -76,6 +82,8 @@ class Hit:
             "routes": dict(self.routes),
             **self.record.to_dict(),
         }
+        if self.zone is not None:
+            found["zone"] = self.zone
         if self.details:
             found["details"] = {
                 name: list(value) if isinstance(value, tuple) else value
@@ -95,7 +103,7 @@ class SearchResult:
     `degraded` names everything the search had to do without, and why; it is empty when nothing
     was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
     that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
-    least score that was asked for.
+    least score that was asked for, `during` the time that the search kept to, if any.
     """
 
     query: str
@@ -106,6 +114,7 @@ class SearchResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     search_type: SearchType = "hybrid"
     threshold: float | None = None
+    during: During | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -128,6 +137,7 @@ class SearchResult:
             "profile": self.profile,
             "search_type": self.search_type,
             "threshold": self.threshold,
+            "during": None if self.during is None else self.during.to_dict(),
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "timings_ms": dict(self.timings_ms),

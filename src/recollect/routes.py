@@ -7,6 +7,7 @@ another route found). Its score is exact for every candidate it is asked about.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from recollect.errors import InvalidInput
 
@@ -20,6 +21,9 @@ class Lexical:
     40 words, what was said right before and after it in its session: `before` and `after`
     are the weights of those two terms.
 
+    With `operators`, a "phrase" in quotation marks has to occur as such (otherwise the score is 0),
+    and `term*` stands for all words that begin so, as if they were forms of one word.
+
     Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F).
     """
 
@@ -28,6 +32,7 @@ class Lexical:
     after: float = 0.0
     k1: float = 1.2
     b: float = 0.75
+    operators: bool = False
     name: str = "lexical"
 
 
@@ -48,11 +53,14 @@ class Vector:
 class Trigram:
     """score = |A n B| / |A u B| over three-letter windows (pg_trgm), best of the fields.
 
+    With `entities`, what the query names is compared, too, and the best counts.
+
     `min_similarity` keeps memories below it out.
     """
 
     fields: tuple[str, ...] = ("title", "speaker")
     min_similarity: float = 0.3
+    entities: bool = False
     name: str = "trigram"
 
 
@@ -63,7 +71,32 @@ class Scan:
     name: str = "scan"
 
 
-Route = Lexical | Vector | Trigram | Scan
+@dataclass(frozen=True)
+class Exact:
+    """score = 1 where a field is what the query is or names, else the memory is no candidate.
+
+    The whole query, or one of its entities, is compared with the value (or a value of the list),
+    folded and by alias.
+    """
+
+    fields: tuple[str, ...] = ("id", "title", "speaker", "user_id", "entities")
+    name: str = "exact"
+
+
+@dataclass(frozen=True)
+class During:
+    """score = 1 for every memory from the time that the query names, newest row first.
+
+    There is none where the query names no time. A search over this route keeps to that time on
+    all of its routes.
+    """
+
+    name: str = "during"
+
+
+Route = Lexical | Vector | Trigram | Exact | During | Scan
+SearchType = Literal["semantic", "text", "hybrid"]
+"""What candidates are compared by: vectors, words or both."""
 
 
 def check_depth(depth: int | None) -> None:

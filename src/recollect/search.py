@@ -15,21 +15,24 @@ from typing import Any
 
 import numpy as np
 
-from recollect.analysis import analyse, possible_names
+from recollect import profiles
+from recollect.analysis import analyse, possible_names, question_words
 from recollect.candidates import Candidates, Rows
 from recollect.entities import NO_ALIASES, Aliases
-from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, fields_of, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
+from recollect.ops import Embed, Extract, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
-from recollect.query import Query
+from recollect.query import During, Query
 from recollect.results import Hit, SearchResult
+from recollect.routes import During as DuringRoute
 from recollect.routes import Vector as VectorRoute
 from recollect.stages import Pipeline, at_least, is_stored
 from recollect.text import count_tokens
+from recollect.when import DatesMissing, asked_time
 
 MOST_HITS = 1000
 
@@ -65,6 +68,8 @@ def request(
     threshold: float | None = None,
     min_similarity: float | None = None,
     include_archived: bool = False,
+    context: str | None = None,
+    weights: Mapping[str, float] | None = None,
     embeds: bool = True,
     touch: bool = True,
     explain: bool = False,
@@ -83,16 +88,6 @@ def request(
         raise InvalidInput("query", "is empty", "ask for something")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
-    least = {"min_score": min_score, "threshold": threshold, "min_similarity": min_similarity}
-    for name, value in least.items():
-        if value is not None:
-            numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not numeric or not math.isfinite(value):
-                raise InvalidInput(name, f"is {value!r}", "give a finite number")
-    if threshold is not None:
-        if min_score not in (None, threshold):
-            raise InvalidInput("threshold", "is another name for min_score", "give one of them")
-        min_score = threshold
     if token_budget is not None and (
         isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
     ):
@@ -100,6 +95,7 @@ def request(
     # Any text may be asked; what is no character cannot be in a memory either.
     clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
+    profile = profiles.in_context(profile, context, _layer(where))
     kept: list[Filter] = [_unexpired(now)]
     if "status" not in fields_of(where):  # who asks for a status gets that one
         archived = ("archived",) if include_archived else ()
@@ -107,11 +103,11 @@ def request(
     return Request(
         clean,
         tuple(dict.fromkeys(namespaces)),
-        profile if min_similarity is None else _similar(profile, min_similarity),
+        _similar(profile.weighted(weights), min_similarity),
         now,
         limit,
         Both((*kept, *([] if where is None else [where]))),
-        min_score,
+        _least(min_score, threshold),
         embeds,
         touch,
         explain,
@@ -121,8 +117,35 @@ def request(
     )
 
 
-def _similar(profile: Profile, least: float) -> Profile:
+def _least(min_score: float | None, threshold: float | None) -> float | None:
+    """The least score asked for by either of its names."""
+    _check_finite("min_score", min_score)
+    _check_finite("threshold", threshold)
+    if threshold is not None and min_score not in (None, threshold):
+        raise InvalidInput("threshold", "is another name for min_score", "give one of them")
+    return min_score if threshold is None else threshold
+
+
+def _check_finite(name: str, value: Any) -> None:
+    if value is not None:
+        numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not numeric or not math.isfinite(value):
+            raise InvalidInput(name, f"is {value!r}", "give a finite number")
+
+
+def _layer(where: Filter | None) -> str | None:
+    """The one layer that a filter leaves, None where it may leave several."""
+    for part in where.parts if isinstance(where, Both) else (where,):
+        if isinstance(part, Compare) and (part.field, part.operator) == ("layer", "eq"):
+            return part.value
+    return None
+
+
+def _similar(profile: Profile, least: float | None) -> Profile:
     """The profile without candidates whose cosine on its first vector route is below `least`."""
+    if least is None:
+        return profile
+    _check_finite("min_similarity", least)
     compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
     if not compared:
         raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
@@ -140,7 +163,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    ranked, degraded, embed_ms = yield from _rank(asked)
+    ranked, degraded, embed_ms = yield from rank(asked)
     recalled = clock()
     final = ranked.final
     around = _neighbors(final)
@@ -166,18 +189,21 @@ def search(asked: Request) -> Plan[SearchResult]:
         {step: round(value, 3) for step, value in timings.items()},
         asked.profile.search_type,
         asked.min_score,
+        ranked.query.reading.during,
     )
 
 
-def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
+def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
+    during, degraded = _during(asked)
+    text = asked.text if during is None else _without(asked.text, during.words)
     known, vectors, [entities] = yield [
-        Names(asked.namespaces, *possible_names(asked.text)),
+        Names(asked.namespaces, *possible_names(text)),
         VectorNames(asked.namespaces),
         Extract((asked.text,)),
     ]
-    reading = analyse(asked.text, known.names, known.users, known.assistants)
-    degraded: list[str] = []
+    reading = analyse(text, known.names, known.users, known.assistants)
+    reading = replace(reading, during=during)
     vector: Vector | None = None
     started = time.perf_counter()
     if not asked.embeds:
@@ -202,7 +228,7 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         now=asked.now.timestamp(),
         k=asked.limit,
         min_score=asked.min_score,
-        where=asked.where,
+        where=asked.where if during is None else _within(asked.where, during),
         vector=vector,
         reading=reading,
         token_budget=asked.token_budget,
@@ -212,6 +238,29 @@ def _rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
+
+
+def _during(asked: Request) -> tuple[During | None, list[str]]:
+    """The time that a search over a route for times keeps to, and what had to be done without."""
+    if not any(isinstance(route, DuringRoute) for route in asked.profile.routes):
+        return None, []
+    try:
+        return asked_time(asked.text, asked.now), []
+    except DatesMissing as problem:
+        return None, [f"during: {problem}"]
+
+
+def _without(text: str, words: str) -> str:
+    """A text without some of its words, unless nothing to look for would be left."""
+    rest = text.replace(words, " ", 1)
+    return rest if question_words(rest) else text
+
+
+def _within(where: Filter | None, during: During) -> Filter:
+    """A filter that keeps to a time besides."""
+    start = Compare("created_at", "gte", during.start)
+    end = Compare("created_at", "lt", during.end)
+    return Both((start, end) if where is None else (where, start, end))
 
 
 def _neighbors(final: Candidates) -> Rows:
@@ -269,20 +318,3 @@ def _is_reason(column: str) -> bool:
     if ".rank" in column or column.endswith(".matched"):
         return False
     return not column.endswith(".score") or column == "mmr.score"
-
-
-def explain(asked: Request, id: str) -> Plan[Explanation]:
-    """The plan of explaining one memory's score for a query, whether it was returned or not."""
-    found = yield from ask(Find(asked.namespaces[0], (id,)))
-    if id not in found:
-        raise NotFound(f"there is no memory {id!r} in the namespace {asked.namespaces[0]!r}")
-    ranked, degraded, _ = yield from _rank(asked)
-    row = found[id]
-    [tree] = ranked.explain([row])
-    if tree is None:
-        note = "no route of the profile brought it up, or a filter keeps it out"
-        return Explanation(f"{id} was no candidate", float("nan"), note=note)
-    place, limit = ranked.rank(row), asked.limit
-    note = f"rank {place}" + (f", below the cut at {limit}" if place and place > limit else "")
-    notes = "; ".join([note, *degraded])
-    return Explanation(tree.label, tree.value, tree.how, tree.children, notes)

@@ -144,6 +144,12 @@ def count_tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
+def shortened(text: str, length: int) -> str:
+    """A text on one line of at most `length` characters; an ellipsis stands for what is cut."""
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
 def trigrams(text: str) -> frozenset[str]:
     """The trigrams of a text as pg_trgm takes them.
 

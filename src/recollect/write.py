@@ -33,23 +33,12 @@ from recollect.memory import (
     unit,
     vector,
 )
-from recollect.ops import (
-    STAGED,
-    Delete,
-    Dimensions,
-    Embed,
-    Extract,
-    Find,
-    Patch,
-    Put,
-    Read,
-)
+from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Patch, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
 _KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
-_EMBEDDED = ("content", "title", "speaker")  # the fields that the vector "content" is made of
 
 Check = Callable[[str, Any], Any]
 
@@ -71,7 +60,7 @@ def _check(name: str) -> Check:
 
 _CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
 _SETTABLE = tuple(name for name in _CHECKS if name != "status")
-_ITEM = frozenset({*_SETTABLE, "vectors", "links"})
+_ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links"})
 
 
 @dataclass(frozen=True)
@@ -90,6 +79,7 @@ class Item:
 
     record: MemoryRecord
     vectors: Mapping[str, Vector]
+    vector_texts: Mapping[str, str]  # what further vectors are made of, by their name
     links: tuple[Link, ...]
     named: bool  # whether the caller said what entities there are
 
@@ -123,7 +113,13 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
     )
-    return Item(record, _vectors(given.get("vectors"), dimensions), links, "entities" in values)
+    return Item(
+        record,
+        _vectors(given.get("vectors"), dimensions),
+        _vector_texts(given.get("vector_texts")),
+        links,
+        "entities" in values,
+    )
 
 
 def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
@@ -136,6 +132,17 @@ def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
         raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
     return {
         text("vectors", name, limit=64): vector(f"vectors.{name}", value, dimensions.get(name))
+        for name, value in given.items()
+    }
+
+
+def _vector_texts(given: Any) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("vector_texts", f"must be a mapping, not {type(given).__name__}")
+    return {
+        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", value)
         for name, value in given.items()
     }
 
@@ -164,16 +171,22 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
             raise InvalidInput(
                 f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
-        said = message.get("content")
-        if isinstance(said, list):  # parts, as multimodal chat has them
-            parts = [part.get("text") for part in said if isinstance(part, Mapping)]
-            said = "\n".join(part for part in parts if isinstance(part, str))
-        if isinstance(said, str) and said.strip():
+        said = message_text(message)
+        if said.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
             items.append({**common, "content": said, "speaker": speaker, "session_id": session})
     if not items:
         raise InvalidInput("content", "has no message with text")
     return items
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a chat message, "" where it has none."""
+    said = message.get("content")
+    if isinstance(said, list):  # parts, as multimodal chat has them
+        parts = [part.get("text") for part in said if isinstance(part, Mapping)]
+        said = "\n".join(part for part in parts if isinstance(part, str))
+    return said if isinstance(said, str) else ""
 
 
 def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
@@ -290,26 +303,41 @@ def _naming_text(record: MemoryRecord) -> str:
 
 def _embed(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
     """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
-    wanting = [each for each in items if "content" not in each.vectors]
-    rows: Sequence[Vector] = ()
-    problem = ""
-    if scope.embedder is None and wanting:
-        problem = "vector: the store was opened without an embedder; words alone are searched"
-    elif wanting:
-        try:
-            rows = yield from ask(
-                Embed(tuple(embedded_text(each.record) for each in wanting), "document")
-            )
-        except EmbedderError as trouble:
-            problem = f"vector: {trouble}; kept without a vector, `recollect reembed` makes them"
-    made = {id(each): row for each, row in zip(wanting, rows, strict=False)}
-    drafts = []
-    for each in items:
-        vectors = dict(each.vectors)
-        if id(each) in made:
-            vectors["content"] = made[id(each)]
-        drafts.append((Draft(each.record, vectors), each))
+    wanted = [
+        {
+            name: words
+            for name, words in {
+                "content": embedded_text(each.record),
+                **each.vector_texts,
+            }.items()
+            if name not in each.vectors
+        }
+        for each in items
+    ]
+    made, problem = yield from vectors_of((t for texts in wanted for t in texts.values()), scope)
+    drafts = [
+        (Draft(each.record, {**each.vectors, **_made(texts, made)}), each)
+        for each, texts in zip(items, wanted, strict=True)
+    ]
     return drafts, problem
+
+
+def _made(texts: Mapping[str, str], made: Mapping[str, Vector]) -> dict[str, Vector]:
+    return {name: made[words] for name, words in texts.items() if words in made}
+
+
+def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vector], str]]:
+    """The plan of embedding texts: vectors by text, none where that cannot be done, and why."""
+    distinct = tuple(dict.fromkeys(texts))
+    if not distinct:
+        return {}, ""
+    if scope.embedder is None:
+        return {}, "vector: the store was opened without an embedder; words alone are searched"
+    try:
+        rows = yield from ask(Embed(distinct, "document"))
+    except EmbedderError as trouble:
+        return {}, f"vector: {trouble}; kept without a vector, `recollect reembed` makes them"
+    return dict(zip(distinct, rows, strict=True)), ""
 
 
 def _put(drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool) -> Plan[set[str]]:
@@ -365,7 +393,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             raise NotFound(f"the memory {id!r} was deleted meanwhile")
         return changed
     vectors: dict[str, Vector] = {}
-    stale = ("content",) if any(name in checked for name in _EMBEDDED) else ()
+    stale = () if embedded_text(changed) == embedded_text(record) else ("content",)
     if scope.embedder and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)

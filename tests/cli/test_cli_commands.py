@@ -128,11 +128,11 @@ def test_explain_shows_the_whole_tree(notes: Run) -> None:
     shown = notes("explain", "bread", "bread")
     assert shown.code == 0
     assert "score (balanced)" in shown.out
-    assert "rank 1" in shown.out
+    assert "Hit 1 of 3" in shown.out
     score = notes("search", "bread", "--limit", "1", "--json", "--no-touch").json["hits"][0][
         "score"
     ]
-    assert notes("explain", "bread", "bread", "--json").json["value"] == score
+    assert notes("explain", "bread", "bread", "--json").json["score"] == score
 
 
 def test_list_goes_page_by_page(notes: Run) -> None:

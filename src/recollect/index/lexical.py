@@ -1,181 +1,127 @@
-"""BM25 over the postings of a namespace: the score of every memory for one query."""
+"""The words of a namespace: postings of every field, phrases, and beginnings of words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Floats
-from recollect.index.postings import WINDOW, Hits, Postings
-from recollect.query import Term
+from recollect.candidates import Rows
+from recollect.fields import LEXICAL
+from recollect.index.bm25 import Bm25, Lengths, bm25
+from recollect.index.postings import Postings
+from recollect.index.sessions import Sessions
+from recollect.index.source import Source
+from recollect.index.vocabulary import Vocabulary
+from recollect.query import Reading, Term
 from recollect.routes import Lexical
-from recollect.text import term_id
+from recollect.text import stem, term_id, terms
+
+Alive = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Lengths:
-    """Words per memory over the fields of a route, by ordinal, and their mean over those alive."""
+class LexicalIndex:
+    """Which memories hold which words; arrays are by ordinal."""
 
-    each: NDArray[np.int64]
-    mean: float
-    living: int
+    def __init__(self, source: Source, namespace: str) -> None:
+        self._source = source
+        self._namespace = namespace
+        self._postings = {name: Postings() for name in LEXICAL}
+        self._vocabulary: Vocabulary | None = None
+        self._lengths: dict[tuple[str, ...], Lengths] = {}
+        self._last: tuple[Any, Bm25] | None = None
 
-    @classmethod
-    def over(cls, fields: Sequence[Postings], alive: NDArray[np.bool_]) -> Lengths:
-        """The lengths over some fields."""
-        each = np.zeros(len(alive), dtype=np.int64)
-        for postings in fields:
-            each += postings.lengths
-        living = int(np.count_nonzero(alive))
-        return cls(each, float(each.sum(where=alive)) / living if living else 0.0, living)
+    def extend(self, tokens: Mapping[str, Sequence[bytes | None]]) -> None:
+        """Append memories, each as the bytes of its terms by field."""
+        for name, blobs in tokens.items():
+            self._postings[name].extend(blobs)
 
+    def changed(self, added: Sequence[int], removed: bool) -> None:
+        """Forget what was worked out for other memories than there are now."""
+        self._last = None
+        self._lengths = {}
+        if removed:
+            self._vocabulary = None
+        elif added and self._vocabulary is not None:
+            self._vocabulary.take_in(added)
 
-@dataclass(frozen=True, eq=False)
-class Bm25:
-    """The score of every memory of a namespace by ordinal, zero where no term counts for it.
+    def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
+        """Which of some words occur in any content."""
+        ids = np.array([term_id(stem(word)) for word in words], dtype=np.uint64)
+        return self._postings["content"].known(ids)
 
-    `found` are the occurrences that the scores were made of, `idf` the weight of each term.
-    """
+    def holding(self, wanted: Sequence[Term]) -> NDArray[np.int64]:
+        """The memories whose content holds one of some terms."""
+        ids = np.array([term_id(form) for term in wanted for form in term], dtype=np.uint64)
+        return self._postings["content"].hits(ids).ordinal
 
-    scores: Floats
-    found: Occurrences
-    idf: Floats
+    def scores(
+        self, route: Lexical, reading: Reading, rows: Rows, alive: Alive, sessions: Sessions
+    ) -> Bm25:
+        """The route's score of every memory; the last answer is kept."""
+        key = (route, reading.terms, reading.phrases, reading.prefixes)
+        if self._last is None or self._last[0] != key:
+            wanted = self._expanded(reading) if route.operators else reading.terms
+            lengths = self._lengths_over(route, alive)
+            neighbours = (sessions.previous, sessions.next)
+            found = bm25(self._postings, route, wanted, lengths, alive, neighbours)
+            if route.operators:
+                for phrase in reading.phrases:
+                    having = self._saying(phrase, route, rows)
+                    found = replace(found, scores=np.where(having, found.scores, 0.0))
+            self._last = (key, found)
+        return self._last[1]
 
+    def _lengths_over(self, route: Lexical, alive: Alive) -> Lengths:
+        names = tuple(name for name, _ in route.fields if name in self._postings)
+        if names not in self._lengths:
+            self._lengths[names] = Lengths.over([self._postings[name] for name in names], alive)
+        return self._lengths[names]
 
-def bm25(
-    fields: Mapping[str, Postings],
-    route: Lexical,
-    terms: Sequence[Term],
-    lengths: Lengths,
-    alive: NDArray[np.bool_],
-    neighbours: tuple[NDArray[np.int32], NDArray[np.int32]],
-) -> Bm25:
-    """BM25 for distinct terms as `Lexical` defines it, over the memories alive.
+    def _expanded(self, reading: Reading) -> tuple[Term, ...]:
+        """The terms, with every word that begins so in place of one that ends in a star."""
+        if not reading.prefixes:
+            return reading.terms
+        if self._vocabulary is None:
+            self._vocabulary = Vocabulary(self._source, self._namespace)
+            self._vocabulary.take_in(None)
+        forms = {
+            stem(prefix): tuple(dict.fromkeys(map(stem, self._vocabulary.beginning(prefix))))
+            for prefix in reading.prefixes
+        }
+        return tuple(forms.get(term[0]) or term for term in reading.terms)
 
-    `neighbours` are the ordinals of the turn before and after each, -1 where there is none.
-    """
-    weights = {name: weight for name, weight in route.fields if name in fields}
-    size = len(alive)
-    found = _occurrences(fields, weights, terms, alive if lengths.living < size else None)
-    df = np.bincount(found.term, minlength=len(terms))
-    weight_of = np.log1p((lengths.living - df + 0.5) / (df + 0.5))
-    idf = weight_of[found.term] * (route.k1 + 1.0)
-
-    def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
-        length = spans / lengths.mean if lengths.mean else np.zeros(len(tf))
-        return idf * tf / (tf + route.k1 * (1.0 - route.b + route.b * length))
-
-    whose: list[NDArray[Any]] = [found.ordinal]
-    gained = [gains(found.tf, lengths.each[found.ordinal])]
-    if "content" in weights and (route.before or route.after):
-        spans = np.minimum(fields["content"].lengths[found.ordinal], WINDOW)
-        before, after = neighbours
-        # What a turn says at its end counts for the turn after it, and the other way round.
-        for weight, tf, receiver in (
-            (route.before, found.tail, after),
-            (route.after, found.head, before),
-        ):
-            whose.append(receiver[found.ordinal])
-            gained.append(weight * gains(tf, spans))
-    # -1, "no such turn", goes to a place behind the last, which is dropped.
-    places = np.concatenate(whose)
-    places[places < 0] = size
-    scores = np.bincount(places, np.concatenate(gained), size + 1)[:size]
-    return Bm25(scores.astype(np.float64, copy=False), found, weight_of)
-
-
-@dataclass(frozen=True, eq=False)
-class Occurrences:
-    """Where terms occur, a memory and term once: which term (by place), in which memory, how often.
-
-    `tf` adds up all fields by weight; `head` and `tail` count within the windows of the content.
-    """
-
-    term: NDArray[np.intp]
-    ordinal: NDArray[np.int64]
-    tf: Floats
-    head: Floats
-    tail: Floats
-
-    def take(self, keep: NDArray[Any]) -> Occurrences:
-        return Occurrences(
-            self.term[keep], self.ordinal[keep], self.tf[keep], self.head[keep], self.tail[keep]
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Occurrences]) -> Occurrences:
-        if len(parts) == 1:
-            return parts[0]
-        if not parts:
-            none, zero = np.empty(0, dtype=np.int64), np.empty(0)
-            return cls(none, none, zero, zero, zero)
-        return cls(
-            np.concatenate([part.term for part in parts]),
-            np.concatenate([part.ordinal for part in parts]),
-            np.concatenate([part.tf for part in parts]),
-            np.concatenate([part.head for part in parts]),
-            np.concatenate([part.tail for part in parts]),
-        )
-
-    def pooled(self) -> Occurrences:
-        """Those of one term with each memory once."""
-        ordinals, where = np.unique(self.ordinal, return_inverse=True)
-
-        def summed(values: Floats) -> Floats:
-            return np.bincount(where, values).astype(np.float64, copy=False)
-
-        term = np.full(len(ordinals), self.term[0])
-        return Occurrences(term, ordinals, summed(self.tf), summed(self.head), summed(self.tail))
-
-
-def _occurrences(
-    fields: Mapping[str, Postings],
-    weights: Mapping[str, float],
-    terms: Sequence[Term],
-    alive: NDArray[np.bool_] | None,
-) -> Occurrences:
-    """Where the terms occur in the fields; the forms of one word and its fields pooled.
-
-    What is not alive is left out first, so that it has no part in the order of adding up either.
-    """
-    forms = [(place, term_id(form)) for place, term in enumerate(terms) for form in term]
-    place_of = np.array([place for place, _ in forms], dtype=np.intp)
-    ids = np.array([number for _, number in forms], dtype=np.uint64)
-    parts = [
-        _weighted(hits, place_of, weight, name == "content")
-        for name, weight in weights.items()
-        if len((hits := fields[name].hits(ids)).term)
-    ]
-    if alive is not None:
-        parts = [part.take(alive[part.ordinal]) for part in parts]
-        parts = [part for part in parts if len(part.term)]
-    found = Occurrences.joined(parts)
-    mixed = {place for place, term in enumerate(terms) if len(term) > 1}
-    if len(parts) > 1:
-        seen = [set(np.unique(part.term).tolist()) for part in parts]
-        mixed |= {place for place in set().union(*seen) if sum(place in s for s in seen) > 1}
-    if not mixed:
+    def _saying(self, phrase: str, route: Lexical, rows: Rows) -> Alive:
+        """Which memories hold the words of a phrase one after the other in one field."""
+        sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
+        distinct = np.unique(sequence)
+        found = np.zeros(len(rows), dtype=bool)
+        for name, _ in route.fields:
+            hits = self._postings[name].hits(distinct)
+            having = np.bincount(hits.ordinal, minlength=len(rows)) == len(distinct)
+            candidates = rows[np.flatnonzero(having & ~found)]
+            for chunk in self._source.load(
+                self._namespace, (f"terms.{name}",), candidates.tolist()
+            ):
+                holding = [_within(sequence.tobytes(), b) for b in chunk[f"terms.{name}"]]
+                at = np.searchsorted(rows, np.array(chunk["row"], dtype=np.int64))
+                found[at] |= np.array(holding, dtype=bool)
         return found
-    single = np.ones(len(terms), dtype=bool)
-    single[list(mixed)] = False
-    pooled = [found.take(single[found.term])]
-    for place in sorted(mixed):
-        those = found.take(found.term == place)
-        if len(those.term):
-            pooled.append(those.pooled())
-    return Occurrences.joined(pooled)
+
+    @property
+    def nbytes(self) -> int:
+        words = 0 if self._vocabulary is None else self._vocabulary.nbytes
+        return words + sum(postings.nbytes for postings in self._postings.values())
 
 
-def _weighted(hits: Hits, place_of: NDArray[np.intp], weight: float, content: bool) -> Occurrences:
-    none = None if content else np.zeros(len(hits.term))
-    return Occurrences(
-        place_of[hits.term],
-        hits.ordinal,
-        np.multiply(hits.tf, weight, dtype=np.float64),
-        hits.head.astype(np.float64) if none is None else none,
-        hits.tail.astype(np.float64) if none is None else none,
-    )
+def _within(needle: bytes, blob: bytes | None) -> bool:
+    """Whether a sequence of terms of eight bytes each occurs in another."""
+    if not blob:
+        return False
+    at = blob.find(needle)
+    while at >= 0 and at % 8:
+        at = blob.find(needle, at + 1)
+    return at >= 0

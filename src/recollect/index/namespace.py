@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence, Set
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,60 +14,27 @@ from recollect.candidates import Column as Values
 from recollect.candidates import Floats, Rows, best_first
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import FEATURES
-from recollect.fields import FIELDS, LEXICAL
+from recollect.fields import FIELDS, GRAPH, LEXICAL
 from recollect.filters import Filter
+from recollect.index.bm25 import Bm25
 from recollect.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
+from recollect.index.graph import LinkGraph
 from recollect.index.growable import Growable
-from recollect.index.lexical import Bm25, Lengths, bm25
+from recollect.index.lexical import LexicalIndex
 from recollect.index.names import nicknames
-from recollect.index.postings import Postings
 from recollect.index.sessions import Sessions
+from recollect.index.source import Changes, Source
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
 from recollect.ops import Named
 from recollect.query import Query, Term
-from recollect.routes import Lexical, Route, Scan, Trigram, Vector
-from recollect.text import stem, term_id
+from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+from recollect.text import fold
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
 _EAGER = ("created_at", "expires_at", "session_id", "speaker", "status", "greets")
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
-
-
-@dataclass(frozen=True)
-class Changes:
-    """What happened in a namespace since `after`: rows by kind, and where the feed stands now."""
-
-    seq: int
-    added: Sequence[int] = ()
-    removed: Sequence[int] = ()
-    patched: Sequence[int] = ()
-    reload: bool = False
-
-
-class Source(Protocol):
-    """Where an index gets its memories from; rows always ascend."""
-
-    def changes(self, namespace: str, after: int) -> Changes:
-        """What happened since `after`; 0 means from the beginning (then only `seq` counts)."""
-        ...
-
-    def load(
-        self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
-    ) -> Iterator[Mapping[str, list[Any]]]:
-        """Chunks of the memories (those of `rows`, or all): `row` and the columns named.
-
-        Names are fields, `metadata.<key>`, `sequence`, `features` (float32 bytes) and
-        `terms.<field>` (uint64 bytes).
-        """
-        ...
-
-    def vectors(
-        self, namespace: str, rows: Sequence[int] | None
-    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
-        """Chunks of (name, rows, float16 bytes), rows ascending for each name."""
-        ...
 
 
 class NamespaceIndex:
@@ -88,12 +54,11 @@ class NamespaceIndex:
         self._sequence = NumberColumn()
         self._features = Growable(np.float32, (len(FEATURES),))
         self._columns: dict[str, Column] = {name: _new_column(name) for name in _EAGER}
-        self._postings = {name: Postings() for name in LEXICAL}
+        self._lexical = LexicalIndex(self._source, self.namespace)
         self._vectors: dict[str, Vectors] = {}
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
-        self._last_lexical: tuple[Any, Bm25] | None = None
-        self._lengths: dict[tuple[str, ...], Lengths] = {}
+        self._graph: LinkGraph | None = None
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._known_people: _People | None = None
 
@@ -123,8 +88,10 @@ class NamespaceIndex:
             elif touched:
                 self._link(touched)
         self._seq = changes.seq
-        self._last_lexical = self._last_ordinals = self._known_people = None
-        self._lengths = {}
+        self._last_ordinals = self._known_people = None
+        self._lexical.changed(changes.added, bool(changes.removed))
+        if changes.linked or changes.removed:
+            self._graph = None
 
     def _append(
         self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
@@ -156,8 +123,8 @@ class NamespaceIndex:
         self._link((touched or set()) | set(np.unique(fresh).tolist()))
 
     def _flush_tokens(self, tokens: dict[str, list[bytes | None]]) -> None:
-        for name, blobs in tokens.items():
-            self._postings[name].extend(blobs)
+        self._lexical.extend(tokens)
+        for blobs in tokens.values():
             blobs.clear()
 
     def _append_vectors(self, first: int, rows: Sequence[int] | None) -> None:
@@ -242,7 +209,7 @@ class NamespaceIndex:
             self._sequence,
             self._sessions,
             *self._columns.values(),
-            *self._postings.values(),
+            self._lexical,
             *self._vectors.values(),
             *self._trigrams.values(),
         )
@@ -293,8 +260,7 @@ class NamespaceIndex:
     def named(self, words: Sequence[str], proper: Set[str]) -> Named:
         """Whom words of a question name."""
         names, users, assistants = self._people()
-        ids = np.array([term_id(stem(word)) for word in words], dtype=np.uint64)
-        said = self._postings["content"].known(ids)
+        said = self._lexical.known(words)
         strange = {w for w, known in zip(words, said, strict=True) if not known and w in proper}
         return Named(named(words, names, strange), users, assistants)
 
@@ -322,6 +288,13 @@ class NamespaceIndex:
         assert isinstance(column, CodedColumn)
         return column
 
+    def _links(self) -> LinkGraph:
+        """What links tell, worked out anew when there are others."""
+        if self._graph is None:
+            living = {self._ids[ordinal] for ordinal in np.flatnonzero(self._alive.view).tolist()}
+            self._graph = LinkGraph.of(self._source.links(self.namespace), living)
+        return self._graph
+
     def matching(self, where: Filter | None) -> Rows:
         """The rows that pass a filter, ascending."""
         mask = self._mask(where)
@@ -341,7 +314,7 @@ class NamespaceIndex:
     def search(self, route: Route, query: Query, depth: int | None) -> tuple[Rows, Floats]:
         """The best `depth` rows of a route and their scores, by score, then id."""
         ordinals, scores = self._found(route, query, depth, self._mask(query.where))
-        if isinstance(route, Scan):
+        if isinstance(route, (Scan, During)):
             return self._rows.view[ordinals], scores
         ids = self._ids
 
@@ -367,9 +340,12 @@ class NamespaceIndex:
             scores = vectors.cosines(query.vector, ordinals)
             keep = scores >= route.min_similarity
             return ordinals[keep], scores[keep]
-        if isinstance(route, Scan):
+        if isinstance(route, (Scan, During)):
             ordinals = np.arange(len(self)) if mask is None else np.flatnonzero(mask)
-            return ordinals[::-1][: depth or None], np.zeros(min(len(ordinals), depth or len(self)))
+            if isinstance(route, During):
+                ordinals = ordinals[self._during(query)[ordinals]]
+            ordinals = ordinals[::-1][: depth or None]
+            return ordinals, np.full(len(ordinals), float(isinstance(route, During)))
         dense = self._dense(route, query)
         least = route.min_similarity if isinstance(route, Trigram) else 0.0
         passing = dense >= least if least > 0.0 else dense > 0.0
@@ -406,56 +382,72 @@ class NamespaceIndex:
                 found[here] = vectors.cosines(query.vector, ordinals[here])
         elif isinstance(route, Scan):
             found[here] = 0.0
+        elif isinstance(route, During):
+            found[here] = self._during(query)[ordinals[here]]
         else:
             found[here] = self._dense(route, query)[ordinals[here]]
         return found
 
-    def _dense(self, route: Lexical | Trigram, query: Query) -> Floats:
-        """The route's score of every ordinal."""
-        if isinstance(route, Trigram):
-            best = np.zeros(len(self))
-            for name in route.fields:
-                column = self.column(name)
-                if not isinstance(column, CodedColumn):
-                    raise InvalidInput("trigram.fields", f"{name} is not a text field")
-                index = self._trigrams.setdefault(name, TrigramIndex(column))
-                best = np.maximum(best, index.similarities(query.text)[column.codes])
-            return best
-        return self._bm25(route, query.reading.terms).scores
+    def _during(self, query: Query) -> NDArray[np.bool_]:
+        """Which memories were created within the time that the query names."""
+        time, created = query.reading.during, self._columns["created_at"]
+        assert isinstance(created, NumberColumn)
+        if time is None:
+            return np.zeros(len(self), dtype=bool)
+        return (created.values >= time.start) & (created.values < time.end)
 
-    def _bm25(self, route: Lexical, terms: tuple[Term, ...]) -> Bm25:
-        """The route's scores of every ordinal; the last ones are kept."""
-        key = (route, terms)
-        if self._last_lexical is None or self._last_lexical[0] != key:
-            alive = self._alive.view
-            names = tuple(name for name, _ in route.fields if name in self._postings)
-            if names not in self._lengths:
-                fields = [self._postings[name] for name in names]
-                self._lengths[names] = Lengths.over(fields, alive)
-            neighbours = (self._sessions.previous, self._sessions.next)
-            lengths = self._lengths[names]
-            found = bm25(self._postings, route, terms, lengths, alive, neighbours)
-            self._last_lexical = (key, found)
-        return self._last_lexical[1]
+    def _dense(self, route: Lexical | Trigram | Exact, query: Query) -> Floats:
+        """The route's score of every ordinal."""
+        if isinstance(route, Lexical):
+            return self._bm25(route, query).scores
+        if isinstance(route, Exact):
+            return self._exact(route, query)
+        best = np.zeros(len(self))
+        for name in route.fields:
+            column = self.column(name)
+            if not isinstance(column, CodedColumn):
+                raise InvalidInput("trigram.fields", f"{name} is not a text field")
+            index = self._trigrams.setdefault(name, TrigramIndex(column))
+            for asked in (query.text, *(sorted(query.entities) if route.entities else ())):
+                best = np.maximum(best, index.similarities(asked)[column.codes])
+        return best
+
+    def _exact(self, route: Exact, query: Query) -> Floats:
+        asked = {query.aliases.key(query.text), *query.entities}
+        found = np.zeros(len(self), dtype=bool)
+        for name in route.fields:
+            if name == "id":
+                found |= np.array([fold(id) in asked for id in self._ids], dtype=bool)
+                continue
+            column = self.column(name)
+            if not isinstance(column, CodedColumn):
+                raise InvalidInput("exact.fields", f"{name} is not a text field")
+            texts = [(v,) if isinstance(v, str) else v or () for v in column.distinct]
+            named = [not asked.isdisjoint(query.aliases.keys(each)) for each in texts]
+            found |= np.array(named, dtype=bool)[column.codes]
+        return found.astype(np.float64)
+
+    def _bm25(self, route: Lexical, query: Query) -> Bm25:
+        return self._lexical.scores(
+            route, query.reading, self._rows.view, self._alive.view, self._sessions
+        )
 
     def matched(self, route: Lexical, query: Query, rows: Rows) -> Floats:
         """Which terms each row holds, by weight (see `ops.Matched`)."""
-        terms = query.reading.terms
-        bm = self._bm25(route, terms)
+        bm = self._bm25(route, query)
         ordinals = self._ordinals(rows)
         place = np.full(len(self) + 1, -1)  # the last takes rows that are gone
         place[ordinals] = np.arange(len(rows))
         at = place[bm.found.ordinal]
-        found = np.zeros((len(rows), len(terms)))
+        found = np.zeros((len(rows), len(query.reading.terms)))
         here = at >= 0
         found[at[here], bm.found.term[here]] = bm.idf[bm.found.term[here]]
         return found
 
     def mentions(self, terms: Sequence[Term], rows: Rows) -> Floats:
         """Whether each row holds one of the terms in its content, as 1 or 0."""
-        ids = np.array([term_id(form) for term in terms for form in term], dtype=np.uint64)
         holding = np.zeros(len(self) + 1)  # the last is read for rows that are gone
-        holding[self._postings["content"].hits(ids).ordinal] = 1.0
+        holding[self._lexical.holding(terms)] = 1.0
         return holding[self._ordinals(rows)]
 
     @property
@@ -508,6 +500,8 @@ class NamespaceIndex:
             ids = np.empty(len(ordinals), dtype=object)
             ids[:] = [self._ids[ordinal] for ordinal in ordinals.tolist()]
             return ids
+        if name in GRAPH:
+            return self._links().column(name, [self._ids[o] for o in ordinals.tolist()])
         if name == "position":
             return _or_nan(self._sessions.position[ordinals], self._sessions.position[ordinals])
         if name.removeprefix("previous.") in FEATURES:

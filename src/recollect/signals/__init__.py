@@ -19,10 +19,12 @@ from recollect.signals.fusion import rrf
 from recollect.signals.scaling import BestOf, MinMax, OverMax
 from recollect.signals.sessions import Nearby, SessionCover
 from recollect.signals.times import DAY, Age, days_since, decay, hourly_rate, hours_since
+from recollect.signals.vitality import BaseLevel, vitality, zone
 
 __all__ = [
     "DAY",
     "Age",
+    "BaseLevel",
     "BestOf",
     "EntityOverlap",
     "MinMax",
@@ -44,4 +46,6 @@ __all__ = [
     "rrf",
     "similarity",
     "strength",
+    "vitality",
+    "zone",
 ]

@@ -92,7 +92,7 @@ def _compared(
     first, second = float(strength[one]), float(strength[other])
     if not (first == second or abs(first - second) <= _EQUAL):
         loser, winner = (one, other) if first < second else (other, one)
-        return loser, winner, f"{strength[loser]:.4f} against {strength[winner]:.4f}"
+        return loser, winner, f"{strength[loser]:.9g} against {strength[winner]:.9g}"
     if created[one] != created[other]:
         loser, winner = (one, other) if created[one] < created[other] else (other, one)
         return loser, winner, f"as strong as {ids[winner]}, but older"

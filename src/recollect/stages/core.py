@@ -10,13 +10,14 @@ from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
 from recollect.expr import Evaluation, Signal
 from recollect.features import FEATURES
-from recollect.fields import FIELDS
+from recollect.fields import FIELDS, GRAPH
 from recollect.notation import misread
 from recollect.plan import Plan
 from recollect.query import Query
 
 STORED = frozenset(
-    {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position"} - {"metadata"}
+    {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position", *GRAPH}
+    - {"metadata"}
 )
 
 

@@ -48,9 +48,9 @@ def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
 
 @dataclass(frozen=True)
 class Keep(Stage):
-    """The best `depth` rows by the column `by` descending, then id."""
+    """The best `depth` rows (all for None) by the column `by` descending, then id."""
 
-    depth: int | Depth
+    depth: int | Depth | None
     by: str = "score"
 
     def reads(self) -> frozenset[str]:
@@ -104,7 +104,7 @@ class Cut(Stage):
         return (yield from packed(query, ranked(query, candidates, k)))
 
 
-def keep(depth: int | Depth, by: str = "score") -> Keep:
+def keep(depth: int | Depth | None, by: str = "score") -> Keep:
     """Keep the best rows by a column."""
     return Keep(depth, by)
 

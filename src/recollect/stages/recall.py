@@ -13,7 +13,7 @@ from recollect.ops import Fetch, Matched, Mentions, Op, Search
 from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.routes import Lexical, Route, check_depth
+from recollect.routes import Lexical, Route, Vector, check_depth
 from recollect.stages.core import Depth, Stage, is_stored
 
 _NAMES = "mentions_named"
@@ -64,6 +64,9 @@ class Recall(Stage):
             ranks = np.full(len(rows), np.nan)
             ranks[where] = np.arange(1, len(where) + 1)
             columns[f"{route.name}.rank"] = ranks
+            if isinstance(route, Vector) and route.min_similarity > -1.0:
+                least = np.where(np.isnan(ranks), np.nan, route.min_similarity)
+                columns[f"{route.name}.rank.min_similarity"] = least
         stored = tuple(sorted(name for name in wanted if is_stored(name)))
         scored: dict[str, Op] = {}
         for route in self.routes:

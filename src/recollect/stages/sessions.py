@@ -13,6 +13,13 @@ from recollect.plan import Plan
 from recollect.query import Query
 from recollect.stages.core import Stage
 
+SESSION_CHUNK = "session_chunk"
+TURN_CHUNK = "turn_chunk"
+_REASONS = tuple(
+    f"turn_support.{reason}"
+    for reason in ("supporting_turn_count", "best_turn", "best_turn_routes")
+)
+
 
 @dataclass(frozen=True)
 class SessionFirst(Stage):
@@ -21,9 +28,9 @@ class SessionFirst(Stage):
     If memories of the kind `session` were recalled, they alone go on, each supported by the
     recalled memories of the kind `turn` of the same session. Otherwise all go on, unsupported.
 
-    Writes `turn_support`, NaN where there is none, with its reasons: `.supporting_turn_count`,
-    `.best_turn` (its id; of equally good ones the smallest) and `.best_turn_routes`, the ranks of
-    the best turn by route.
+    Writes `session_rrf_score`, what a session has in `of` itself, and `turn_support`, both NaN
+    where there is none, the latter with its reasons: `.supporting_turn_count`, `.best_turn` (its
+    id; of equally good ones the smallest) and `.best_turn_routes`, the best turn's ranks.
 
     Source: the design of the "multi_route" profile, session-first hybrid scoring.
     """
@@ -31,15 +38,14 @@ class SessionFirst(Stage):
     of: str = "rrf_score"
     share: float = 0.6
     most: float = 0.12
-    session: str = "session_chunk"
-    turn: str = "turn_chunk"
+    session: str = SESSION_CHUNK
+    turn: str = TURN_CHUNK
 
     def reads(self) -> frozenset[str]:
         return frozenset({self.of, "id", "kind", "session_id"})
 
     def writes(self) -> frozenset[str]:
-        reasons = ("supporting_turn_count", "best_turn", "best_turn_routes")
-        return frozenset({"turn_support", *(f"turn_support.{reason}" for reason in reasons)})
+        return frozenset({"session_rrf_score", "turn_support", *_REASONS})
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         kinds, session_of = candidates["kind"], candidates["session_id"]
@@ -49,9 +55,9 @@ class SessionFirst(Stage):
         whole = np.flatnonzero(kinds == self.session)
         found = candidates.take(whole) if len(whole) else candidates
         columns: dict[str, Column] = {
-            name: np.full(len(found), None, dtype=object)
-            for name in self.writes() - {"turn_support"}
+            name: np.full(len(found), None, dtype=object) for name in _REASONS
         }
+        own = found.floats(self.of) if len(whole) else np.full(len(found), np.nan)
         support = np.full(len(found), np.nan)
         for at, place in enumerate(whole.tolist()):
             mine = turns.get(session_of[place]) if session_of[place] is not None else None
@@ -61,7 +67,7 @@ class SessionFirst(Stage):
                 columns["turn_support.supporting_turn_count"][at] = len(mine)
                 columns["turn_support.best_turn"][at] = candidates["id"][best]
                 columns["turn_support.best_turn_routes"][at] = _routes(candidates, best)
-        return found.with_columns(turn_support=support, **columns)
+        return found.with_columns(session_rrf_score=own, turn_support=support, **columns)
 
 
 def _best(places: list[int], values: Floats, ids: Column) -> int:
@@ -92,7 +98,7 @@ class Neighbors(Stage):
     Source: the design of the "multi_route" profile, neighbor expansion.
     """
 
-    whole: str = "session_chunk"
+    whole: str = SESSION_CHUNK
 
     def reads(self) -> frozenset[str]:
         return frozenset({"kind", "pack.tokens"})

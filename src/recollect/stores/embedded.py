@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from recollect import ops
 from recollect.candidates import Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
-from recollect.index.namespace import NamespaceIndex, Source
+from recollect.index.namespace import NamespaceIndex
+from recollect.index.source import Source
 from recollect.memory import Link, MemoryRecord
 from recollect.stores.codec import vector_bytes
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.fields import FIELDS
-from recollect.index.namespace import Changes
+from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.ops import STAGED, Put
 from recollect.stores import codec
@@ -57,6 +57,8 @@ class RamRecords:
                 self._put(draft, op.stale)
             for link in op.links:
                 self._links[link.namespace, link.source, link.target, link.type] = link
+            for namespace in dict.fromkeys(link.namespace for link in op.links):
+                self._note(namespace, "linked", 0)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
                 self._embedder = op.embedder
             return ()
@@ -252,6 +254,7 @@ class RamRecords:
                 sorted(
                     {r for _, kind, r in fresh if kind == "patched" and r <= after} & set(memories)
                 ),
+                any(kind == "linked" for _, kind, _ in fresh),
             )
 
     def load(
@@ -286,6 +289,15 @@ class RamRecords:
                     blobs.append(blob)
         for name in sorted(by_name):
             yield name, *by_name[name]
+
+    def links(self, namespace: str) -> list[tuple[str, str, float]]:
+        """All links as (source, target, created_at in seconds)."""
+        with self._lock:
+            return [
+                (link.source, link.target, codec.encode("created_at", link.created_at))
+                for key, link in self._links.items()
+                if key[0] == namespace
+            ]
 
 
 def _value(memory: Mapping[str, Any], name: str) -> Any:

@@ -198,6 +198,7 @@ class SqliteRecords(SqliteReader):
                 for link in links
             ],
         )
+        self._note(db, "linked", [(space, 0) for space in sorted(spaces.values())])
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
         """Give rows a vector; indexes are loaded anew."""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from recollect.fields import FIELDS
-from recollect.index.namespace import Changes
+from recollect.index.source import Changes
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
@@ -189,6 +189,7 @@ class SqliteReader:
             added,
             [row for row, kind in fresh if kind == "removed"],
             [row for row, kind in fresh if kind == "patched"],
+            any(kind == "linked" for _, kind in fresh),
         )
 
     def load(
@@ -281,6 +282,14 @@ class SqliteReader:
                 return
             else:
                 name, after = following[0], 0
+
+    def links(self, namespace: str) -> list[tuple[str, str, float]]:
+        """All links as (source, target, created_at in seconds)."""
+        with self._reading() as db:
+            return db.execute(
+                "SELECT source, target, created_at FROM links WHERE space = ?",
+                (self._space(namespace),),
+            ).fetchall()
 
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""

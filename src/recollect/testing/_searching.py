@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from recollect import Memory
@@ -88,16 +87,18 @@ class Searching(StoreCase):
             assert hit.explanation is not None
             assert hit.explanation.value == hit.score
             alone = memory.explain("word3 shared", hit.id, profile=profile)
-            assert alone.value == hit.score
-            assert alone.note.startswith(f"rank {hit.rank}")
+            assert alone.score == hit.score
+            assert alone.rank == hit.rank
 
     def test_what_was_not_returned_can_be_explained(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": "apple " * (9 - i) + "pear"} for i in range(9))
         memory.add("grapes", id="other", kind="fact")
-        tree = memory.explain("apple", "m8", profile=WORDS, limit=3)
-        assert "below the cut at 3" in tree.note
-        assert np.isnan(memory.explain("apple", "other", profile=WORDS).value)
-        assert np.isnan(memory.explain("apple", "m1", filters={"kind": "fact"}).value)
+        reason = memory.explain("apple", "m8", profile=WORDS, limit=3)
+        assert not reason.found
+        assert reason.rank == reason.of == 9
+        assert reason.score is not None
+        assert memory.explain("apple", "other", profile=WORDS).score is None
+        assert memory.explain("apple", "m1", filters={"kind": "fact"}).score is None
         with pytest.raises(NotFound, match="nobody"):
             memory.explain("apple", "nobody")
 

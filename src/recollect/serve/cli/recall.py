@@ -85,16 +85,14 @@ def explain(
     now: Now = None,
     weights: Weights = None,
 ) -> None:
-    """Say why a memory has the score it has for a query, found or not."""
+    """Say why a memory is found for a query or not, and what would change it."""
     filters, weighted = parsed("filter", where), parsed("weights", weights)
     with settings.open(profile=profile_of(profile)) as memory:
-        tree = memory.explain(query, id, limit=limit, filters=filters, now=now, weights=weighted)
+        reason = memory.explain(query, id, limit=limit, filters=filters, now=now, weights=weighted)
     if settings.json:
-        output.emit(tree.to_dict())
-        return
-    from recollect.serve.cli import render
-
-    output.console().print(render.explanation(tree))
+        output.emit(reason.to_dict())
+    else:
+        output.console().print(str(reason), markup=False, highlight=False, soft_wrap=True)
 
 
 def profiles(

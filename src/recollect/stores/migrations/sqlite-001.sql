@@ -92,6 +92,6 @@ CREATE TABLE changes (
     seq INTEGER PRIMARY KEY,
     space INTEGER NOT NULL,
     row INTEGER NOT NULL,
-    kind TEXT NOT NULL -- removed, patched
+    kind TEXT NOT NULL -- removed, patched; linked (row 0) for new links
 );
 CREATE INDEX changes_by_space ON changes (space, seq);

@@ -1,0 +1,278 @@
+"""Chunks: a conversation as questions with their answers, and as whole sessions.
+
+A chunk is what the user said and what the assistant said to it. Its vectors are `content` (all of
+it), `user`, `asst`, `next_user` (what the user said next, known once they have) and
+`facet_<name>` (see `recollect.facets`). In the mode "hybrid" the session is a memory, too, which
+the chunks of its turns support; see the profile "multi_route".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from recollect import write
+from recollect.errors import InvalidInput
+from recollect.facets import Facets, by_rules, facets_of
+from recollect.facets import checked as checked_facets
+from recollect.filters import Both, Compare
+from recollect.lexicon import ASSISTANT, USER
+from recollect.memory import Added, AddResult, Draft, MemoryRecord, new_id
+from recollect.ops import Extract, Fetch, Put, Read, Search
+from recollect.plan import Plan, ask
+from recollect.query import Query
+from recollect.routes import Scan
+from recollect.stages.sessions import SESSION_CHUNK, TURN_CHUNK
+
+CHUNK = "chunk"
+Mode = Literal["chunks", "hybrid"]
+Side = Literal["user", "asst"]
+_LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
+_KEPT = ("agent_id", "user_id", "tags", "created_at")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message: whose side it is on, under which label, its words, when, and its id."""
+
+    side: Side
+    label: str
+    text: str
+    at: Any = None
+    id: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.text}" if self.label else self.text
+
+
+def said(messages: Any) -> list[Said]:
+    """The messages of a chat, each `{"role", "content"}` and perhaps `name`, `created_at`, `id`.
+
+    Messages without text and those of a system or a tool are left out.
+
+    Raises:
+        InvalidInput: names the message that is none.
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise InvalidInput("messages", "must be a list of chat messages")
+    found = []
+    for i, message in enumerate(messages):
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            raise InvalidInput(
+                f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
+            )
+        side = _side(message["role"])
+        words = write.message_text(message)
+        if side is not None and words.strip():
+            label = str(message.get("name") or _LABELS[side])
+            found.append(
+                Said(side, label, words, message.get("created_at"), _id(message.get("id")))
+            )
+    return found
+
+
+def _id(given: Any) -> str | None:
+    return None if given is None else str(given)
+
+
+def _side(role: str) -> Side | None:
+    folded = role.casefold()
+    return "user" if folded in USER else "asst" if folded in ASSISTANT else None
+
+
+def pairs(messages: Sequence[Said]) -> list[list[Said]]:
+    """The messages in chunks: each of the user begins one, what the assistant says goes on."""
+    found: list[list[Said]] = []
+    for message in messages:
+        if message.side == "user" or not found:
+            found.append([])
+        found[-1].append(message)
+    return found
+
+
+def words_of(messages: Sequence[Said], side: Side) -> str:
+    """What one side says."""
+    return "\n".join(message.text for message in messages if message.side == side)
+
+
+def chunk(messages: Sequence[Said], facets: Facets) -> dict[str, Any]:
+    """The fields of one chunk, as `Memory.add_many` takes them."""
+    user, assistant = words_of(messages, "user"), words_of(messages, "asst")
+    aspects = facets_of(facets, user, assistant)
+    texts = {"user": user, "asst": assistant} | {f"facet_{n}": t for n, t in aspects.items()}
+    metadata: dict[str, Any] = {"facets": aspects} if aspects else {}
+    if any(message.id for message in messages):
+        metadata["turns"] = [message.id for message in messages if message.id]
+    return {
+        "content": "\n".join(map(str, messages)),
+        "vector_texts": {name: words for name, words in texts.items() if words.strip()},
+        "metadata": metadata,
+    }
+
+
+def chunks(
+    messages: Sequence[Said], common: Mapping[str, Any], mode: Mode, facets: Facets
+) -> list[dict[str, Any]]:
+    """The chunks of messages of one session; the user's words of each are `next_user` before it."""
+    found: list[dict[str, Any]] = []
+    for part in pairs(messages):
+        item = {**common, **chunk(part, facets), "kind": TURN_CHUNK if mode == "hybrid" else CHUNK}
+        if part[0].at is not None:
+            item["created_at"] = part[0].at
+        if found and part[0].side == "user":
+            found[-1]["vector_texts"]["next_user"] = words_of(part, "user")
+        found.append(item)
+    return found
+
+
+def session(messages: Sequence[Said], common: Mapping[str, Any], facets: Facets) -> dict[str, Any]:
+    """The whole of a session as one memory."""
+    item = {**common, **chunk(messages, facets), "kind": SESSION_CHUNK}
+    if messages[0].at is not None:
+        item["created_at"] = messages[0].at
+    return item
+
+
+def from_items(
+    items: Iterable[Mapping[str, Any]], mode: Mode = "chunks", facets: Facets = by_rules
+) -> Iterator[dict[str, Any]]:
+    """Chunks from the turns of conversations, as `Memory.add_many` takes both.
+
+    A turn is an item with `session_id` and `speaker`; others pass as they are. Where the speakers
+    are no user and assistant, who speaks first in a session is taken for the user. The ids of the
+    turns are kept as `metadata.turns`.
+    """
+    sessions: dict[str, list[Mapping[str, Any]]] = {}
+    for item in items:
+        if item.get("session_id") is None or item.get("speaker") is None:
+            yield dict(item)
+        else:
+            sessions.setdefault(item["session_id"], []).append(item)
+    for name, turns in sessions.items():
+        common = {"session_id": name, **{k: turns[0][k] for k in _KEPT if k in turns[0]}}
+        first = turns[0]["speaker"]
+        messages = [
+            Said(
+                _side(turn["speaker"]) or ("user" if turn["speaker"] == first else "asst"),
+                turn["speaker"],
+                turn["content"],
+                turn.get("created_at"),
+                _id(turn.get("id")),
+            )
+            for turn in turns
+        ]
+        if mode == "hybrid":
+            yield session(messages, common, facets)
+        yield from chunks(messages, common, mode, facets)
+
+
+def add_chat(
+    messages: Any,
+    scope: write.Scope,
+    *,
+    mode: Any = "chunks",
+    facets: Any = by_rules,
+    common: Mapping[str, Any],
+) -> Plan[AddResult]:
+    """The plan of adding messages to a session, which they continue if it is there already.
+
+    Told in one call or in several, a conversation leaves the same chunks.
+    """
+    if mode not in ("chunks", "hybrid"):
+        raise InvalidInput("mode", f"is {mode!r}", "use chunks or hybrid")
+    facets, found = checked_facets(facets), said(messages)
+    if not found:
+        raise InvalidInput("messages", "have no text of a user or an assistant")
+    common = {"session_id": new_id(), **common}
+    last, whole = yield from _open(common["session_id"], mode, scope)
+    further: list[Said] = []  # what the assistant goes on to say in the last chunk
+    if last is not None:
+        begin = next((i for i, each in enumerate(found) if each.side == "user"), len(found))
+        further = found[:begin]
+    fresh = found[len(further) :]
+    continued: list[tuple[Draft, tuple[str, ...]]] = []
+    lacks = dict[str, None]()
+    if last is not None:
+        following = fresh[0].text if fresh else ""
+        draft, stale, lack = yield from _continued(last, further, following, scope, None)
+        continued.append((draft, stale))
+        lacks[lack] = None
+    if whole is not None:
+        draft, stale, lack = yield from _continued(whole, found, "", scope, facets)
+        continued.append((draft, stale))
+        lacks[lack] = None
+    items = chunks(fresh, common, mode, facets)
+    if mode == "hybrid" and whole is None:
+        items.insert(0, session(found, common, facets))
+    added = yield from write.add(items, scope, strict=True)
+    for draft, stale in continued:
+        yield from ask(Put((draft,), replace=True, stale=stale, embedder=scope.embedder))
+    updated = (Added(draft.record.id, "UPDATED") for draft, _ in continued)
+    degraded = dict.fromkeys([*added.degraded, *(lack for lack in lacks if lack)])
+    return AddResult((*added.items, *updated), tuple(degraded))
+
+
+def _open(
+    session_id: Any, mode: Mode, scope: write.Scope
+) -> Plan[tuple[MemoryRecord | None, MemoryRecord | None]]:
+    """The last chunk of a session and its session chunk, where they are there already."""
+    kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
+    where = Both((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
+    query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
+    ranking = yield from ask(Search(Scan(), query, None))
+    columns = yield from ask(Fetch(ranking.rows, ("kind", "position")))
+    order = sorted(range(len(ranking.rows)), key=lambda at: columns["position"][at])
+    latest = {columns["kind"][at]: at for at in order}
+    records = yield from ask(Read(ranking.rows[[latest[kind] for kind in latest]]))
+    found = dict(zip(latest, records, strict=True))
+    return found.get(kinds[0]), found.get(SESSION_CHUNK)
+
+
+def _continued(
+    record: MemoryRecord,
+    further: Sequence[Said],
+    following: str,
+    scope: write.Scope,
+    facets: Facets,
+) -> Plan[tuple[Draft, tuple[str, ...], str]]:
+    """A chunk with what was said further, and what the user said after it.
+
+    And which of its vectors are stale, and what it had to be done without.
+    """
+    texts: dict[str, str] = {"next_user": following} if following else {}
+    if further:
+        item = chunk([*_read(record.content, further), *further], facets)
+        [entities] = yield from ask(Extract((item["content"],)))
+        turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
+        metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
+        record = replace(
+            record,
+            content=item["content"],
+            metadata=metadata,
+            entities=entities,
+            updated_at=scope.now,
+        )
+        texts |= {"content": write.embedded_text(record), **item["vector_texts"]}
+    made, lack = yield from write.vectors_of(texts.values(), scope)
+    changed = {name: made[words] for name, words in texts.items() if words in made}
+    return Draft(record, changed), tuple(sorted(texts)), lack
+
+
+def _read(content: str, further: Sequence[Said]) -> list[Said]:
+    """The messages of a chunk's content, by the labels in use; the inverse of writing them."""
+    sides: dict[str, Side] = {label: side for side, label in _LABELS.items()}
+    sides |= {each.label: each.side for each in further}
+    marks = "|".join(re.escape(label) for label in sorted(sides))
+    begins = [found.start() for found in re.finditer(rf"^(?:{marks}): ", content, re.MULTILINE)]
+    found = []
+    for start, end in zip([0, *begins], [*begins, len(content) + 1], strict=True):
+        label, _, words = content[start : end - 1].partition(": ")
+        if start == end:
+            continue
+        if start in begins:
+            found.append(Said(sides[label], label, words))
+        else:  # a label that is not in use any more
+            found.append(Said("user", "", content[start : end - 1]))
+    return found

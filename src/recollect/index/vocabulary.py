@@ -1,0 +1,50 @@
+"""The words of a namespace as strings, for questions that ask for words by their beginning."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+from recollect.fields import LEXICAL
+from recollect.index.source import Source
+from recollect.text import words
+
+_MOST = 2_000  # words that one beginning stands for
+_LAST = "\U0010ffff"
+
+
+class Vocabulary:
+    """The distinct words of all lexical fields, in order.
+
+    Postings know a word only by a hash, so this is made from the texts when it is first asked for.
+    """
+
+    def __init__(self, source: Source, namespace: str) -> None:
+        self._source = source
+        self._namespace = namespace
+        self._seen: set[str] = set()
+        self._words: list[str] = []
+
+    def take_in(self, rows: Sequence[int] | None) -> None:
+        """Add the words of some memories (all for None)."""
+        for chunk in self._source.load(self._namespace, LEXICAL, rows):
+            for name in LEXICAL:
+                self._seen.update(_words(chunk[name]))
+        self._words = sorted(self._seen)
+
+    def beginning(self, prefix: str) -> list[str]:
+        """The words that begin with a folded prefix, in order."""
+        first = bisect_left(self._words, prefix)
+        last = bisect_right(self._words, prefix + _LAST)
+        return list(islice(self._words, first, min(last, first + _MOST)))
+
+    @property
+    def nbytes(self) -> int:
+        return 150 * len(self._seen)
+
+
+def _words(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:
+    for value in values:
+        if value:
+            yield from words(value if isinstance(value, str) else " ".join(value))

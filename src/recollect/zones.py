@@ -1,0 +1,68 @@
+"""Zones: how alive each memory is now, and which of them are kept because others hang on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from recollect.filters import Filter
+from recollect.plan import Plan
+from recollect.query import Query
+from recollect.routes import Scan
+from recollect.signals.vitality import Zone, vitality, zone
+from recollect.stages import Keep, Pipeline, recall, score
+
+_ALIVE = Pipeline(
+    (recall(Scan(), depth=None), score(vitality(), into="vitality"), Keep(None, "vitality"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Vital:
+    """How alive one memory is; `bridge` if without it the link graph would fall apart."""
+
+    id: str
+    vitality: float
+    zone: Zone
+    bridge: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """The vitality of memories, the liveliest first."""
+
+    items: tuple[Vital, ...]
+
+    def __iter__(self) -> Iterator[Vital]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def counts(self) -> Mapping[Zone, int]:
+        """How many memories are in each zone that has some."""
+        return Counter(item.zone for item in self.items)
+
+    @property
+    def protected(self) -> float:
+        """The share of memories that hold the link graph together; 0 without any memory."""
+        return sum(item.bridge for item in self.items) / max(1, len(self.items))
+
+
+def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:
+    """The plan of looking at the memories that pass a filter, at a time in seconds."""
+    tables = yield from _ALIVE.plan(Query("", namespaces, now, where=where))
+    table = tables[-1]
+    found = []
+    for id, value, bridge in zip(
+        table["id"].tolist(),
+        table.floats("vitality").tolist(),
+        table.floats("is_cut_vertex").tolist(),
+        strict=True,
+    ):
+        label = zone(value)
+        assert label is not None  # vitality is finite
+        found.append(Vital(id, value, label, bridge == 1.0))
+    return Zones(tuple(found))

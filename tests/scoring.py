@@ -1,0 +1,57 @@
+"""What the tests of profiles share: a fixed time, a memory on every store, cosines by design."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from recollect import Explanation, Memory
+from recollect.embed import Embedder
+from recollect.embed.protocol import EmbedderIdentity, Kind, Rows
+
+NOW = datetime(2026, 3, 10, 12, 0, tzinfo=timezone.utc)
+DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
+STORES = ("ram", "sqlite")
+
+
+class Designed:
+    """A text that contains "cos=0.87" has that cosine with every query; others have 0."""
+
+    identity = EmbedderIdentity("test", "designed", 2, "1")
+
+    def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+        rows = np.zeros((len(texts), 2), dtype=np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            found = re.search(r"cos=(-?[0-9.]+)", text)
+            cosine = 1.0 if kind == "query" else float(found.group(1)) if found else 0.0
+            row[:] = cosine, math.sqrt(1.0 - cosine**2)
+        return rows
+
+
+def opened(store: str, folder: Path, embedder: str | Embedder | None, **options: Any) -> Memory:
+    """A memory on a store, with a clock that stands still at NOW."""
+    url = "ram://" if store == "ram" else f"sqlite:///{folder / 'memory.db'}"
+    return Memory.open(url, embedder=embedder, clock=lambda: NOW, **options)
+
+
+def check_tree(node: Explanation) -> None:
+    """Every sum and product in an explanation is made of its children, without rounding."""
+    for each in node:
+        values = [child.value for child in each.children]
+        if each.how == "sum":
+            total = values[0]
+            for value in values[1:]:
+                total = total + value
+            assert total == each.value
+        if each.how == "product":
+            total = values[0]
+            for value in values[1:]:
+                total = total * value
+            assert total == each.value
