@@ -7,8 +7,9 @@ say which names are one: {"JS": "JavaScript"}.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
@@ -59,7 +60,7 @@ class Aliases:
             isinstance(name, str) for pair in given.items() for name in pair
         ):
             raise InvalidInput("aliases", "must be a mapping of text to text")
-        names = {_folded(name): _folded(target) for name, target in given.items()}
+        names = {folded(name): folded(target) for name, target in given.items()}
         names = {name: target for name, target in names.items() if name != target}
         resolved = {}
         for name, target in names.items():
@@ -74,18 +75,24 @@ class Aliases:
 
     def key(self, entity: str) -> str:
         """What an entity is compared by: folded, and what it is another name for."""
-        folded = _folded(entity)
-        return self.names.get(folded, folded)
+        name = folded(entity)
+        return self.names.get(name, name)
 
     def keys(self, entities: Iterable[str]) -> frozenset[str]:
         """The distinct keys of some entities."""
         return frozenset(self.key(entity) for entity in entities)
 
+    def spellings(self, keys: Set[str]) -> frozenset[str]:
+        """Every folded name that has one of some keys."""
+        return frozenset(keys) | {name for name, key in self.names.items() if key in keys}
+
 
 NO_ALIASES = Aliases()
 
 
-def _folded(name: str) -> str:
+@lru_cache(maxsize=1 << 16)
+def folded(name: str) -> str:
+    """A name as it is compared: case-folded, without accents, with single spaces."""
     return " ".join(fold(name).split())
 
 
@@ -138,7 +145,7 @@ class Rules:
             found.extend(_names(rest))
         distinct: dict[str, str] = {}
         for _, name in sorted(found):
-            distinct.setdefault(_folded(name), name)
+            distinct.setdefault(folded(name), name)
         return tuple(distinct.values())
 
 
