@@ -273,6 +273,12 @@ class NamespaceIndex:
         rows = self._rows.view
         return rows.copy() if mask is None else rows[mask]
 
+    def passing(self, rows: Rows, where: Filter | None) -> NDArray[np.bool_]:
+        """Which of the rows are memories of this namespace that pass a filter."""
+        ordinals, mask = self._ordinals(rows), self._mask(where)
+        found = ordinals >= 0
+        return found if mask is None else found & mask[ordinals]
+
     def _mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """Which ordinals are alive and pass the filter; None when all do."""
         mask = self._alive.view if self._dead else None

@@ -13,6 +13,8 @@ from recollect.memory import Draft, Link, MemoryRecord
 from recollect.stores import codec
 
 _CHUNK = 65_536
+LinkKey = tuple[str, str, str, str]
+"""Namespace, source, target, type."""
 
 
 class RamRecords:
@@ -24,7 +26,8 @@ class RamRecords:
         self._memories: dict[str, dict[int, dict[str, Any]]] = {}
         self._rows: dict[str, dict[str, int]] = {}
         self._vectors: dict[int, dict[str, bytes]] = {}
-        self._links: dict[tuple[str, str, str, str], Link] = {}
+        self._links: dict[LinkKey, Link] = {}
+        self._links_of: dict[tuple[str, str], set[LinkKey]] = {}  # by namespace and either end
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._embedder: str | None = None
 
@@ -95,7 +98,10 @@ class RamRecords:
         """Write links, replacing those between the same two of the same type."""
         with self._lock:
             for link in links:
-                self._links[link.namespace, link.source, link.target, link.type] = link
+                key = (link.namespace, link.source, link.target, link.type)
+                self._links[key] = link
+                for end in (link.source, link.target):
+                    self._links_of.setdefault((link.namespace, end), set()).add(key)
             for namespace in dict.fromkeys(link.namespace for link in links):
                 self._note(namespace, "linked", 0)
 
@@ -132,9 +138,10 @@ class RamRecords:
             gone = {here[row]["id"] for row in chosen}
             for row in chosen:
                 self._drop(namespace, row)
-            for key in list(self._links):
-                if key[0] == namespace and (key[1] in gone or key[2] in gone):
-                    del self._links[key]
+            for key in {k for id in gone for k in self._links_of.pop((namespace, id), ())}:
+                del self._links[key]
+                for end in key[1:3]:
+                    self._links_of.get((namespace, end), set()).discard(key)
             return len(chosen)
 
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
@@ -154,14 +161,12 @@ class RamRecords:
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
-        chosen = None if ids is None else set(ids)
         with self._lock:
-            return [
-                link
-                for key, link in sorted(self._links.items())
-                if key[0] == namespace
-                and (chosen is None or link.source in chosen or link.target in chosen)
-            ]
+            if ids is None:
+                found = {key for key in self._links if key[0] == namespace}
+            else:
+                found = {key for id in ids for key in self._links_of.get((namespace, id), ())}
+            return [self._links[key] for key in sorted(found)]
 
     def namespaces(self) -> dict[str, int]:
         """Every namespace with how many memories it has."""
