@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from recollect.errors import InvalidInput
 from recollect.lexicon import HONORIFICS, JOINING, MONTHS, ORDINARY, ORDINARY_ENDING, STOP, WEEKDAYS
@@ -96,8 +96,7 @@ def folded(name: str) -> str:
     return " ".join(fold(name).split())
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     text: str
     start: int
     end: int
@@ -133,16 +132,13 @@ class Rules:
 
     def extract(self, text: str) -> tuple[str, ...]:
         """The entities of a text, each once, in the order and spelling of the text."""
-        found: list[tuple[int, str]] = []
-        rest = text
-        for match in _MARKED.finditer(text):
-            kind = str(match.lastgroup)
-            if kind != "code":
-                found.append((match.start(), match.group(kind)))
-            blank = "." + "-" * (match.end() - match.start() - 1)  # ends a name, keeps the places
-            rest = rest[: match.start()] + blank + rest[match.end() :]
+        found = [
+            (match.start(), match.group(str(match.lastgroup)))
+            for match in _MARKED.finditer(text)
+            if match.lastgroup != "code"
+        ]
         if not text.isupper() or len(text.split()) < 3:
-            found.extend(_names(rest))
+            found.extend(_names(_MARKED.sub(_blank, text)))
         distinct: dict[str, str] = {}
         for _, name in sorted(found):
             distinct.setdefault(folded(name), name)
@@ -150,6 +146,11 @@ class Rules:
 
 
 RULES = Rules()
+
+
+def _blank(match: re.Match[str]) -> str:
+    """What ends a name and leaves every place in the text as it was."""
+    return "." + "-" * (match.end() - match.start() - 1)
 
 
 def _names(text: str) -> Iterator[tuple[int, str]]:
@@ -179,14 +180,17 @@ def _tokens(text: str) -> Iterator[_Token]:
         if word[-2:] in ("'s", "’s"):
             word = word[:-2]
         between = text[end:start]
-        abbreviated = between == ". " and (last.lower() in HONORIFICS or len(last) == 1)
-        initial = not last or (not abbreviated and _SENTENCE.search(between) is not None)
+        initial = not last or (between != " " and _SENTENCE.search(between) is not None)
+        if initial and between == ". " and (last.lower() in HONORIFICS or len(last) == 1):
+            initial = False
         yield _Token(word, start, start + len(word), initial)
         end, last = match.end(), word
 
 
 def _counts(token: _Token, small: set[str]) -> bool:
     """Whether a word is (a part of) a name."""
+    if token.text.islower():
+        return False
     low = token.low
     if not token.capital or len(token.text) < 2 or low in HONORIFICS:
         return False
