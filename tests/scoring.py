@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -43,15 +45,8 @@ def opened(store: str, folder: Path, embedder: str | Embedder | None, **options:
 
 def check_tree(node: Explanation) -> None:
     """Every sum and product in an explanation is made of its children, without rounding."""
+    made = {"sum": operator.add, "product": operator.mul}
     for each in node:
-        values = [child.value for child in each.children]
-        if each.how == "sum":
-            total = values[0]
-            for value in values[1:]:
-                total = total + value
-            assert total == each.value
-        if each.how == "product":
-            total = values[0]
-            for value in values[1:]:
-                total = total * value
-            assert total == each.value
+        if each.how in made:
+            value = reduce(made[each.how], (child.value for child in each.children))
+            assert value == each.value or (math.isnan(value) and math.isnan(each.value))

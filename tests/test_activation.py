@@ -126,6 +126,19 @@ def test_nothing_spreads_through_what_a_filter_or_a_status_keeps_out(memory: Mem
     assert ask(memory).ids == ("A",)
 
 
+def test_what_is_erased_takes_its_links_along(memory: Memory) -> None:
+    for id in "ABC":
+        memory.add("zumbrel" if id == "A" else f"kortil {id}", id=id)
+    memory.link("A", "B")
+    memory.link("B", "C")
+    memory.link("B", "B")
+    memory.delete("B")
+    assert ask(memory).ids == ("A",)
+    assert memory.links() == []
+    memory.add("kortil again", id="B")
+    assert ask(memory).ids == ("A",)
+
+
 def test_nothing_spreads_into_another_namespace(memory: Memory) -> None:
     memory.add("zumbrel", id="A")
     memory.add("kortil", id="B")

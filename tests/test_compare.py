@@ -52,7 +52,7 @@ def test_causes_point_the_way_the_memory_moved() -> None:
 
 def test_the_part_that_was_reweighted_is_the_cause() -> None:
     flat = profiles.composite.weighted({"importance": 0.0})
-    compared = kitchen().compare(QUERY, ["composite", flat], limit=3)
+    compared = crowd(6).compare(QUERY, ["composite", flat], limit=6)
     assert compared.profiles == ("composite", "composite (2)")
     moved = [memory.moves[0] for memory in compared if abs(memory.moves[0].by or 0) > 1]
     assert moved

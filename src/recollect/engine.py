@@ -13,6 +13,7 @@ from recollect import compare as comparing
 from recollect import search as searching
 from recollect import zones as zoning
 from recollect.compare import Comparison
+from recollect.context import Context, Format, SectionLike, assemble
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
@@ -173,6 +174,14 @@ class Core:
             raise InvalidInput("profiles", "must be a list of profiles")
         chosen = [profiles.get(each) for each in given]
         return comparing.compare(self.request(**asked, touch=False), chosen)
+
+    def context(
+        self, query: str, *, counter: Callable[[str], int] | None, now: Any, **given: Any
+    ) -> Plan[Context]:
+        """What matters for a query, written down within a budget."""
+        present = moment("now", self.clock() if now is None else now)
+        counted = counter or self.count_tokens
+        return assemble(query, self.request, counter=counted, now=present, **given)
 
     def add(
         self, content: str | Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
@@ -479,6 +488,41 @@ class Memory:
         """
         return self._run(self._core.compare(profiles, _asked(locals())))
 
+    def get_context(
+        self,
+        query: str,
+        max_tokens: int = 2000,
+        *,
+        format: Format = "text",
+        sections: Sequence[SectionLike] | None = None,
+        counter: Callable[[str], int] | None = None,
+        profile: ProfileLike | None = None,
+        now: datetime | str | float | None = None,
+        filters: Filters = None,
+        references: bool = True,
+        touch: bool = True,
+    ) -> Context:
+        """What matters for a query, written down to be read, in at most `max_tokens` tokens.
+
+        Args:
+            query: what is asked, in words.
+            max_tokens: the budget; the text never takes more of it, as `counter` counts.
+            format: "text", "markdown", "xml" or "messages".
+            sections: names, mappings or `Section`s; see `recollect.context`. By default what is
+                known of the user (memories of the kind "profile", never cut), then a search.
+            counter: from text to tokens; ceil(characters / 4) unless the memory has its own.
+            profile: how to rank, other than the default.
+            now: the time to rank for, other than the present.
+            filters: which memories may be in it, in every section.
+            references: mark each memory with a short reference, [m:...], see `provenance`.
+            touch: count an access of each memory that is in it.
+
+        Raises:
+            InvalidInput: names the argument that is wrong, or what a section needs that is never
+                cut.
+        """
+        return self._run(self._core.context(**_asked(locals())))
+
     def get(self, id: str) -> MemoryRecord | None:
         """One memory by id, or None; looking is not an access."""
         return self._run(self._core.get(id))
@@ -745,6 +789,23 @@ class AsyncMemory:
     ) -> Comparison:
         """See `Memory.compare`."""
         return await self._run(self._core.compare(profiles, _asked(locals())))
+
+    async def get_context(
+        self,
+        query: str,
+        max_tokens: int = 2000,
+        *,
+        format: Format = "text",
+        sections: Sequence[SectionLike] | None = None,
+        counter: Callable[[str], int] | None = None,
+        profile: ProfileLike | None = None,
+        now: datetime | str | float | None = None,
+        filters: Filters = None,
+        references: bool = True,
+        touch: bool = True,
+    ) -> Context:
+        """See `Memory.get_context`."""
+        return await self._run(self._core.context(**_asked(locals())))
 
     async def get(self, id: str) -> MemoryRecord | None:
         """See `Memory.get`."""

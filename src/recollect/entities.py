@@ -7,10 +7,11 @@ say which names are one: {"JS": "JavaScript"}.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from recollect.errors import InvalidInput
 from recollect.lexicon import HONORIFICS, JOINING, MONTHS, ORDINARY, ORDINARY_ENDING, STOP, WEEKDAYS
@@ -59,7 +60,7 @@ class Aliases:
             isinstance(name, str) for pair in given.items() for name in pair
         ):
             raise InvalidInput("aliases", "must be a mapping of text to text")
-        names = {_folded(name): _folded(target) for name, target in given.items()}
+        names = {folded(name): folded(target) for name, target in given.items()}
         names = {name: target for name, target in names.items() if name != target}
         resolved = {}
         for name, target in names.items():
@@ -74,23 +75,28 @@ class Aliases:
 
     def key(self, entity: str) -> str:
         """What an entity is compared by: folded, and what it is another name for."""
-        folded = _folded(entity)
-        return self.names.get(folded, folded)
+        name = folded(entity)
+        return self.names.get(name, name)
 
     def keys(self, entities: Iterable[str]) -> frozenset[str]:
         """The distinct keys of some entities."""
         return frozenset(self.key(entity) for entity in entities)
 
+    def spellings(self, keys: Set[str]) -> frozenset[str]:
+        """Every folded name that has one of some keys."""
+        return frozenset(keys) | {name for name, key in self.names.items() if key in keys}
+
 
 NO_ALIASES = Aliases()
 
 
-def _folded(name: str) -> str:
+@lru_cache(maxsize=1 << 16)
+def folded(name: str) -> str:
+    """A name as it is compared: case-folded, without accents, with single spaces."""
     return " ".join(fold(name).split())
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     text: str
     start: int
     end: int
@@ -126,23 +132,25 @@ class Rules:
 
     def extract(self, text: str) -> tuple[str, ...]:
         """The entities of a text, each once, in the order and spelling of the text."""
-        found: list[tuple[int, str]] = []
-        rest = text
-        for match in _MARKED.finditer(text):
-            kind = str(match.lastgroup)
-            if kind != "code":
-                found.append((match.start(), match.group(kind)))
-            blank = "." + "-" * (match.end() - match.start() - 1)  # ends a name, keeps the places
-            rest = rest[: match.start()] + blank + rest[match.end() :]
+        found = [
+            (match.start(), match.group(str(match.lastgroup)))
+            for match in _MARKED.finditer(text)
+            if match.lastgroup != "code"
+        ]
         if not text.isupper() or len(text.split()) < 3:
-            found.extend(_names(rest))
+            found.extend(_names(_MARKED.sub(_blank, text)))
         distinct: dict[str, str] = {}
         for _, name in sorted(found):
-            distinct.setdefault(_folded(name), name)
+            distinct.setdefault(folded(name), name)
         return tuple(distinct.values())
 
 
 RULES = Rules()
+
+
+def _blank(match: re.Match[str]) -> str:
+    """What ends a name and leaves every place in the text as it was."""
+    return "." + "-" * (match.end() - match.start() - 1)
 
 
 def _names(text: str) -> Iterator[tuple[int, str]]:
@@ -172,14 +180,17 @@ def _tokens(text: str) -> Iterator[_Token]:
         if word[-2:] in ("'s", "’s"):
             word = word[:-2]
         between = text[end:start]
-        abbreviated = between == ". " and (last.lower() in HONORIFICS or len(last) == 1)
-        initial = not last or (not abbreviated and _SENTENCE.search(between) is not None)
+        initial = not last or (between != " " and _SENTENCE.search(between) is not None)
+        if initial and between == ". " and (last.lower() in HONORIFICS or len(last) == 1):
+            initial = False
         yield _Token(word, start, start + len(word), initial)
         end, last = match.end(), word
 
 
 def _counts(token: _Token, small: set[str]) -> bool:
     """Whether a word is (a part of) a name."""
+    if token.text.islower():
+        return False
     low = token.low
     if not token.capital or len(token.text) < 2 or low in HONORIFICS:
         return False

@@ -16,7 +16,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from recollect.expr import Constant, Named, Product, Signal, Sum
-from recollect.stages import Score, Stage
+from recollect.stages import Depth, Score, Stage
 from recollect.weights import walk
 
 _LEAST = 40  # columns
@@ -26,13 +26,17 @@ def written(stages: Sequence[Stage], width: int = 100) -> str:
     """The stages in order, then every scored column's formula, then what the named parts are."""
     width = max(width, _LEAST)
     blocks = [_wrapped("", " >> ".join(_stage(stage) for stage in stages), width)]
+    columns = {stage.into for stage in stages if isinstance(stage, Score)}
     named: dict[str, Signal] = {}
     for stage in stages:
         if isinstance(stage, Score):
-            blocks.append("\n".join(_score(stage.into, stage.signal, width)))
+            own = stage.signal
+            if isinstance(own, Named) and own.name == stage.into:
+                own = own.of
+            blocks.append("\n".join(_score(stage.into, own, width)))
         for signal in _signals(stage):
             for node in walk(signal):
-                if isinstance(node, Named):
+                if isinstance(node, Named) and node.name not in columns:
                     named.setdefault(node.name, node.of)
     longest = max((len(name) for name in named), default=0)
     parts = [_wrapped(f"{name:<{longest}} = ", _bare(of), width) for name, of in named.items()]
@@ -57,6 +61,8 @@ def _stage(stage: Stage) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(_shown(item) for item in value)
+    if isinstance(value, Depth):
+        return f"max({value.per_k}k, {value.least})" if value.least else f"{value.per_k}k"
     return str(value if isinstance(value, Signal) else getattr(value, "name", value))
 
 

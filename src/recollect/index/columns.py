@@ -142,7 +142,9 @@ class CodedColumn:
         if operator == "eq" and isinstance(operand, str):
             return self.codes == self.code(operand)
         if operator == "in" and all(isinstance(item, str) for item in operand):
-            return np.isin(self.codes, [self.code(item) for item in operand])
+            chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
+            chosen[[self.code(item) for item in operand]] = True  # -1, "no memory", is the last
+            return chosen[self.codes]
         truth = np.array([holds(operator, value, operand) for value in self.distinct], dtype=bool)
         return truth[self.codes] if len(truth) else np.zeros(len(self.codes), dtype=bool)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,12 +44,14 @@ class LinkGraph:
 
     def column(self, name: str, ids: Sequence[str]) -> Floats:
         """One of `fields.GRAPH` for some memories."""
-        columns: dict[str, Callable[[str], float]] = {
-            "in_degree": lambda id: self.in_degree.get(id, 0),
-            "is_cut_vertex": lambda id: float(id in self.cuts),
-            "newest_link": lambda id: self.newest.get(id, np.nan),
-        }
-        return np.array([columns[name](id) for id in ids], dtype=np.float64)
+        if name == "newest_link":
+            return np.array([self.newest.get(id, np.nan) for id in ids], dtype=np.float64)
+        told: Mapping[str, float] = self.in_degree if name == "in_degree" else self._cut
+        return np.array([told.get(id, 0.0) for id in ids], dtype=np.float64)
+
+    @cached_property
+    def _cut(self) -> dict[str, float]:
+        return dict.fromkeys(self.cuts, 1.0)
 
 
 def articulation_points(neighbors: Mapping[str, Set[str]]) -> frozenset[str]:

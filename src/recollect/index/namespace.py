@@ -18,6 +18,7 @@ from recollect.fields import FIELDS, GRAPH, LEXICAL
 from recollect.filters import Filter
 from recollect.index.bm25 import Bm25
 from recollect.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
+from recollect.index.exact import ExactIndex
 from recollect.index.graph import LinkGraph
 from recollect.index.growable import Growable
 from recollect.index.lexical import LexicalIndex
@@ -29,7 +30,6 @@ from recollect.index.vectors import Vectors
 from recollect.ops import Named
 from recollect.query import Query, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
-from recollect.text import fold
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
@@ -58,6 +58,7 @@ class NamespaceIndex:
         self._vectors: dict[str, Vectors] = {}
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
+        self._values_of: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._known_people: _People | None = None
@@ -212,6 +213,7 @@ class NamespaceIndex:
             self._lexical,
             *self._vectors.values(),
             *self._trigrams.values(),
+            *self._values_of.values(),
         )
         return sum(part.nbytes for part in parts) + 100 * len(self._ids)
 
@@ -300,6 +302,12 @@ class NamespaceIndex:
         mask = self._mask(where)
         rows = self._rows.view
         return rows.copy() if mask is None else rows[mask]
+
+    def passing(self, rows: Rows, where: Filter | None) -> NDArray[np.bool_]:
+        """Which of the rows are memories of this namespace that pass a filter."""
+        ordinals, mask = self._ordinals(rows), self._mask(where)
+        found = ordinals >= 0
+        return found if mask is None else found & mask[ordinals]
 
     def _mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """Which ordinals are alive and pass the filter; None when all do."""
@@ -413,19 +421,19 @@ class NamespaceIndex:
         return best
 
     def _exact(self, route: Exact, query: Query) -> Floats:
-        asked = {query.aliases.key(query.text), *query.entities}
-        found = np.zeros(len(self), dtype=bool)
+        names = query.aliases.spellings({query.aliases.key(query.text), *query.entities})
+        found = np.zeros(len(self))
         for name in route.fields:
-            if name == "id":
-                found |= np.array([fold(id) in asked for id in self._ids], dtype=bool)
-                continue
-            column = self.column(name)
-            if not isinstance(column, CodedColumn):
+            column = None if name == "id" else self.column(name)
+            if isinstance(column, NumberColumn | TimesColumn):
                 raise InvalidInput("exact.fields", f"{name} is not a text field")
-            texts = [(v,) if isinstance(v, str) else v or () for v in column.distinct]
-            named = [not asked.isdisjoint(query.aliases.keys(each)) for each in texts]
-            found |= np.array(named, dtype=bool)[column.codes]
-        return found.astype(np.float64)
+            index = self._values_of.get(name)
+            if index is None:
+                values = self._ids if column is None else column.distinct
+                index = self._values_of[name] = ExactIndex(values)
+            places = index.places(names)
+            found[places if column is None else np.isin(column.codes, places)] = 1.0
+        return found
 
     def _bm25(self, route: Lexical, query: Query) -> Bm25:
         return self._lexical.scores(

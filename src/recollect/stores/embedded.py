@@ -309,7 +309,8 @@ class EmbeddedStore:
                 links = self._records.neighbors(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
                 row_of = self._records.find(index.namespace, sorted(ends))
-                passing = set(index.matching(op.query.where).tolist()) if links else set()
+                rows = np.array(sorted(row_of.values()), dtype=np.int64)
+                passing = set(rows[index.passing(rows, op.query.where)].tolist())
                 found += [
                     ops.Edge(row_of[link.source], row_of[link.target], link.weight, link.type)
                     for link in links

@@ -14,6 +14,8 @@ from recollect.ops import STAGED, Put
 from recollect.stores import codec
 
 _CHUNK = 65_536
+LinkKey = tuple[str, str, str, str]
+"""Namespace, source, target, type."""
 
 
 class RamRecords:
@@ -26,7 +28,8 @@ class RamRecords:
         self._rows: dict[str, dict[str, int]] = {}
         self._vectors: dict[int, dict[str, bytes]] = {}
         self._sizes: dict[str, dict[str, tuple[int, int]]] = {}  # by name: length, how many
-        self._links: dict[tuple[str, str, str, str], Link] = {}
+        self._links: dict[LinkKey, Link] = {}
+        self._links_of: dict[tuple[str, str], set[LinkKey]] = {}  # by namespace and either end
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._embedder: str | None = None
         self._whole_since = 0  # indexes from before are to be loaded anew
@@ -55,10 +58,7 @@ class RamRecords:
             codec.check_vectors(op, self._embedder, self.dimensions)
             for draft in op.drafts:
                 self._put(draft, op.stale)
-            for link in op.links:
-                self._links[link.namespace, link.source, link.target, link.type] = link
-            for namespace in dict.fromkeys(link.namespace for link in op.links):
-                self._note(namespace, "linked", 0)
+            self._link(op.links)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
                 self._embedder = op.embedder
             return ()
@@ -120,6 +120,15 @@ class RamRecords:
         self._seq += 1
         self._changes.setdefault(namespace, []).append((self._seq, kind, row))
 
+    def _link(self, links: Sequence[Link]) -> None:
+        for link in links:
+            key = (link.namespace, link.source, link.target, link.type)
+            self._links[key] = link
+            for end in (link.source, link.target):
+                self._links_of.setdefault((link.namespace, end), set()).add(key)
+        for namespace in dict.fromkeys(link.namespace for link in links):
+            self._note(namespace, "linked", 0)
+
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
         """Set patchable fields; whether the memory exists."""
         with self._lock:
@@ -154,9 +163,10 @@ class RamRecords:
             gone = {here[row]["id"] for row in chosen}
             for row in chosen:
                 self._drop(namespace, row)
-            for key in list(self._links):
-                if key[0] == namespace and (key[1] in gone or key[2] in gone):
-                    del self._links[key]
+            for key in {k for id in gone for k in self._links_of.pop((namespace, id), ())}:
+                del self._links[key]
+                for end in key[1:3]:
+                    self._links_of.get((namespace, end), set()).discard(key)
             return len(chosen)
 
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
@@ -176,14 +186,12 @@ class RamRecords:
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
-        chosen = None if ids is None else set(ids)
         with self._lock:
-            return [
-                link
-                for key, link in sorted(self._links.items())
-                if key[0] == namespace
-                and (chosen is None or link.source in chosen or link.target in chosen)
-            ]
+            if ids is None:
+                found = {key for key in self._links if key[0] == namespace}
+            else:
+                found = {key for id in ids for key in self._links_of.get((namespace, id), ())}
+            return [self._links[key] for key in sorted(found)]
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
