@@ -185,12 +185,15 @@ def test_an_update_refuses_the_same(memory: Memory, argument: str, value: Any, f
     assert everything(memory) == before
 
 
-@pytest.mark.parametrize(("argument", "value", "field"), FIELDS, ids=label)
+@pytest.mark.parametrize(
+    ("argument", "value", "field"),
+    # A list of messages is no item of many: it names its own place.
+    [case for case in FIELDS if not (case[0] == "content" and isinstance(case[1], list))],
+    ids=label,
+)
 def test_many_reject_the_wrong_one_and_take_the_rest(
     memory: Memory, argument: str, value: Any, field: str
 ) -> None:
-    if isinstance(value, list) and argument == "content":
-        pytest.skip("a conversation is no item of many")
     before = everything(memory)
     wrong = {"content": "Fine words.", argument: value}
     result = memory.add_many([{"content": "one"}, wrong, "three"])

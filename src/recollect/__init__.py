@@ -1,4 +1,124 @@
-"""recollect: the memory of an AI agent, and the engine that recalls what matters now."""
+"""recollect: the memory of an AI agent, and the engine that recalls what matters now.
+
+The map, in flow order:
+
+    engine.py            Memory and AsyncMemory: checks what is asked, one line a method
+    search.py            the plan of a search: analyse, embed, rank, read, touch
+    write.py             the plans of add, update, link and delete; what is written is checked here
+    reembed.py           the plan of making all vectors anew
+    chunks.py            chats as questions with their answers, and as whole sessions
+    facets.py            what somebody says of who they are, what they like and what was
+    compare.py           one query under several profiles
+    zones.py             how alive each memory is
+    why/                 why a memory is returned or not, and what would change it
+      reason.py          Reason: the question and its answer
+      absence.py         where a memory left, and by how much it missed
+      change.py          the smallest change that turns the outcome
+      page.py            the answer as one HTML page
+    context/             what matters for a query, written down within a token budget
+      sections.py        where each section draws its memories from, and how much room it has
+      packing.py         which memories fit, whole or cut
+      formats.py         text, markdown, xml, chat messages
+      assembly.py        the plan of it all, and what each line came from
+    analysis.py          reads a question: its terms, names and dates, the kind of answer it wants
+    when.py              the stretch of time that a question names
+    entities.py          what a text names, by rules; when two names mean the same
+    lexicon.py           the English word lists and patterns that reading draws on
+    query.py             Query and Reading: one search, analysed
+    profiles.py          the built-in profiles
+    profile.py           Profile: a named pipeline as data, JSON both ways; Ranked: a finished run
+    formula.py           a profile's formulas as text
+    notation.py          stages, routes and signals as JSON, and back with errors that say where
+    stages/              each turns a table into another; >> joins them to a pipeline
+      core.py            Stage, Pipeline, and scoring
+      recall.py          the union of what routes find
+      spread.py          activation that follows links
+      conflict.py        who loses to whom it contradicts
+      least.py           a lower bound on a column
+      sessions.py        whole sessions before their turns; what was said before and after
+      mmr.py             relevance against redundancy
+      pack.py            the best, the k best, and what fits a token budget
+    routes.py            where candidates come from, as data: lexical, vector, trigram ...
+    candidates.py        Candidates: the working table of one search, one array a column
+    expr.py              the algebra of signals: col, + - * /, default, named, exp, minimum ...
+    weights.py           which named parts a formula weighs, and the same with other weights
+    signals/             signals with formulas of their own, a module for each family
+      scaling.py         in proportion to the other candidates: min-max, share of the largest
+      factors.py         similarity, importance, access, feedback, strength, confidence
+      times.py           ages and forgetting
+      asked.py           whose words, when, and of what the question speaks
+      sessions.py        what was said around a memory
+      fusion.py          one number from the ranks of several routes
+      vitality.py        how alive a memory is, from its use and its links
+    explain.py           Explanation: the tree of a score
+    results.py           SearchResult and Hit
+    plan.py              Plan, ask, drive: the only place where a plan meets the world
+    ops.py               every request to the world outside, as data
+    world.py             a store, an embedder and an extractor behind one batch
+    stores/              where memories live; open_store picks one by its URL
+      protocol.py        Store: one method that answers a batch of operations
+      embedded.py        a durable side, and an index in memory for each namespace that is used
+      codec.py           between a record and the plain values a store keeps
+      sqlite.py          the records of a SQLite file: writing
+      sqlite_read.py     the records of a SQLite file: reading, and the change feed
+      sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
+      touches.py         accesses that wait to be written together
+      ram.py             the records in dictionaries
+    index/               the index of one namespace, over NumPy arrays
+      namespace.py       loads it, keeps it current, and answers the routes
+      columns.py         fields as arrays, and filters over them
+      source.py          where an index gets its memories from, and what it is told of changes
+      lexical.py         the words of a namespace: postings, phrases, beginnings of words
+      bm25.py            BM25 of every memory for one query
+      vocabulary.py      the words as strings, for beginnings of words
+      exact.py           which values are, or hold, a name
+      graph.py           what links tell of each memory
+      postings.py        which memories hold which term, in immutable segments
+      sessions.py        the turns before and after each memory
+      names.py           what people are called besides their names
+      trigrams.py        similarity of spelling
+      vectors.py         exact cosines, and which memories are worth one
+      codes.py           two-bit codes of vectors
+      growable.py        an array that grows at its end
+    embed/               embedders; resolve finds one by its name
+      protocol.py        Embedder and its identity: the law that each of them keeps
+      static.py          the default: averaged token vectors, offline
+      openai.py          services that speak the OpenAI embeddings protocol
+      sentence_transformers.py  models run on this machine
+      cache.py           the rows of the last queries
+    features.py          what is told of a memory once, when it is written
+    text.py              words, stems, term hashes, trigrams, tokens
+    filters.py           which memories may be candidates at all
+    memory.py            MemoryRecord, Link, outcomes of a write; the checks of every value
+    fields.py            the fields of a memory, declared once
+    errors.py            every error raised on purpose
+    importers/           files to memories; the format is detected
+      jsonl.py           JSON lines, with or without messages
+      markdown.py        notes with front matter, tags and wiki links
+      conversation.py    a conversation with questions, as evaluate takes it
+      chatgpt.py         ChatGPT exports
+    evaluate/            measuring
+      conversations.py   a folder of conversations with questions
+      run.py             every profile and embedder on every set, through the real store
+      metrics.py         recall, hit rate, MRR, nDCG
+      bench.py           speed and memory, each task in a process of its own
+      texts.py           synthetic conversations of any length
+    sample/              an invented agent's memories, for the demo
+    testing/             for tests of one's own
+      conformance.py     what every store has to do, as a test suite
+      embedder.py        an embedder without a model
+    serve/cli/           the command line
+      app.py             the options that all commands share, and the commands
+      settings.py        what options mean
+      writing.py         add, import, delete, reembed
+      recall.py          search, explain, compare, context, profiles
+      insight.py         what the commands that look behind a ranking print
+      reading.py         get, list, stats
+      measuring.py       eval, bench
+      demo.py            demo
+      output.py          results to stdout, everything else to stderr
+      render.py          tables and trees for people
+"""
 
 from recollect.engine import AsyncMemory, Memory
 from recollect.errors import RecollectError

@@ -21,6 +21,15 @@ TermIds = NDArray[np.uint64]
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
+# In the scripts of India and South-East Asia vowel signs and tone marks are part of the word.
+_VOWEL_SIGNS = "".join(
+    c for c in map(chr, range(0x900, 0x1900)) if unicodedata.category(c)[0] == "M"
+)
+_SIGNED_WORD = re.compile(rf"[\w{_VOWEL_SIGNS}]+")
+# Accents of Latin, Greek and Cyrillic letters; the points of Hebrew and Arabic, mostly left out.
+_OPTIONAL_MARKS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]+"
+)
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
@@ -40,19 +49,14 @@ _CACHE_LIMIT = 500_000
 
 
 def fold(text: str) -> str:
-    """Case-folded NFKC text without combining marks: "Café" and "CAFE" fold to "cafe"."""
+    """Case-folded NFKC text without accents: "Café" and "CAFE" fold to "cafe"."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return folded
-    kept = []
-    for char in unicodedata.normalize("NFD", folded):
-        # Marks carry meaning in the scripts of India and South-East Asia; only Latin, Greek
-        # and Cyrillic accents are dropped.
-        if not ("\u0300" <= char <= "\u036f"):
-            kept.append(char)
-    return unicodedata.normalize("NFC", "".join(kept))
+    bare = _OPTIONAL_MARKS.sub("", unicodedata.normalize("NFD", folded))
+    return unicodedata.normalize("NFC", bare)
 
 
 def words(text: str) -> list[str]:
@@ -61,7 +65,7 @@ def words(text: str) -> list[str]:
     if folded.isascii():
         return _ASCII_WORD.findall(folded)
     found: list[str] = []
-    for word in _WORD.findall(folded):
+    for word in _SIGNED_WORD.findall(folded.replace("_", " ")):
         if _HAS_UNSPACED.search(word):
             for run in _UNSPACED_RUN.findall(word):
                 found.extend(_bigrams(run) if _HAS_UNSPACED.match(run) else (run,))
@@ -84,6 +88,8 @@ class _Stems(threading.local):
         self.by_name: dict[str, Stemmer.Stemmer] = {}
 
     def stem(self, word: str) -> str:
+        if len(word) < 3:  # as Porter's own program has it: "us" is not "u", and "s" not nothing
+            return word
         name = "porter"
         if not word.isascii():
             point = ord(word[0])

@@ -62,6 +62,19 @@ def test_a_namespace_that_is_erased_leaves_no_text(tmp_path: Path) -> None:
         assert memory.stats(everywhere=True)["namespaces"] == {"default": 1}
 
 
+def test_erased_text_goes_as_soon_as_nobody_reads_it_any_more(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("SECRET", id="a")
+        reading = sqlite3.connect(path, isolation_level=None)
+        reading.execute("BEGIN")
+        assert reading.execute("SELECT count(*) FROM memories").fetchone() == (1,)
+        assert memory.delete("a") is True  # a long look of somebody else does not hold it up
+        reading.close()
+        memory.add("harmless", id="b")
+        assert b"SECRET" not in on_disk(path)
+
+
 def test_the_vectors_of_another_embedder_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     early = opened(path, embedder=WordHashEmbedder(8))  # opened before there are any vectors
@@ -104,10 +117,16 @@ def test_an_index_that_missed_too_much_is_loaded_anew(
     with sqlite3.connect(path) as db:
         assert db.execute("SELECT count(*) FROM changes").fetchone()[0] <= 60
     db.close()
+    fresh = opened(path)
+    asked: dict[str, Any] = {"limit": 1000, "touch": False, "now": "2026-06-01"}
+    ranked = [(hit.id, hit.score) for hit in fresh.search("apple", **asked)]
     for each in (reader, writer):
         assert len(found(each, "apple")) == 70
+        assert [(hit.id, hit.score) for hit in each.search("apple", **asked)] == ranked
+        assert each.get_all(limit=1).total == 170
         assert each.get_all({"importance": {"gte": 0.5}}).total == 25
         assert found(each, "number7") == []
+    fresh.close()
     reader.close()
     writer.close()
 
@@ -185,3 +204,47 @@ def test_a_load_that_fails_leaves_no_half_of_an_index(
         monkeypatch.setattr(records, "vectors", vectors)
         for profile in (EVERYTHING, "balanced"):
             assert len(found(memory, "apple", profile=profile)) == 6
+        assert memory.get_all().total == 6
+
+
+@pytest.mark.parametrize("loaded", [False, True])
+@pytest.mark.parametrize(
+    "moment", ["SELECT row FROM memories", "SELECT DISTINCT row, kind", "SELECT row, id, sequence"]
+)
+def test_a_commit_in_the_middle_of_a_look_is_seen_once(
+    tmp_path: Path, loaded: bool, moment: str
+) -> None:
+    """Another process commits between two statements of the one that looks."""
+    path = tmp_path / "memory.db"
+    records = SqliteRecords(str(path))
+    late = [f"late{i}" for i in range(3)]
+    with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
+        other = opened(path)
+        other.add_many({"id": f"m{i}", "content": "apple"} for i in range(5))
+        if loaded:
+            assert len(found(memory, "apple")) == 5
+        other.add("apple", id="m5")
+        waiting = list(late)
+
+        def commit(statement: str) -> None:
+            if statement.startswith(moment) and waiting:
+                other.add("apple", id=waiting.pop())
+                other.update("m0", content="pear")
+
+        records._reader.set_trace_callback(commit)
+        for _ in range(4):
+            ids = found(memory, "apple")
+            assert len(set(ids)) == len(ids)
+        records._reader.set_trace_callback(None)
+        gone = set(late) - set(waiting)
+        expected = sorted({f"m{i}" for i in range(0 if not gone else 1, 6)} | gone)
+        assert sorted(found(memory, "apple")) == expected
+        assert memory.get_all().total == 6 + len(gone)
+        with opened(path) as fresh:
+            asked = {"touch": False, "now": "2026-06-01", "limit": 50}
+            hits, again = (m.search("apple", **asked) for m in (memory, fresh))  # type: ignore[arg-type]
+            assert [(h.id, h.score) for h in hits] == [(h.id, h.score) for h in again]
+        for id in late:
+            other.delete(id)
+        assert sorted(found(memory, "apple")) == [id for id in expected if id not in late]
+        other.close()

@@ -340,10 +340,6 @@ class NamespaceIndex:
             vectors = self._comparable(route, query)
             if vectors is None or query.vector is None or not query.vector.any():
                 return np.empty(0, dtype=np.int64), np.empty(0)
-            if len(query.vector) != vectors.dimensions:
-                # Another process has had them made anew since this one opened the store.
-                kept, given = vectors.dimensions, len(query.vector)
-                raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
             ordinals = vectors.nearest(query.vector, depth, mask)
             scores = vectors.cosines(query.vector, ordinals)
             keep = scores >= route.min_similarity
@@ -371,9 +367,13 @@ class NamespaceIndex:
         vectors = self._vectors.get(route.vector)
         if vectors is None or query.vector is None or len(query.vector) == vectors.dimensions:
             return vectors
+        kept, given = vectors.dimensions, len(query.vector)
+        if route.vector == "content":
+            # Another process has had them made anew since this one opened the store.
+            raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
         raise InvalidInput(
             f"vectors.{route.vector}",
-            f"have {vectors.dimensions} dimensions, and the query's vector has {len(query.vector)}",
+            f"have {kept} dimensions, and the query's vector has {given}",
             "use the embedder that they come from",
         )
 

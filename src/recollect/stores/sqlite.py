@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from recollect.stores.sqlite_read import SqliteReader, dimensions, embedder, mar
 from recollect.stores.touches import ACCESSES, Batch, Touches
 
 _CHANGES_KEPT = 200_000
+_PATIENCE = 500  # milliseconds that an erasure waits for others to finish reading
 _COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets",
     *(f"terms.{name}" for name in LEXICAL),
@@ -55,6 +56,7 @@ class SqliteRecords(SqliteReader):
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._writes = 0
+        self._lingering = False  # whether the log holds erased text
         self._touches = Touches(self._write_touches, lazy=path != ":memory:")
 
     # Writing
@@ -75,6 +77,9 @@ class SqliteRecords(SqliteReader):
                     db.execute("ROLLBACK")
                 raise
             self._writes += 1
+            if self._lingering:
+                with suppress(StoreError):  # what was to be written is
+                    self._truncate_log(0)
 
     def put(self, op: Put) -> tuple[str, ...]:
         """Write all in one transaction, or nothing and the ids that stand in the way."""
@@ -309,13 +314,23 @@ class SqliteRecords(SqliteReader):
                     db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))
             self._erase(db, [row for _, row in gone])
         if gone:
-            self._truncate_log()
+            self._truncate_log(_PATIENCE)
         return len(gone)
 
-    def _truncate_log(self) -> None:
-        """Fold the write-ahead log into the file, so that erased text does not linger in it."""
+    def _truncate_log(self, patience: int) -> None:
+        """Fold the write-ahead log into the file, so that erased text does not linger in it.
+
+        While somebody reads what is in it that cannot be done; the next write tries again.
+        """
         with self._write_lock, guarded(self.path):
-            self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            db = self._writer
+            [usual] = db.execute("PRAGMA busy_timeout").fetchone()
+            db.execute(f"PRAGMA busy_timeout = {patience}")
+            try:
+                [busy, *_] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                db.execute(f"PRAGMA busy_timeout = {usual}")
+            self._lingering = bool(busy)
 
     def flush(self) -> None:
         """Write queued touches."""

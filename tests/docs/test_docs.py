@@ -1,0 +1,203 @@
+"""The documentation holds: blocks run and print what they say, links lead somewhere, nothing lacks.
+
+A ```python or ```bash block is run, in the order of its page and in one folder a page; a ```text
+block right after it is what it prints ("..." stands for anything). A comment before a block says
+what else to do with it:
+
+    <!-- not run: why -->       leave it alone
+    <!-- file: talks/a.json --> write it to that file
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.profiles import BUILT_IN
+
+WIDTH = 120  # of the formulas shown
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))
+)
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<mark>not run|file|formula): (?P<what>[^\n]*) -->\n)?"
+    r"```(?P<language>\w*)\n(?P<source>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+_SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page; `expected` is what it has to print."""
+
+    line: int
+    language: str
+    source: str
+    mark: str | None
+    what: str | None
+    expected: str | None = None
+
+
+def page(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str) -> Iterator[Block]:
+    text = page(name)
+    found = list(_BLOCK.finditer(text))
+    for this, following in zip_longest(found, found[1:]):
+        expected = None
+        if (
+            following is not None
+            and following["language"] == "text"
+            and not text[this.end() : following.start()].strip()
+        ):
+            expected = following["source"]
+        line = text.count("\n", 0, this.start("source"))
+        yield Block(line, this["language"], this["source"], this["mark"], this["what"], expected)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_blocks_run_and_print_what_they_say(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for variable in ("RECOLLECT_DB", "RECOLLECT_NAMESPACE", "COLUMNS"):
+        monkeypatch.delenv(variable, raising=False)
+    known: dict[str, Any] = {"__name__": "documentation"}
+    for block in blocks(name):
+        if block.mark == "file":
+            assert block.what is not None
+            file = tmp_path / block.what
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.source, encoding="utf-8")
+        if block.mark is not None or block.language not in ("python", "bash"):
+            continue
+        where = f"{name}, line {block.line}"
+        printed = python(block, where, known) if block.language == "python" else bash(block, where)
+        if block.expected is not None:
+            same = doctest.OutputChecker().check_output(block.expected, printed, _SAME)
+            assert same, f"{where} prints\n{printed}"
+
+
+def python(block: Block, where: str, known: dict[str, Any]) -> str:
+    printed = io.StringIO()
+    code = compile("\n" * block.line + block.source, where, "exec", dont_inherit=True)
+    with contextlib.redirect_stdout(printed):
+        exec(code, known)
+    return printed.getvalue()
+
+
+def bash(block: Block, where: str) -> str:
+    ran = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.source],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert ran.returncode == 0, f"{where} ends with {ran.returncode}\n{ran.stdout}{ran.stderr}"
+    return ran.stdout
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_says_its_language(name: str) -> None:
+    for block in blocks(name):
+        assert block.language in ("python", "bash", "text", "json", "mermaid"), block
+    assert len(re.findall(r"^```", page(name), re.MULTILINE)) == 2 * len(list(blocks(name)))
+
+
+def prose(name: str) -> str:
+    """A page without its blocks."""
+    return _BLOCK.sub("", page(name))
+
+
+def anchors(name: str) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", prose(name), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(name)):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (ROOT / name).parent / path if path else ROOT / name
+        assert file.exists(), f"{name}: {target}"
+        if anchor:
+            there = file.resolve().relative_to(ROOT).as_posix()
+            assert anchor in anchors(there), f"{name}: {target}"
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    reached, waiting = set(), ["README.md"]
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        for target in re.findall(r"\]\(([^)#\s]+\.md)", prose(name)):
+            file = ((ROOT / name).parent / target).resolve()
+            if file.is_relative_to(ROOT):
+                waiting.append(file.relative_to(ROOT).as_posix())
+    assert reached == set(PAGES)
+
+
+def test_every_command_and_option_is_documented_and_no_other() -> None:
+    typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
+    from recollect.serve.cli.app import _SHARED, app
+
+    commands = typer.main.get_command(app).commands
+    sections = re.split(r"^## ", page("docs/command-line.md"), flags=re.MULTILINE)[1:]
+    documented = {head.strip("` "): body for head, _, body in (s.partition("\n") for s in sections)}
+    shared = {f"--{name}" for name in _SHARED}
+    assert shared <= _options(documented["Options of every command"])
+    assert set(commands) <= set(documented)
+    for name, command in commands.items():
+        options = {option for param in command.params for option in _names(param)}
+        own = {option for option in options if option not in shared or name == "eval"}
+        said = _options(documented[name])
+        assert own - {"--help"} <= said | (shared if name == "eval" else set()), name
+        assert said <= options, name
+    unknown = set(documented) - set(commands) - {"Options of every command", "Exit codes"}
+    assert not unknown
+
+
+def _names(param: Any) -> list[str]:
+    return [o for o in (*param.opts, *param.secondary_opts) if o.startswith("--")]
+
+
+def _options(text: str) -> set[str]:
+    """The options that a section's table lists."""
+    cells = re.findall(r"^\| (`-.*?) \|", text, re.MULTILINE)
+    return {option for cell in cells for option in re.findall(r"--[a-z][a-z-]*", cell)}
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_IN))
+def test_the_formula_of_each_profile_is_the_one_in_the_code(name: str) -> None:
+    shown = {b.what: b.source for b in blocks("docs/profiles.md") if b.mark == "formula"}
+    formula = BUILT_IN[name].formula(WIDTH)
+    assert shown.get(name) == f"{formula}\n", f"{name} is\n{formula}"
+
+
+def test_each_formula_shown_is_of_a_profile() -> None:
+    shown = {b.what for b in blocks("docs/profiles.md") if b.mark == "formula"}
+    assert shown == set(BUILT_IN)
