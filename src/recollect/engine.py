@@ -16,7 +16,7 @@ from recollect.explain import Explanation
 from recollect.filters import Filter, fields_of, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
-from recollect.plan import Plan, T, ask, drive
+from recollect.plan import Plan, T, adrive, ask, drive
 from recollect.profile import Profile
 from recollect.reembed import reembed as reembedding
 from recollect.results import SearchResult
@@ -64,7 +64,7 @@ class Core:
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
         try:
-            world = World(store, model)
+            world = World(store, model, owns=isinstance(embedder, str))
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
@@ -91,7 +91,7 @@ class Core:
             return drive(plan, core.world.batch)
         finally:
             if isinstance(url, str):
-                core.world.store.close()
+                core.world.close()
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
@@ -99,11 +99,11 @@ class Core:
 
     def scope(self) -> write.Scope:
         """Where and when a write happens."""
-        embedder = self.world.embedder
         return write.Scope(
             self.namespace,
+            self.world.embedder is not None,
             self.world.identity,
-            None if embedder is None else embedder.identity.dimensions,
+            self.world.dimensions,
             moment("clock", self.clock()),
         )
 
@@ -400,7 +400,7 @@ class Memory:
 
     def close(self) -> None:
         """Write what is queued and release the store."""
-        self._core.world.store.close()
+        self._core.world.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -437,7 +437,7 @@ class AsyncMemory:
         return cls(await asyncio.to_thread(Core.open, url, namespace, embedder, profile, clock))
 
     async def _run(self, plan: Plan[T]) -> T:
-        return await asyncio.to_thread(drive, plan, self._core.world.batch)
+        return await adrive(plan, self._core.world.abatch)
 
     @property
     def namespace(self) -> str:
@@ -567,7 +567,7 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """See `Memory.close`."""
-        await asyncio.to_thread(self._core.world.store.close)
+        await asyncio.to_thread(self._core.world.close)
 
     async def __aenter__(self) -> AsyncMemory:
         return self

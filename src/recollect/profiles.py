@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recollect.errors import InvalidInput
-from recollect.expr import Col, Fact, Given, at_most, exp, minimum
+from recollect.expr import Col, Fact, Given, at_most, exp, maximum, minimum
 from recollect.profile import Profile
 from recollect.routes import Lexical, Vector
 from recollect.signals import (
@@ -34,6 +34,8 @@ def _balanced() -> Pipeline:
     user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
     lex = OverMax(lexical).default(0.0).named("lexical")
     den = MinMax(cosine).default(0.0).named("dense")
+    # Not min-max: among few memories the least unlike is not yet like what is asked.
+    like = maximum(0.0, cosine.default(0.0))
     evidence = (lex + 1.2 * den) * (1 / 2.2)
     before = OverMax(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
         Col("previous.vector.score"), cosine
@@ -77,8 +79,8 @@ def _balanced() -> Pipeline:
             # the kind of answer
             + 0.5 * Given("asks_number", Col("has_number")).named("number")
             + 0.6 * Given("asks_name", Col("names")).named("names")
-            + 2.0 * Given("looks_ahead", den * Col("is_instruction") * told).named("instruction")
-            + 1.5 * Given("asks_advice", den * Col("is_preference") * liked).named("preference")
+            + 4.0 * Given("looks_ahead", like * Col("is_instruction") * told).named("instruction")
+            + 3.0 * Given("asks_advice", like * Col("is_preference") * liked).named("preference")
         )
         >> cut()
     )

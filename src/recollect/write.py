@@ -60,9 +60,13 @@ _CHECKS: dict[str, Callable[[str, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a write goes: the namespace, the embedder's identity (None for none), the time."""
+    """Where a write goes: the namespace, whether there is an embedder and which, the time.
+
+    `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
+    """
 
     namespace: str
+    embeds: bool
     embedder: str | None
     dimensions: int | None
     now: datetime
@@ -257,7 +261,7 @@ def _embed(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, 
     wanting = [each for each in items if "content" not in each.vectors]
     rows: Sequence[Vector] = ()
     problem = ""
-    if scope.embedder is None and wanting:
+    if not scope.embeds and wanting:
         problem = "vector: the store was opened without an embedder; words alone are searched"
     elif wanting:
         try:
@@ -326,7 +330,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         return changed
     vectors: dict[str, Vector] = {}
     stale = ("content",) if any(name in checked for name in _EMBEDDED) else ()
-    if scope.embedder and stale:
+    if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)
     if (yield from ask(put)):
