@@ -129,8 +129,8 @@ def analyse(
 ) -> Reading:
     """A question read, given whom its words name and who the users and assistants are.
 
-    The facts are `about_self`, `about_assistant`, `wants_summary`, `wants_order` (whose words
-    answer it), `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
+    The facts are `about_self`, `about_assistant`, `wants_summary` (whose words answer it),
+    `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
     `asks_present`, `looks_ahead` (not a question about what was said or done) and `roles`.
     "Phrases" in quotation marks and beginnings of words (deploy*) are noted for the routes that
     mind them; their words count like any other.
@@ -167,7 +167,6 @@ def _facts(low: str, asked: set[str], who: frozenset[str], roles: bool) -> dict[
         "roles": roles,
         "names_one": len(who) == 1,
         "wants_summary": summary and not who,
-        "wants_order": order,
         "about_assistant": said and not summary and not who,
         "about_self": bool(asked & FIRST_PERSON) and not said and not summary and not who,
         "asks_when": has(ASKS_WHEN),

@@ -21,7 +21,7 @@ from recollect.facets import Facets, by_rules
 from recollect.filters import Filter, fields_of, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, text
 from recollect.ops import Page
-from recollect.plan import Plan, T, ask, drive
+from recollect.plan import Plan, T, adrive, ask, drive
 from recollect.profiles import ProfileLike
 from recollect.reembed import reembed as reembedding
 from recollect.results import SearchResult
@@ -79,7 +79,7 @@ class Core:
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
         try:
-            world = World(store, model, entities)
+            world = World(store, model, entities, owns=isinstance(embedder, str))
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
@@ -106,7 +106,7 @@ class Core:
             return drive(plan, core.world.batch)
         finally:
             if isinstance(url, str):
-                core.world.store.close()
+                core.world.close()
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
@@ -116,11 +116,11 @@ class Core:
 
     def scope(self) -> write.Scope:
         """Where and when a write happens."""
-        embedder = self.world.embedder
         return write.Scope(
             self.namespace,
+            self.world.embedder is not None,
             self.world.identity,
-            None if embedder is None else embedder.identity.dimensions,
+            self.world.dimensions,
             moment("clock", self.clock()),
         )
 
@@ -621,7 +621,7 @@ class Memory:
 
     def close(self) -> None:
         """Write what is queued and release the store."""
-        self._core.world.store.close()
+        self._core.world.close()
 
     def __enter__(self) -> Memory:
         return self
@@ -664,7 +664,7 @@ class AsyncMemory:
         return cls(await opened)
 
     async def _run(self, plan: Plan[T]) -> T:
-        return await asyncio.to_thread(drive, plan, self._core.world.batch)
+        return await adrive(plan, self._core.world.abatch)
 
     @property
     def namespace(self) -> str:
@@ -875,7 +875,7 @@ class AsyncMemory:
 
     async def close(self) -> None:
         """See `Memory.close`."""
-        await asyncio.to_thread(self._core.world.store.close)
+        await asyncio.to_thread(self._core.world.close)
 
     async def __aenter__(self) -> AsyncMemory:
         return self

@@ -8,7 +8,7 @@ written later. A memory gets a new row whenever its words, vectors or place in a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -296,8 +296,6 @@ class Touch:
 
     rows: Rows
     at: datetime
-    type: str = "retrieval"
-    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +320,6 @@ class Stats:
     """Figures about the namespaces (all for ()) -> mapping."""
 
     namespaces: tuple[str, ...] = ()
-    details: Mapping[str, Any] = field(default_factory=dict)
 
 
 Op = (

@@ -76,6 +76,8 @@ def _balanced() -> Pipeline:
     user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
     lex = OverMax(lexical).default(0.0).named("lexical")
     den = MinMax(cosine).default(0.0).named("dense")
+    # Not min-max: among few memories the least unlike is not yet like what is asked.
+    like = likeness()
     evidence = (lex + 1.2 * den) * (1 / 2.2)
     before = OverMax(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
         Col("previous.vector.score"), cosine
@@ -119,8 +121,8 @@ def _balanced() -> Pipeline:
             # the kind of answer
             + 0.5 * Given("asks_number", Col("has_number")).named("number")
             + 0.6 * Given("asks_name", Col("names")).named("names")
-            + 2.0 * Given("looks_ahead", den * Col("is_instruction") * told).named("instruction")
-            + 1.5 * Given("asks_advice", den * Col("is_preference") * liked).named("preference")
+            + 4.0 * Given("looks_ahead", like * Col("is_instruction") * told).named("instruction")
+            + 3.0 * Given("asks_advice", like * Col("is_preference") * liked).named("preference")
         )
         >> cut()
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.embed import CachedEmbedder, Embedder
+from recollect.embed import CachedEmbedder, Embedder, EmbedderIdentity
 from recollect.entities import RULES, EntityExtractor
 from recollect.errors import EmbedderError
 from recollect.memory import Vector, texts
@@ -23,15 +23,44 @@ class World:
         store: Store,
         embedder: Embedder | None,
         extractor: EntityExtractor | None = RULES,
+        *,
+        owns: bool = False,
     ) -> None:
         self.store = store
         self.extractor = extractor
+        self._owns = owns  # whether the embedder was made for this world, and ends with it
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
 
     @property
     def identity(self) -> str | None:
-        """What makes the vectors, as text; None without an embedder."""
-        return None if self.embedder is None else str(self.embedder.identity)
+        """What makes the vectors, as text; None without an embedder or while it cannot say."""
+        known = self._identity()
+        return None if known is None else str(known)
+
+    @property
+    def dimensions(self) -> int | None:
+        """The length of the embedder's vectors; None without one or while it cannot say."""
+        known = self._identity()
+        return None if known is None else known.dimensions
+
+    def _identity(self) -> EmbedderIdentity | None:
+        try:
+            return None if self.embedder is None else self.embedder.identity
+        except EmbedderError:  # a service that is down; what is asked of it later says so
+            return None
+
+    async def abatch(self, ops: Sequence[Op]) -> list[Any]:
+        """`batch` in a thread, so that an event loop never waits for it."""
+        import asyncio
+
+        return await asyncio.to_thread(self.batch, ops)
+
+    def close(self) -> None:
+        """Release the store, and an embedder of its own if that holds something."""
+        self.store.close()
+        release = getattr(self.embedder.inner, "close", None) if self.embedder else None
+        if self._owns and release is not None:
+            release()
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""

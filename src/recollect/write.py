@@ -65,9 +65,13 @@ _ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links"})
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a write goes: the namespace, the embedder's identity (None for none), the time."""
+    """Where a write goes: the namespace, whether there is an embedder and which, the time.
+
+    `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
+    """
 
     namespace: str
+    embeds: bool
     embedder: str | None
     dimensions: int | None
     now: datetime
@@ -331,7 +335,7 @@ def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vecto
     distinct = tuple(dict.fromkeys(texts))
     if not distinct:
         return {}, ""
-    if scope.embedder is None:
+    if not scope.embeds:
         return {}, "vector: the store was opened without an embedder; words alone are searched"
     try:
         rows = yield from ask(Embed(distinct, "document"))
@@ -394,7 +398,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         return changed
     vectors: dict[str, Vector] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else ("content",)
-    if scope.embedder and stale:
+    if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)
     if (yield from ask(put)):
