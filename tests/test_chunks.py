@@ -218,6 +218,7 @@ def test_turns_of_people_become_chunks() -> None:
         ("Caro: I met Tom yesterday.", ["3"]),
         ("Mel: Again", ["5"]),
     ]
+    assert [item["id"] for item in chunks] == ["chunk:1", "chunk:3", "chunk:5"]
     assert chunks[0]["vector_texts"] == {
         "user": "Hey Mel!",
         "asst": "Hi! I love hiking.",

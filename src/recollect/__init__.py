@@ -65,7 +65,8 @@ The map, in flow order:
       touches.py         accesses that wait to be written together
       ram.py             the records in dictionaries
     index/               the index of one namespace, over NumPy arrays
-      namespace.py       loads it, keeps it current, and answers the routes
+      namespace.py       what routes find in it, and by what score
+      loaded.py          the memories as arrays, kept current by the change feed
       columns.py         fields as arrays, and filters over them
       source.py          where an index gets its memories from, and what it is told of changes
       lexical.py         the words of a namespace: postings, phrases, beginnings of words
@@ -112,7 +113,7 @@ The map, in flow order:
       settings.py        what options mean
       writing.py         add, import, delete, reembed
       recall.py          search, explain, compare, context, profiles
-      insight.py         what the commands that look behind a ranking print
+      insight.py         what is printed of explain, compare, context and profiles
       reading.py         get, list, stats
       measuring.py       eval, bench
       demo.py            demo
@@ -120,24 +121,31 @@ The map, in flow order:
       render.py          tables and trees for people
 """
 
+from recollect.compare import Comparison
+from recollect.context import Context, Section
 from recollect.engine import AsyncMemory, Memory
 from recollect.errors import RecollectError
 from recollect.explain import Explanation
 from recollect.memory import AddResult, Link, MemoryRecord
 from recollect.profile import Profile
 from recollect.results import Hit, SearchResult
+from recollect.why import Reason
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AddResult",
     "AsyncMemory",
+    "Comparison",
+    "Context",
     "Explanation",
     "Hit",
     "Link",
     "Memory",
     "MemoryRecord",
     "Profile",
+    "Reason",
     "RecollectError",
     "SearchResult",
+    "Section",
 ]

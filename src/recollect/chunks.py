@@ -142,7 +142,7 @@ def from_items(
 
     A turn is an item with `session_id` and `speaker`; others pass as they are. Where the speakers
     are no user and assistant, who speaks first in a session is taken for the user. The ids of the
-    turns are kept as `metadata.turns`.
+    turns are kept as `metadata.turns`, and a chunk goes by that of its first: the same each time.
     """
     sessions: dict[str, list[Mapping[str, Any]]] = {}
     for item in items:
@@ -163,9 +163,10 @@ def from_items(
             )
             for turn in turns
         ]
-        if mode == "hybrid":
-            yield session(messages, common, facets)
-        yield from chunks(messages, common, mode, facets)
+        whole = [session(messages, common, facets)] if mode == "hybrid" else []
+        for item in (*whole, *chunks(messages, common, mode, facets)):
+            first_turn = next(iter(item["metadata"].get("turns", ())), None)
+            yield {**item, "id": f"{item['kind']}:{first_turn}"} if first_turn else item
 
 
 def add_chat(

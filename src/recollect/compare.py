@@ -201,7 +201,7 @@ def _standings(ranked: Ranked, rows: Sequence[int]) -> list[Standing]:
         place, seen = ranked.final.position(row), ranked.last_seen(row)
         left = None
         if place is None:
-            left = type(stages[0 if seen is None else seen + 1]).__name__.lower()
+            left = stages[0 if seen is None else seen + 1].called
         standings.append(
             Standing(
                 ranked.rank(row) if place is None else place + 1,

@@ -38,8 +38,8 @@ class Explanation:
         """The weight, for a node that is a constant times one part."""
         if self.how != "product" or len(self.children) != 2:
             return None
-        first = self.children[0]
-        return first.value if not first.children and first.label == f"{first.value:g}" else None
+        first, part = self.children
+        return first.value if self.label == f"{first.value:g} * {part.label}" else None
 
     @property
     def part(self) -> str:
@@ -121,7 +121,12 @@ class Explanation:
 
 def number(value: float) -> str:
     """A value in seven characters or more; a dash for one that is not there."""
-    return "   —   " if math.isnan(value) else f"{value + 0.0:7.4f}"  # + 0.0: no -0
+    return "   —   " if math.isnan(value) else f"{figure(value):>7}"
+
+
+def figure(value: float) -> str:
+    """A value to four places, or to three digits where that would hide it."""
+    return f"{value:.3g}" if 0.0 < abs(value) < 0.001 else f"{value + 0.0:.4f}"  # no -0
 
 
 def _summands(node: Explanation, inside: bool = False) -> Iterator[tuple[str, float]]:

@@ -9,7 +9,6 @@ recency = exp(-0.05 * days_since(last_accessed, created_at))
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
@@ -45,7 +44,7 @@ def written(stages: Sequence[Stage], width: int = 100) -> str:
 
 def _stage(stage: Stage) -> str:
     """`recall(lexical, vector)`: a stage with what differs from its defaults."""
-    name = re.sub(r"(?<!^)(?=[A-Z])", "_", type(stage).__name__).lower()
+    name = stage.called
     if isinstance(stage, Score):
         return name if stage.into == "score" else f"{name}({stage.into})"
     said = []

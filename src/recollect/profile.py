@@ -234,11 +234,10 @@ class Ranked:
         if place is None:
             return None
         scores, ids = scored.floats("score"), scored["id"]
-        better = scores > scores[place]
-        tied = (scores == scores[place]) & np.array(
-            [(i or "") < (ids[place] or "") for i in ids], dtype=bool
-        )
-        return int(np.count_nonzero(better | tied)) + 1
+        tied = (id or "" for id in ids[scores == scores[place]].tolist())
+        own = ids[place] or ""  # there is none for a memory that was erased meanwhile
+        better = np.count_nonzero(scores > scores[place]) + sum(id < own for id in tied)
+        return int(better) + 1
 
     def last_seen(self, row: int) -> int | None:
         """The last stage, by place, whose table still holds the row; None if none ever did."""

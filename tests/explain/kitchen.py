@@ -14,9 +14,9 @@ QUERY = "what is cooked with saffron"
 _SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 
-def kitchen(**options: Any) -> Memory:
-    """Eight notes in memory, with cosines and importances by design, and two that contradict."""
-    memory = Memory.open("ram://", embedder=Designed(), clock=lambda: NOW, **options)
+def kitchen(url: str = "ram://", **options: Any) -> Memory:
+    """Eight notes, with cosines and importances by design, and two that contradict."""
+    memory = Memory.open(url, embedder=Designed(), clock=lambda: NOW, **options)
     notes = [
         ("risotto", "saffron risotto takes an hour, cos=0.9", 0.5, 1),
         ("paella", "paella is cooked with saffron and rice, cos=0.8", 0.9, 20),
@@ -34,10 +34,10 @@ def kitchen(**options: Any) -> Memory:
     return memory
 
 
-def crowd(seed: int) -> Memory:
+def crowd(seed: int, url: str = "ram://") -> Memory:
     """The kitchen and forty random memories, linked at random."""
     rng = random.Random(seed)
-    memory = kitchen()
+    memory = kitchen(url)
     words = "saffron rice cook feast salt tea leek turmeric hour bread".split()
     for i in range(40):
         text = " ".join(rng.choices(words, k=rng.randint(2, 7)))

@@ -6,6 +6,7 @@ import json
 import math
 from functools import reduce
 from operator import add, mul
+from typing import Any
 
 import pytest
 from kitchen import QUERY, check_snapshot, crowd, kitchen
@@ -54,6 +55,16 @@ def test_contributions_add_up_to_the_score(profile: str) -> None:
     for hit in memory.search(QUERY, limit=20, profile=profile, explain=True, touch=False):
         assert hit.explanation is not None
         assert sum(hit.explanation.contributions().values()) == pytest.approx(hit.score, abs=1e-12)
+
+
+@pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
+def test_stores_agree(profile: str) -> None:
+    ram, file = crowd(8), crowd(8, "sqlite:///:memory:")
+    for record in ram.get_all(limit=12):
+        asked: dict[str, Any] = {"limit": 3, "profile": profile}
+        assert str(ram.explain(QUERY, record.id, **asked)) == str(
+            file.explain(QUERY, record.id, **asked)
+        )
 
 
 def test_explaining_touches_nothing() -> None:

@@ -143,7 +143,7 @@ def test_a_turn_goes_when_whole_sessions_were_recalled() -> None:
     memory.add("saffron talk cos=0.5", id="whole", session_id="s", kind="session_chunk")
     memory.add("we cooked with saffron cos=0.9", id="part", session_id="s", kind="turn_chunk")
     absent = left(memory, "part", profile="multi_route")
-    assert absent.stage == "sessionfirst"
+    assert absent.stage == "session_first"
     assert absent.reason == "whole sessions were recalled, and it is a turn_chunk of s"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -52,6 +53,11 @@ class Stage:
 
     begins: ClassVar[bool] = False  # whether a pipeline may begin with it
     ends: ClassVar[bool] = False  # whether at most the hits wanted are left after it
+
+    @property
+    def called(self) -> str:
+        """How it is written in a recipe: `session_first` for SessionFirst."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def reads(self) -> frozenset[str]:
         """The columns this stage needs."""

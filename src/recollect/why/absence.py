@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.candidates import Candidates
-from recollect.explain import Explanation
+from recollect.explain import Explanation, figure
 from recollect.fields import field_type
 from recollect.filters import Both, Compare, Either, Filter, fields_of, holds
 from recollect.ops import Fetch, Search, Texts
@@ -19,7 +19,7 @@ from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query
-from recollect.stages import Cut, Depth, Keep, Mmr, Pack, Pipeline, Recall, SessionFirst, Stage
+from recollect.stages import Cut, Depth, Keep, Mmr, Pack, Pipeline, Recall, SessionFirst
 from recollect.stages.pack import ranked as by_score
 
 _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "contains"} | {
@@ -121,7 +121,7 @@ def why_not(ranked: Ranked, row: int) -> Plan[WhyNot]:
         return tight or _outranked(ranked, seen, row, order)
     if isinstance(stage, SessionFirst):
         return _a_turn(stage, before, row)
-    return WhyNot(_name(stage), f"{_name(stage)} left it out")
+    return WhyNot(stage.called, f"{stage.called} left it out")
 
 
 # Before the first table
@@ -150,7 +150,7 @@ def _never_recalled(ranked: Ranked, row: int) -> Plan[WhyNot]:
         best = min(found, key=lambda each: (each.rank or 0) / (each.depth or 1))
         reason = f"{best.route} brings {best.depth}, and it is number {best.rank} there"
         if best.score is not None and best.cut is not None:
-            reason += f" with {best.score:.4f}, the last one taken has {best.cut:.4f}"
+            reason += f" with {figure(best.score)}, the last one taken has {figure(best.cut)}"
         free = yield from _without_depth(ranked.profile).plan(ranked.query)
         reason += f"; with no such limit it would be number {free.rank(row)} of {len(free.scored)}"
     return WhyNot("recall", reason, routes=tuple(routes))
@@ -237,7 +237,9 @@ def _below_least(query: Query, before: Candidates, row: int) -> WhyNot | None:
         return None
     gap = query.min_score - score
     return WhyNot(
-        "min_score", f"its score is {score:.4f}, {gap:.4f} below {query.min_score:g}", gap=gap
+        "min_score",
+        f"its score is {figure(score)}, {figure(gap)} below {query.min_score:g}",
+        gap=gap,
     )
 
 
@@ -248,11 +250,11 @@ def _outranked(ranked: Ranked, seen: int, row: int, order: Candidates) -> WhyNot
     own, theirs, rival = _at(order, by, row), _at(after, by, last), str(after["id"][-1])
     rank = (order.position(row) or 0) + 1
     reason = (
-        f"it is number {rank} of {len(order)}, and {len(after)} go on: its {by} is {own:.4f}, "
-        f"that of the last of them {theirs:.4f} ({rival})"
+        f"it is number {rank} of {len(order)}, and {len(after)} go on: its {by} is {figure(own)}, "
+        f"that of the last of them {figure(theirs)} ({rival})"
     )
     trees = [ranked.tree(each, by, seen + 1) for each in (row, last)]
-    return WhyNot(_name(stage), reason, rival=rival, gap=theirs - own, parts=costs(*trees))
+    return WhyNot(stage.called, reason, rival=rival, gap=theirs - own, parts=costs(*trees))
 
 
 def _over_budget(
@@ -288,11 +290,11 @@ def _redundant(
     value, redundancy = _at(table, "mmr.score", row), _at(table, "mmr.redundancy", row)
     twin, last = table["mmr.with"][place], after["id"][-1]
     if redundancy >= stage.duplicate:
-        reason = f"it is a duplicate of {twin}: redundancy {redundancy:.4f}"
+        reason = f"it is a duplicate of {twin}: redundancy {figure(redundancy)}"
         return WhyNot("mmr", reason, rival=twin, gap=redundancy - stage.duplicate)
     theirs = float(after.floats("mmr.score")[-1])
-    like = f", redundancy {redundancy:.4f} with {twin}" if twin is not None else ""
-    reason = f"worth {value:.4f}{like}; the last pick, {last}, is worth {theirs:.4f}"
+    like = f", redundancy {figure(redundancy)} with {twin}" if twin is not None else ""
+    reason = f"worth {figure(value)}{like}; the last pick, {last}, is worth {figure(theirs)}"
     return WhyNot("mmr", reason, rival=last, gap=theirs - value)
 
 
@@ -301,7 +303,7 @@ def _a_turn(stage: SessionFirst, before: Candidates, row: int) -> WhyNot:
     assert place is not None
     kind, session = before["kind"][place], before["session_id"][place]
     reason = f"whole sessions were recalled, and it is a {kind}"
-    return WhyNot("sessionfirst", f"{reason} of {session}" if session else reason)
+    return WhyNot("session_first", f"{reason} of {session}" if session else reason)
 
 
 def costs(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]:
@@ -332,7 +334,3 @@ def gaps(own: Explanation | None, rival: Explanation | None) -> tuple[Part, ...]
 
 def _at(table: Candidates, column: str, row: int) -> float:
     return float(table.floats(column)[table.position(row)])
-
-
-def _name(stage: Stage) -> str:
-    return type(stage).__name__.lower()

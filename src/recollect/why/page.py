@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from recollect.explain import Explanation, number
+from recollect.explain import Explanation, figure, number
 from recollect.why.change import beyond
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _head(reason: Reason) -> str:
     routes = ", ".join(f"{name} (number {rank})" for name, rank in reason.routes.items())
     facts = [
         f"profile {reason.profile}, first {reason.limit}",
-        *([] if reason.score is None else [f"score {reason.score:.4f}"]),
+        *([] if reason.score is None else [f"score {figure(reason.score)}"]),
         *([f"found by {routes}"] if routes else []),
         *(f"{name} {value}" for name, value in reason.left.items()),
         *(f"without {each}" for each in reason.degraded),
@@ -73,9 +73,9 @@ def _absence(reason: Reason) -> Iterator[str]:
             (
                 each.route,
                 "no evidence" if each.rank is None else f"number {each.rank}",
-                _figure(each.score),
+                _known(each.score),
                 "all" if each.depth is None else f"first {each.depth}",
-                _figure(each.cut),
+                _known(each.cut),
             )
             for each in reason.why_not.routes
         ]
@@ -100,7 +100,7 @@ def _parts(reason: Reason) -> Iterator[str]:
         bar = _bar(start, end, "less" if value < 0.0 else "")
         mark = _mark((even[name] - low) / width, "aim") if name in even else ""
         rows.append(
-            f'<tr><td>{escape(name)}</td><td class="number">{value:.4f}</td>'
+            f'<tr><td>{escape(name)}</td><td class="number">{figure(value)}</td>'
             f'<td class="wide"><div class="track">{bar}{mark}</div></td></tr>'
         )
     body = f"<table>{''.join(rows)}</table>"
@@ -111,9 +111,9 @@ def _parts(reason: Reason) -> Iterator[str]:
         )
     for part in costs:
         if part.name in factors:
-            both = f"{part.own:.4f} against {part.rival:.4f}"
-            body += f"<p>{escape(part.name)} costs it {part.behind:.4f}: {both}</p>"
-    yield _section(f"What makes up its score of {reason.why.value:.4f}", body)
+            both = f"{figure(part.own)} against {figure(part.rival)}"
+            body += f"<p>{escape(part.name)} costs it {figure(part.behind)}: {both}</p>"
+    yield _section(f"What makes up its score of {figure(reason.why.value)}", body)
 
 
 def _changes(reason: Reason) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _changes(reason: Reason) -> Iterator[str]:
             (change.needed - low) / width, "aim"
         )
         rows.append(
-            f'<tr><td>{escape(change.part)}</td><td class="number">{change.value:.4f} → '
+            f'<tr><td>{escape(change.part)}</td><td class="number">{figure(change.value)} → '
             f'{beyond(change)}</td><td class="wide"><div class="track">'
             f"{_bar(start, end, '')}{marks}</div></td></tr>"
         )
@@ -172,8 +172,8 @@ def _mark(place: float, kind: str) -> str:
     return f'<b class="{kind}" style="left:{100.0 * place:.2f}%"></b>'
 
 
-def _figure(value: float | None) -> str:
-    return "—" if value is None or math.isnan(value) else f"{value:.4f}"
+def _known(value: float | None) -> str:
+    return "—" if value is None or math.isnan(value) else figure(value)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.candidates import Candidates
 from recollect.errors import NotFound
-from recollect.explain import Explanation
+from recollect.explain import Explanation, figure
 from recollect.memory import MemoryRecord
 from recollect.ops import Find, Read, Stats
 from recollect.plan import Plan, ask
@@ -123,8 +123,8 @@ class Reason:
             yield from ("", *self.why.lines())
         yield from ("", self.outlook)
         for change in self.nearest[:_SHOWN]:
-            seen = f"the candidates have {change.low:.4f} to {change.high:.4f}"
-            yield f"  {change.part}: {change.value:.4f} -> {beyond(change)}  ({seen})"
+            seen = f"the candidates have {figure(change.low)} to {figure(change.high)}"
+            yield f"  {change.part}: {figure(change.value)} -> {beyond(change)}  ({seen})"
         if len(self.nearest) > _SHOWN:
             yield f"  and {len(self.nearest) - _SHOWN} more"
 
@@ -133,8 +133,8 @@ class Reason:
             for route in self.why_not.routes:
                 yield on_route(route.route, route.rank, route.score, route.cut)
             for part in self.why_not.parts[:_SHOWN]:
-                both = f"{part.own:.4f} against {part.rival:.4f}"
-                yield f"{part.name} costs it {part.behind:.4f}: {both}"
+                both = f"{figure(part.own)} against {figure(part.rival)}"
+                yield f"{part.name} costs it {figure(part.behind)}: {both}"
         if self.routes:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
         yield from (f"{name}: {_plain(value)}" for name, value in self.left.items())
@@ -261,5 +261,5 @@ def on_route(route: str, rank: int | None, score: float | None, cut: float | Non
     """How a memory does on one route, in a line."""
     if rank is None:
         return f"{route}: no evidence"
-    last = "" if cut is None else f", the last one taken has {cut:.4f}"
-    return f"{route}: number {rank}" + ("" if score is None else f" with {score:.4f}{last}")
+    last = "" if cut is None else f", the last one taken has {figure(cut)}"
+    return f"{route}: number {rank}" + ("" if score is None else f" with {figure(score)}{last}")

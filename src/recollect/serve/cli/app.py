@@ -108,6 +108,8 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "import": writing.import_,
     "search": recall.search,
     "explain": recall.explain,
+    "compare": recall.compare,
+    "context": recall.context,
     "get": reading.get,
     "list": reading.list_,
     "delete": writing.delete,

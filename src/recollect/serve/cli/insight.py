@@ -1,14 +1,6 @@
-"""Commands that look behind a ranking, as plain functions: explain, compare, context, formulas.
-
-Each takes a memory, a console and what is asked, prints for people, and returns what it found, so
-that a caller can print it as JSON instead (`.to_dict()`) or choose an exit code.
-"""
+"""What the commands that look behind a ranking print for people."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -16,29 +8,9 @@ from rich.text import Text
 
 from recollect.compare import Comparison, Standing
 from recollect.context import Context
-from recollect.engine import Memory
 from recollect.profile import Profile
-from recollect.profiles import ProfileLike
 from recollect.text import shortened
 from recollect.why import Reason
-
-
-def explain(
-    memory: Memory,
-    console: Console,
-    query: str,
-    id: str,
-    *,
-    html: Path | None = None,
-    **asked: Any,
-) -> Reason:
-    """Say why a memory is found for a query or not; with `html`, write the page to that file."""
-    reason = memory.explain(query, id, **asked)
-    if html is not None:
-        html.write_text(reason.to_html(), encoding="utf-8")
-        console.print(Text(f"{html} says why", style="dim"))
-    show_reason(console, reason)
-    return reason
 
 
 def show_reason(console: Console, reason: Reason) -> None:
@@ -49,11 +21,8 @@ def show_reason(console: Console, reason: Reason) -> None:
         console.print(shown, soft_wrap=True)
 
 
-def compare(
-    memory: Memory, console: Console, query: str, profiles: Sequence[ProfileLike], **asked: Any
-) -> Comparison:
-    """Show one query under several profiles side by side."""
-    found = memory.compare(query, profiles, **asked)
+def show_comparison(console: Console, found: Comparison) -> None:
+    """Print one query under several profiles side by side."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("memory", no_wrap=True)
     for name in found.profiles:
@@ -75,9 +44,6 @@ def compare(
     for at, name in enumerate(found.profiles[1:], 1):
         shares = f"{name} shares {found.shared(at)} of {found.limit} with {found.profiles[0]}"
         console.print(Text(shares, style="dim"))
-    for lack in found.degraded:
-        console.print(Text(f"without {lack}", style="dim"))
-    return found
 
 
 def _rank(standing: Standing, rise: int | None) -> Text:
@@ -91,11 +57,8 @@ def _rank(standing: Standing, rise: int | None) -> Text:
     return shown
 
 
-def context(
-    memory: Memory, console: Console, query: str, max_tokens: int = 2000, **asked: Any
-) -> Context:
-    """Print the context of a query, and below it what it cost; a preview touches nothing."""
-    found = memory.get_context(query, max_tokens, **{"touch": False, **asked})
+def show_context(console: Console, found: Context) -> None:
+    """Print a context, and below it what it cost."""
     console.print(Text(found.text), soft_wrap=True)
     console.print()
     for each in found.sections:
@@ -104,9 +67,6 @@ def context(
         line = f"{each.name}: {len(each.ids)} memories, {each.tokens} of {each.allowed} tokens"
         console.print(Text(line + cut + left, style="dim"))
     console.print(Text(f"{found.tokens} of {found.max_tokens} tokens", style="dim"))
-    for lack in found.degraded:
-        console.print(Text(f"without {lack}", style="dim"))
-    return found
 
 
 def show_profile(console: Console, profile: Profile) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.serve.cli import output
-from recollect.serve.cli.settings import Settings, profile_of
+from recollect.serve.cli.settings import Settings
 
 if TYPE_CHECKING:
     from recollect.evaluate.metrics import Metrics
@@ -43,7 +43,7 @@ def eval_(
     with output.progress() as told:
         report = run.evaluate(
             folders,
-            profiles=[profile_of(name) for name in profile or ["balanced"]],
+            profiles=[profiles.get(name) for name in profile or ["balanced"]],
             embedders=embedder or [settings.embedder or "default"],
             store=store.value,
             check=check,
@@ -100,7 +100,7 @@ def bench(
     with output.progress() as told:
         found = measure(
             Setup(memories, namespaces, queries, limit),
-            profile=profile_of(profile),
+            profile=profiles.get(profile),
             embedder=settings.embedder or "default",
             keep=keep,
             check_recall=check_recall,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from recollect import profiles as built_in
 from recollect.serve.cli import output
-from recollect.serve.cli.settings import Settings, parsed, profile_of
+from recollect.serve.cli.settings import Settings, parsed
 
 Query = Annotated[str, typer.Argument(help="What is asked, in words.")]
 ProfileName = Annotated[
@@ -47,7 +48,7 @@ def search(
 ) -> None:
     """Find the memories that matter for a query."""
     filters, weighted = parsed("filter", where), parsed("weights", weights)
-    with settings.open(profile=profile_of(profile)) as memory:
+    with settings.open(profile=built_in.get(profile)) as memory:
         result = memory.search(
             query,
             limit=limit,
@@ -84,15 +85,79 @@ def explain(
     where: Where = None,
     now: Now = None,
     weights: Weights = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the answer as a page, too.")
+    ] = None,
 ) -> None:
     """Say why a memory is found for a query or not, and what would change it."""
     filters, weighted = parsed("filter", where), parsed("weights", weights)
-    with settings.open(profile=profile_of(profile)) as memory:
+    with settings.open(profile=built_in.get(profile)) as memory:
         reason = memory.explain(query, id, limit=limit, filters=filters, now=now, weights=weighted)
+    if html is not None:
+        html.write_text(reason.to_html(), encoding="utf-8")
     if settings.json:
         output.emit(reason.to_dict())
-    else:
-        output.console().print(str(reason), markup=False, highlight=False, soft_wrap=True)
+        return
+    from recollect.serve.cli import insight
+
+    insight.show_reason(output.console(), reason)
+
+
+def compare(
+    settings: Settings,
+    query: Query,
+    chosen: Annotated[
+        list[str], typer.Argument(metavar="PROFILE...", help="Two or more ways to rank.")
+    ],
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits of each.")] = 10,
+    where: Where = None,
+    now: Now = None,
+) -> None:
+    """Show one query under several profiles side by side, and what moved each memory."""
+    filters, profiles = parsed("filter", where), [built_in.get(name) for name in chosen]
+    with settings.open() as memory:
+        found = memory.compare(query, profiles, limit=limit, filters=filters, now=now)
+    output.degraded(found.degraded)
+    if settings.json:
+        output.emit(found.to_dict())
+        return
+    from recollect.serve.cli import insight
+
+    insight.show_comparison(output.console(), found)
+
+
+def context(
+    settings: Settings,
+    query: Query,
+    tokens: Annotated[int, typer.Option("--tokens", help="How many it may take at most.")] = 2000,
+    form: Annotated[
+        str, typer.Option("--format", metavar="NAME", help="text, markdown, xml or messages.")
+    ] = "text",
+    profile: ProfileName = "balanced",
+    where: Where = None,
+    now: Now = None,
+    touch: Annotated[
+        bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
+    ] = True,
+) -> None:
+    """Write down what matters for a query within a token budget, for an agent to read."""
+    filters = parsed("filter", where)
+    with settings.open(profile=built_in.get(profile)) as memory:
+        found = memory.get_context(
+            query,
+            tokens,
+            format=form,  # type: ignore[arg-type]  # a wrong one is refused by name
+            filters=filters,
+            now=now,
+            touch=touch,
+        )
+    output.degraded(found.degraded)
+    if settings.json:
+        output.emit(found.to_dict())
+        return
+    from recollect.serve.cli import insight
+
+    insight.show_context(output.console(), found)
 
 
 def profiles(
@@ -106,7 +171,7 @@ def profiles(
     if action not in (None, "show") or (action is None) != (name is None):
         raise typer.BadParameter("write `recollect profiles` or `recollect profiles show NAME`")
     if name is not None:
-        chosen = [profile_of(name)]
+        chosen = [built_in.get(name)]
         if settings.json:
             output.emit(chosen[0].to_dict())
             return
@@ -117,11 +182,11 @@ def profiles(
                 [{"name": one.name, "doc": one.doc, "formula": str(one.signal)} for one in chosen]
             )
             return
-    from recollect.serve.cli import render
+    from recollect.serve.cli import insight, render
 
     console = output.console()
     if name is not None:
-        render.profile(console, chosen[0])
+        insight.show_profile(console, chosen[0])
         return
     listed = render.table("profile", "what it is for")
     for one in chosen:

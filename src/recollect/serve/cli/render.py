@@ -8,14 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
-from recollect.profile import Profile
 from recollect.results import Hit
 
 _LINES = 4  # of a memory's text in a table
@@ -170,11 +169,3 @@ def _figure(value: Any) -> Text:
         return Text("—")
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return Text(f"{value:,}" if number else str(value))
-
-
-def profile(console: Console, one: Profile) -> None:
-    """Print a profile: what it is for, its steps, its formula and what its names stand for."""
-    console.print(Text(one.name, style="bold"), Text(one.doc), sep="\n")
-    steps = " -> ".join(type(stage).__name__.lower() for stage in one.pipeline.stages)
-    console.print(Text.assemble(("steps    ", "dim"), steps))
-    console.print(Text.assemble(("score =  ", "dim"), str(one.signal).strip("()")))

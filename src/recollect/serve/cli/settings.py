@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from recollect import profiles
 from recollect.engine import Memory
 from recollect.errors import InvalidInput, StoreError
 from recollect.profile import Profile
@@ -69,19 +68,3 @@ def parsed(name: str, given: str | None, kind: type = dict) -> Any:
     if not isinstance(value, kind):
         raise InvalidInput(name, f"is no JSON {shape}", "see --help")
     return value
-
-
-def profile_of(given: str) -> Profile:
-    """The built-in profile of that name, or the one in a file ending in .json.
-
-    Raises:
-        InvalidInput: there is no such profile or file, or it cannot work as declared.
-    """
-    if not given.endswith(".json"):
-        return profiles.get(given)
-    try:
-        return Profile.from_json(Path(given).read_text(encoding="utf-8"))
-    except OSError as problem:
-        raise InvalidInput("profile", f"{given} cannot be read: {problem.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidInput("profile", f"{given} is not text", "save it as UTF-8") from None
