@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from recollect import profiles
 from recollect.serve.cli import output
 from recollect.serve.cli.settings import Settings
 
