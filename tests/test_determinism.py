@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ SCRIPT = """
 import json, sys
 from recollect import Memory, sample
 from test_determinism import ranked
-with Memory.open(sys.argv[1]) as memory:
-    if not memory.get_all(limit=1).total:
-        memory.add_many(sample.memories())
-    print(json.dumps(ranked(memory)))
+for url in sys.argv[1:]:
+    with Memory.open(url) as memory:
+        if not memory.get_all(limit=1).total:
+            memory.add_many(sample.memories())
+        print(json.dumps(ranked(memory)))
 """
 
 
@@ -93,25 +95,25 @@ def test_sync_and_async_rank_alike(expected: Lists) -> None:
     assert asyncio.run(collect()) == expected
 
 
-@pytest.mark.parametrize("store", ["ram", "sqlite"])
-def test_every_process_ranks_alike(expected: Lists, file: Path, store: str) -> None:
-    url = "ram://" if store == "ram" else f"sqlite:///{file}"
-    seeds = [str(seed) for seed in (*range(9), 4_294_967_295)]
+def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
     here = str(Path(__file__).parent)
 
-    def start(seed: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, url],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": here},
-            stdout=subprocess.PIPE,
+    def answers(seed: int) -> list[Lists]:
+        ran = subprocess.run(
+            [sys.executable, "-c", SCRIPT, "ram://", f"sqlite:///{file}"],
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": here},
+            capture_output=True,
             text=True,
+            check=True,
         )
+        return [
+            [[tuple(hit) for hit in hits] for hits in json.loads(line)]
+            for line in ran.stdout.splitlines()
+        ]
 
-    for pair in (seeds[i : i + 2] for i in range(0, len(seeds), 2)):
-        for process in [start(seed) for seed in pair]:
-            answer, _ = process.communicate()
-            assert process.returncode == 0
-            assert [[tuple(hit) for hit in hits] for hits in json.loads(answer)] == expected
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(answers, [*range(9), 4_294_967_295]):
+            assert found == [expected, expected]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
