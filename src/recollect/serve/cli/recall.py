@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from recollect import profiles as built_in
+from recollect.errors import InvalidInput
 from recollect.serve.cli import output
 from recollect.serve.cli.settings import Settings, parsed
 
@@ -26,6 +27,9 @@ Weights = Annotated[
     str | None,
     typer.Option("--weights", metavar="JSON", help="Other weights, as in '{\"recency\": 0.5}'."),
 ]
+Budget = Annotated[
+    int | None, typer.Option("--token-budget", help="How many tokens the hits may take in all.")
+]
 
 
 def search(
@@ -42,6 +46,15 @@ def search(
         float | None, typer.Option("--min-score", help="Leave out hits below it.")
     ] = None,
     weights: Weights = None,
+    min_similarity: Annotated[
+        float | None, typer.Option("--min-similarity", help="Leave out what is less alike.")
+    ] = None,
+    token_budget: Budget = None,
+    context: Annotated[
+        str | None,
+        typer.Option("--context", metavar="NAME", help="A variant of it: vitality has some."),
+    ] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="Archived memories, too.")] = False,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
     ] = True,
@@ -58,6 +71,10 @@ def search(
             explain=explain or not settings.json,
             min_score=min_score,
             weights=weighted,
+            min_similarity=min_similarity,
+            token_budget=token_budget,
+            context=context,
+            include_archived=archived,
         )
     output.degraded(result.degraded)
     if settings.json:
@@ -85,6 +102,7 @@ def explain(
     where: Where = None,
     now: Now = None,
     weights: Weights = None,
+    token_budget: Budget = None,
     html: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write the answer as a page, too.")
     ] = None,
@@ -92,9 +110,21 @@ def explain(
     """Say why a memory is found for a query or not, and what would change it."""
     filters, weighted = parsed("filter", where), parsed("weights", weights)
     with settings.open(profile=built_in.get(profile)) as memory:
-        reason = memory.explain(query, id, limit=limit, filters=filters, now=now, weights=weighted)
+        reason = memory.explain(
+            query,
+            id,
+            limit=limit,
+            filters=filters,
+            now=now,
+            weights=weighted,
+            token_budget=token_budget,
+        )
     if html is not None:
-        html.write_text(reason.to_html(), encoding="utf-8")
+        try:
+            html.write_text(reason.to_html(), encoding="utf-8")
+        except OSError as problem:
+            told = f"{html} cannot be written: {problem.strerror}"
+            raise InvalidInput("html", told, "give a file in a folder that exists") from None
     if settings.json:
         output.emit(reason.to_dict())
         return
@@ -107,7 +137,8 @@ def compare(
     settings: Settings,
     query: Query,
     chosen: Annotated[
-        list[str], typer.Argument(metavar="PROFILE...", help="Two or more ways to rank.")
+        list[str],
+        typer.Option("--profile", metavar="NAME", help="A name, or a .json file; two or more."),
     ],
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits of each.")] = 10,
     where: Where = None,
@@ -129,7 +160,7 @@ def compare(
 def context(
     settings: Settings,
     query: Query,
-    tokens: Annotated[int, typer.Option("--tokens", help="How many it may take at most.")] = 2000,
+    tokens: Annotated[int, typer.Option("--max-tokens", help="How many at most.")] = 2000,
     form: Annotated[
         str, typer.Option("--format", metavar="NAME", help="text, markdown, xml or messages.")
     ] = "text",

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
-from recollect import importers
+from recollect import chunks, importers
 from recollect.engine import Memory
 from recollect.errors import InvalidInput
 from recollect.importers import ImportProblem
@@ -80,13 +80,19 @@ def import_(
         typer.Option(help=f"One of {', '.join(importers.FORMATS)}; else it is told by itself."),
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Memories written at once.")] = 2048,
+    mode: Annotated[
+        Literal["turns", "chunks", "hybrid"],
+        typer.Option(help="Conversations as turns, as question and answer, or those and wholes."),
+    ] = "turns",
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Succeed even if some were rejected.")
     ] = False,
 ) -> None:
     """Remember what files hold: JSON lines, Markdown notes, conversations, ChatGPT exports."""
     # All paths are looked at before the first is written.
-    sources = [importers.read(path, format) for path in paths]
+    sources: list[Iterator[dict[str, Any]]] = [importers.read(path, format) for path in paths]
+    if mode != "turns":
+        sources = [chunks.from_items(source, mode) for source in sources]
     added, rejected, lacks = 0, [], dict[str, None]()
     with settings.open(make=True) as memory, output.progress() as told:
         for path, source in zip(paths, sources, strict=True):
@@ -128,7 +134,7 @@ def reembed(
 
 
 def _imported(
-    memory: Memory, source: Iterator[importers.Item], size: int
+    memory: Memory, source: Iterator[dict[str, Any]], size: int
 ) -> Iterator[tuple[int, tuple[Added, ...], tuple[str, ...]]]:
     """For each batch written: how many were added, those rejected, and what was lacking."""
     while items := list(islice(source, size)):
