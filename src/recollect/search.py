@@ -82,18 +82,12 @@ def request(
     Raises:
         InvalidInput: names the argument that is wrong.
     """
-    if not isinstance(text, str):
-        raise InvalidInput("query", f"must be text, not {type(text).__name__}")
-    if not text.strip():
-        raise InvalidInput("query", "is empty", "ask for something")
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
         raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
     if token_budget is not None and (
         isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
     ):
         raise InvalidInput("token_budget", f"is {token_budget!r}", "give a whole number, or None")
-    # Any text may be asked; what is no character cannot be in a memory either.
-    clean = text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     where = parse(filters)
     profile = profiles.in_context(profile, context, _layer(where))
     kept: list[Filter] = [_unexpired(now)]
@@ -101,7 +95,7 @@ def request(
         archived = ("archived",) if include_archived else ()
         kept.insert(0, Compare("status", "in", (*profile.statuses, *archived)))
     return Request(
-        clean,
+        _asked(text),
         tuple(dict.fromkeys(namespaces)),
         _similar(profile.weighted(weights), min_similarity),
         now,
@@ -117,20 +111,30 @@ def request(
     )
 
 
+def _asked(text: Any) -> str:
+    """The query as it can be looked for: what is no character cannot be in a memory either."""
+    if not isinstance(text, str):
+        raise InvalidInput("query", f"must be text, not {type(text).__name__}")
+    if not text.strip():
+        raise InvalidInput("query", "is empty", "ask for something")
+    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+
+
+def _bound(name: str, value: float | None) -> float | None:
+    if value is None:
+        return None
+    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not numeric or not math.isfinite(value):
+        raise InvalidInput(name, f"is {value!r}", "give a finite number")
+    return value
+
+
 def _least(min_score: float | None, threshold: float | None) -> float | None:
     """The least score asked for by either of its names."""
-    _check_finite("min_score", min_score)
-    _check_finite("threshold", threshold)
-    if threshold is not None and min_score not in (None, threshold):
+    given, other = _bound("min_score", min_score), _bound("threshold", threshold)
+    if other is not None and given not in (None, other):
         raise InvalidInput("threshold", "is another name for min_score", "give one of them")
-    return min_score if threshold is None else threshold
-
-
-def _check_finite(name: str, value: Any) -> None:
-    if value is not None:
-        numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not numeric or not math.isfinite(value):
-            raise InvalidInput(name, f"is {value!r}", "give a finite number")
+    return given if other is None else other
 
 
 def _layer(where: Filter | None) -> str | None:
@@ -143,9 +147,9 @@ def _layer(where: Filter | None) -> str | None:
 
 def _similar(profile: Profile, least: float | None) -> Profile:
     """The profile without candidates whose cosine on its first vector route is below `least`."""
+    least = _bound("min_similarity", least)
     if least is None:
         return profile
-    _check_finite("min_similarity", least)
     compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
     if not compared:
         raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
