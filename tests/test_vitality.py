@@ -17,7 +17,6 @@ from recollect.errors import InvalidInput
 from recollect.index.graph import articulation_points
 from recollect.profile import Profile
 from recollect.signals import zone
-from recollect.text import trigram_similarity, trigrams
 from recollect.when import DatesMissing
 from scoring import DAY, HOUR, NOW, STORES, Designed, check_tree, opened
 
@@ -193,24 +192,6 @@ def test_a_long_chain_is_no_trouble() -> None:
 
 
 # Three tiers
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "similarity"),
-    [
-        ("Cedrci Hurst", "Cedric Hurst", 0.625),
-        ("Cedrci", "Cedric Hurst", 0.25),
-        ("Jeff", "Jeff Nee", 0.5556),
-        ("Spantreee", "Spantree", 0.9),
-        ("Sarah", "Sarah Chen", 0.5455),
-        ("John's iPhone", "John Smith", 0.3158),
-        ("山田", "山田太郎", 0.3333),
-        ("", "x", 0.0),
-    ],
-)
-def test_trigrams_are_those_of_postgres(left: str, right: str, similarity: float) -> None:
-    found = trigram_similarity(trigrams(left), trigrams(right))
-    assert found == pytest.approx(similarity, abs=5e-5)
 
 
 def test_the_score_is_the_blend_times_the_vitality(memory: Memory) -> None:

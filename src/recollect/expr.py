@@ -163,11 +163,6 @@ def signal(value: Signal | float) -> Signal:
     return value if isinstance(value, Signal) else Constant(float(value))
 
 
-def _check_parts(parts: tuple[Signal, ...]) -> None:
-    if not parts:
-        raise InvalidInput("parts", "is empty", "give at least one signal")
-
-
 def _signals(value: Any) -> Iterator[Signal]:
     if isinstance(value, Signal):
         yield value
@@ -385,7 +380,6 @@ class Apply(Signal):
         "power": np.power,
         "at_most": lambda x, limit: np.less_equal(x, limit).astype(np.float64),
     }
-    OF_TWO: ClassVar[frozenset[str]] = frozenset({"minimum", "maximum", "power", "at_most"})
 
     def __post_init__(self) -> None:
         if self.function not in self.FUNCTIONS:

@@ -75,7 +75,7 @@ class MemoryRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""
-        return {name: _plain(getattr(self, name)) for name in ("namespace", *FIELDS)}
+        return {name: plain(getattr(self, name)) for name in ("namespace", *FIELDS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,14 @@ class AddResult:
         return len(self.items)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value as JSON has it: times in ISO 8601, tuples as lists, NumPy's numbers as Python's."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, np.generic):
+        return value.item()
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     if isinstance(value, Mapping):
         return dict(value)
     return value
@@ -306,7 +309,7 @@ def json_value(path: str, value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return text(path, value) if value.strip() else value.replace("\0", "")
     if isinstance(value, datetime):
-        return _plain(moment(path, value))
+        return plain(moment(path, value))
     if isinstance(value, Mapping):
         return {k: json_value(f"{path}.{k}", v, depth + 1) for k, v in _keys(path, value)}
     if isinstance(value, set | frozenset):

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.explain import Explanation
-from recollect.memory import MemoryRecord
+from recollect.memory import MemoryRecord, plain
 from recollect.query import During
 from recollect.routes import SearchType
 from recollect.signals.vitality import Zone, zone
@@ -85,10 +85,7 @@ class Hit:
         if self.zone is not None:
             found["zone"] = self.zone
         if self.details:
-            found["details"] = {
-                name: list(value) if isinstance(value, tuple) else value
-                for name, value in self.details.items()
-            }
+            found["details"] = {name: plain(value) for name, value in self.details.items()}
         if self.neighbors:
             found["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
         if self.explanation is not None:

@@ -30,7 +30,7 @@ class Nearby(Signal):
         place = groups * 1e6 + np.nan_to_num(ev.candidates.floats("position"))
         order = np.argsort(place, kind="stable")
         scaled = place[order] / -self.tau
-        weight = np.square(np.nan_to_num(ev(self.of)[order]))
+        weight = np.square(np.nan_to_num(ev.column(self.of)[order]))
         around = np.zeros(len(order))
         for step in range(1, min(self.reach, len(order) - 1) + 1):
             fading = np.exp(scaled[step:] - scaled[:-step])

@@ -56,7 +56,7 @@ class BaseLevel(Signal):
 
     def compute(self, ev: Evaluation) -> Floats:
         table = ev.candidates
-        d = ev(self.d)[:, np.newaxis]
+        d = ev.column(self.d)[:, np.newaxis]
         first = _days(ev, table.floats("created_at"))[:, np.newaxis]
         recent = _days(ev, self._recent(ev))
         count = np.nan_to_num(table.floats("access_count")) + 1.0

@@ -12,7 +12,7 @@ import numpy as np
 from recollect.candidates import Candidates
 from recollect.errors import NotFound
 from recollect.explain import Explanation, figure
-from recollect.memory import MemoryRecord
+from recollect.memory import MemoryRecord, plain
 from recollect.ops import Find, Read, Stats
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
@@ -105,7 +105,7 @@ class Reason:
             "why": None if self.why is None else self.why.to_dict(),
             "why_not": None if self.why_not is None else self.why_not.to_dict(),
             "changes": None if self.changes is None else [c.to_dict() for c in self.changes],
-            "left": {name: _plain(value) for name, value in self.left.items()},
+            "left": {name: plain(value) for name, value in self.left.items()},
             "degraded": list(self.degraded),
         }
 
@@ -137,7 +137,7 @@ class Reason:
                 yield f"{part.name} costs it {figure(part.behind)}: {both}"
         if self.routes:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
-        yield from (f"{name}: {_plain(value)}" for name, value in self.left.items())
+        yield from (f"{name}: {plain(value)}" for name, value in self.left.items())
         yield from (f"without {each}" for each in self.degraded)
 
     def __str__(self) -> str:
@@ -250,11 +250,6 @@ def _left(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
     }
     values = {name: table[name][place] for name in sorted(written) if name in table.columns}
     return {name: value for name, value in values.items() if value is not None and value == value}
-
-
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return list(value) if isinstance(value, tuple) else value
 
 
 def on_route(route: str, rank: int | None, score: float | None, cut: float | None) -> str:
