@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.facets import FACETS
 from recollect.fields import FIELDS, Type
 from recollect.memory import (
     LINK_TYPES,
@@ -37,6 +38,8 @@ from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Patc
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
+_OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
+"""The vectors made of a memory's words (see `recollect.chunks`), stale when these change."""
 _KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
 
@@ -397,7 +400,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             raise NotFound(f"the memory {id!r} was deleted meanwhile")
         return changed
     vectors: dict[str, Vector] = {}
-    stale = () if embedded_text(changed) == embedded_text(record) else ("content",)
+    stale = () if embedded_text(changed) == embedded_text(record) else _OF_WORDS
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)
