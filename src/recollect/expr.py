@@ -72,13 +72,13 @@ class Evaluation:
         """
         known = self._groups.get(column)
         if known is None:
-            number: dict[Any, int] = {}
             values = self.candidates[column].tolist()
-            codes = [
-                number.setdefault(i if value is None else value, len(number))
-                for i, value in enumerate(values)
-            ]
-            known = self._groups[column] = (np.array(codes, dtype=np.intp), len(number))
+            alone = [i for i, value in enumerate(values) if value is None]
+            for i in alone:
+                values[i] = i
+            number = {value: i for i, value in enumerate(dict.fromkeys(values))}
+            codes = np.fromiter(map(number.__getitem__, values), np.intp, len(values))
+            known = self._groups[column] = (codes, len(number))
         return known
 
 

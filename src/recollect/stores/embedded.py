@@ -118,6 +118,8 @@ class EmbeddedStore:
         self._records = records
         self._memory_limit = memory_limit
         self._indexes: OrderedDict[str, tuple[NamespaceIndex, Any]] = OrderedDict()
+        self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
+        self._held = 0  # and of all of them
         self._lock = threading.RLock()
         self._last_holding: tuple[Rows, list[_Holding]] | None = None
         self._closed = False
@@ -165,12 +167,14 @@ class EmbeddedStore:
         return index
 
     def _shrink(self, keep: str) -> None:
-        total = sum(index.nbytes for index, _ in self._indexes.values())
-        for name in list(self._indexes):
-            if total <= self._memory_limit:
-                return
-            if name != keep:
-                total -= self._indexes.pop(name)[0].nbytes
+        """Drop the indexes used longest ago while all together are too large."""
+        size = self._indexes[keep][0].nbytes
+        self._held += size - self._sizes.get(keep, 0)
+        self._sizes[keep] = size
+        while self._held > self._memory_limit and len(self._indexes) > 1:
+            oldest = next(name for name in self._indexes if name != keep)
+            del self._indexes[oldest]
+            self._held -= self._sizes.pop(oldest)
 
     def _holding(self, rows: Rows) -> list[_Holding]:
         """The indexes that hold some of the rows, with those rows and their places.
