@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/recollect demo
 
 test: lint
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
