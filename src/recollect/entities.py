@@ -27,6 +27,7 @@ _MARKED = re.compile(
     re.DOTALL,
 )
 _TOKEN = re.compile(r"[^\W_](?:[^\W_]|['’.&+-](?=[^\W_]))*(?:\+\+|#)?")
+_ENDLESS = re.compile(r"\S{257,}")
 _SENTENCE = re.compile(r"[.!?…:;\n•|*]")
 _LABEL = re.compile(r":?\*\*")  # what follows a heading in Markdown
 _MOST_TOKENS = 6  # in one name; a longer run of capitals is a headline
@@ -132,6 +133,8 @@ class Rules:
 
     def extract(self, text: str) -> tuple[str, ...]:
         """The entities of a text, each once, in the order and spelling of the text."""
+        # Encoded data names nobody, and would be tried as an address from each of its letters.
+        text = _ENDLESS.sub(lambda run: " " * len(run.group()), text)
         found = [
             (match.start(), match.group(str(match.lastgroup)))
             for match in _MARKED.finditer(text)
