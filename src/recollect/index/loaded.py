@@ -56,6 +56,7 @@ class Loaded:
         self._values_of: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
+        self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._known_people: _People | None = None
 
     # Keeping current
@@ -84,7 +85,7 @@ class Loaded:
             elif touched:
                 self._link(touched)
         self._seq = changes.seq
-        self._last_ordinals = self._known_people = None
+        self._last_ordinals = self._last_mask = self._known_people = None
         self._lexical.changed(changes.added, bool(changes.removed))
         if changes.linked or changes.removed:
             self._graph = None
@@ -175,6 +176,7 @@ class Loaded:
 
     def touch(self, rows: Rows, at: float) -> None:
         """Count an access of rows ahead of the feed, which brings it once it is written."""
+        self._last_mask = None  # a filter may ask about accesses
         counts, last = self._columns.get("access_count"), self._columns.get("last_accessed")
         times = self._columns.get("accesses")
         for ordinal in self._ordinals(rows).tolist():
@@ -305,11 +307,19 @@ class Loaded:
         return found if mask is None else found & mask[ordinals]
 
     def _mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
-        """Which ordinals are alive and pass the filter; None when all do."""
+        """Which ordinals are alive and pass the filter; None when all do.
+
+        The routes of a search have the same filter, so the last answer is kept.
+        """
+        if self._last_mask is not None and self._last_mask[0] is where:
+            return self._last_mask[1]
         mask = self._alive.view if self._dead else None
         if where is not None:
             passing = evaluate(where, self.column, len(self))
             mask = passing if mask is None else passing & mask
+        if mask is not None and mask.all():
+            mask = None
+        self._last_mask = (where, mask)
         return mask
 
 
