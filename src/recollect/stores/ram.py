@@ -58,6 +58,7 @@ class RamRecords:
             codec.check_vectors(op, self._embedder, self.dimensions)
             for draft in op.drafts:
                 self._put(draft, op.stale)
+            self._unlink(op.unlinks)
             self._link(op.links)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
                 self._embedder = op.embedder
@@ -126,8 +127,21 @@ class RamRecords:
             self._links[key] = link
             for end in (link.source, link.target):
                 self._links_of.setdefault((link.namespace, end), set()).add(key)
-        for namespace in dict.fromkeys(link.namespace for link in links):
-            self._note(namespace, "linked", 0)
+        self._note_linked(links)
+
+    def _unlink(self, links: Sequence[Link]) -> None:
+        for link in links:
+            key = (link.namespace, link.source, link.target, link.type)
+            if self._links.pop(key, None):
+                for end in (link.source, link.target):
+                    self._links_of[link.namespace, end].discard(key)
+        self._note_linked(links)
+
+    def _note_linked(self, links: Sequence[Link]) -> None:
+        for namespace, source in dict.fromkeys((link.namespace, link.source) for link in links):
+            row = self._rows.get(namespace, {}).get(source)
+            if row is not None:
+                self._note(namespace, "linked", row)
 
     def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
         """Set patchable fields; whether the memory exists."""
@@ -262,7 +276,7 @@ class RamRecords:
                 sorted(
                     {r for _, kind, r in fresh if kind == "patched" and r <= after} & set(memories)
                 ),
-                any(kind == "linked" for _, kind, _ in fresh),
+                sorted({r for _, kind, r in fresh if kind == "linked"}),
             )
 
     def load(
@@ -298,14 +312,14 @@ class RamRecords:
         for name in sorted(by_name):
             yield name, *by_name[name]
 
-    def links(self, namespace: str) -> list[tuple[str, str, float]]:
-        """All links as (source, target, created_at in seconds)."""
-        with self._lock:
-            return [
-                (link.source, link.target, codec.encode("created_at", link.created_at))
-                for key, link in self._links.items()
-                if key[0] == namespace
-            ]
+    def links(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
+        return [
+            (link.source, link.target, codec.encode("created_at", link.created_at))
+            for link in self.neighbors(namespace, ids)
+        ]
 
 
 def _value(memory: Mapping[str, Any], name: str) -> Any:

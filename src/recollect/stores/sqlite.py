@@ -97,6 +97,7 @@ class SqliteRecords(SqliteReader):
                 return tuple(refused)
             codec.check_vectors(op, embedder(db), partial(dimensions, db))
             self._insert(db, prepared, old, op.stale)
+            self._unlink(db, op.unlinks)
             self._link(db, op.links)
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
@@ -203,7 +204,28 @@ class SqliteRecords(SqliteReader):
                 for link in links
             ],
         )
-        self._note(db, "linked", [(space, 0) for space in sorted(spaces.values())])
+        self._note_linked(db, links)
+
+    def _unlink(self, db: sqlite3.Connection, links: Sequence[Link]) -> None:
+        spaces = self._write_spaces(db, {link.namespace for link in links})
+        db.executemany(
+            "DELETE FROM links WHERE space = ? AND source = ? AND target = ? AND type = ?",
+            [(spaces[one.namespace], one.source, one.target, one.type) for one in links],
+        )
+        self._note_linked(db, links)
+
+    def _note_linked(self, db: sqlite3.Connection, links: Sequence[Link]) -> None:
+        sources: dict[str, dict[str, None]] = {}
+        for link in links:
+            sources.setdefault(link.namespace, {})[link.source] = None
+        for namespace, ids in sources.items():
+            for part in parts(list(ids)):
+                found = db.execute(
+                    "SELECT space, row FROM memories JOIN spaces USING (space) "
+                    f"WHERE name = ? AND id IN ({marks(part)}) ORDER BY row",
+                    (namespace, *part),
+                ).fetchall()
+                self._note(db, "linked", found)
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
         """Give rows a vector; indexes are loaded anew."""
