@@ -2,7 +2,13 @@
 
 The map, in flow order:
 
-    engine.py            Memory and AsyncMemory: checks what is asked, one line a method
+    engine/              Memory and AsyncMemory: checks what is asked, one line a method
+      memory.py          opening, settings and closing; every theme of methods comes together here
+      writing.py         methods that add, change and erase
+      recalling.py       methods that search, explain and read
+      life.py            methods for links, what takes the place of what, and how alive memories are
+      face.py            how a plan is run, at once or awaited
+      core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
     write.py             the plans of add, update, link and delete; what is written is checked here
     reembed.py           the plan of making all vectors anew

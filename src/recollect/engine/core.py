@@ -1,0 +1,240 @@
+"""What both faces share: settings, and a plan for each thing one can ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timezone
+from typing import Any
+
+from recollect import chunks, ops, profiles, write
+from recollect import compare as comparing
+from recollect import search as searching
+from recollect import zones as zoning
+from recollect.compare import Comparison
+from recollect.context import Context, assemble
+from recollect.embed import Embedder, resolve
+from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
+from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.filters import Filter, fields_of, parse
+from recollect.memory import AddResult, Link, MemoryRecord, moment, text
+from recollect.ops import Page
+from recollect.plan import Plan, ask, drive
+from recollect.profiles import ProfileLike
+from recollect.reembed import reembed as reembedding
+from recollect.stores import open_store
+from recollect.stores.protocol import Store
+from recollect.text import count_tokens
+from recollect.world import World
+from recollect.zones import Zones
+
+Clock = Callable[[], datetime]
+Filters = Mapping[str, Any] | Filter | None
+
+
+def _utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class Core:
+    """What both faces share: settings, and a plan for each thing one can ask."""
+
+    def __init__(
+        self,
+        world: World,
+        namespace: str = "default",
+        profile: ProfileLike = "balanced",
+        clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        aliases: Aliases = NO_ALIASES,
+    ) -> None:
+        self.world = world
+        self.namespace = text("namespace", namespace, limit=256)
+        self.profile = profiles.get(profile)
+        self.clock = clock or _utc_now
+        self.count_tokens = count_tokens
+        self.aliases = aliases
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Store,
+        namespace: str,
+        embedder: str | Embedder | None,
+        profile: ProfileLike,
+        clock: Clock | None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
+        anew: bool = False,
+    ) -> Core:
+        """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
+        if not isinstance(url, str) and not hasattr(url, "batch"):
+            raise InvalidInput("url", f"must be text or a store, not {type(url).__name__}")
+        chosen, names = profiles.get(profile), Aliases.of(aliases)
+        model = resolve(embedder)
+        store = open_store(url) if isinstance(url, str) else url
+        try:
+            world = World(store, model, entities, owns=isinstance(embedder, str))
+            kept = None if anew else store.embedder()
+            if kept is not None and world.identity is not None and kept != world.identity:
+                raise EmbedderMismatch(kept, world.identity)
+            return cls(world, namespace, chosen, clock, count_tokens, names)
+        except BaseException:
+            if isinstance(url, str):
+                store.close()
+            raise
+
+    @classmethod
+    def reembed(
+        cls,
+        url: str | Store,
+        embedder: str | Embedder,
+        missing: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> int:
+        """Make the vectors of a store anew; how many."""
+        core = cls.open(url, "default", embedder, "balanced", None, anew=not missing)
+        try:
+            if core.world.identity is None:
+                raise InvalidInput("embedder", "makes no vectors", "name one that does")
+            plan = reembedding(core.world.identity, missing=missing, progress=progress)
+            return drive(plan, core.world.batch)
+        finally:
+            if isinstance(url, str):
+                core.world.close()
+
+    def within(self, namespace: str) -> Core:
+        """The same core for another namespace."""
+        return Core(
+            self.world, namespace, self.profile, self.clock, self.count_tokens, self.aliases
+        )
+
+    def scope(self) -> write.Scope:
+        """Where and when a write happens."""
+        return write.Scope(
+            self.namespace,
+            self.world.embedder is not None,
+            self.world.identity,
+            self.world.dimensions,
+            moment("clock", self.clock()),
+        )
+
+    def request(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        profile: ProfileLike | None = None,
+        filters: Filters = None,
+        now: datetime | str | float | None = None,
+        touch: bool = True,
+        explain: bool = False,
+        min_score: float | None = None,
+        weights: Mapping[str, float] | None = None,
+        namespaces: Sequence[str] | None = None,
+        token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
+        context: str | None = None,
+    ) -> searching.Request:
+        """A checked search request."""
+        chosen = self.profile if profile is None else profiles.get(profile)
+        if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
+            raise InvalidInput("namespaces", "must be a list of at least one namespace")
+        return searching.request(
+            query,
+            [text("namespaces", n, limit=256) for n in namespaces or (self.namespace,)],
+            chosen,
+            moment("now", self.clock() if now is None else now),
+            limit=limit,
+            filters=filters,
+            min_score=min_score,
+            embeds=self.world.embedder is not None,
+            touch=touch,
+            explain=explain,
+            token_budget=token_budget,
+            count_tokens=self.count_tokens,
+            aliases=self.aliases,
+            threshold=threshold,
+            min_similarity=min_similarity,
+            include_archived=include_archived,
+            context=context,
+            weights=weights,
+        )
+
+    def compare(self, given: Sequence[ProfileLike], asked: Mapping[str, Any]) -> Plan[Comparison]:
+        """One query under several profiles."""
+        if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
+            raise InvalidInput("profiles", "must be a list of profiles")
+        chosen = [profiles.get(each) for each in given]
+        return comparing.compare(self.request(**asked, touch=False), chosen)
+
+    def context(
+        self, query: str, *, counter: Callable[[str], int] | None, now: Any, **given: Any
+    ) -> Plan[Context]:
+        """What matters for a query, written down within a budget."""
+        present = moment("now", self.clock() if now is None else now)
+        counted = counter or self.count_tokens
+        return assemble(query, self.request, counter=counted, now=present, **given)
+
+    def add(
+        self, content: str | Sequence[Mapping[str, Any]], fields: Mapping[str, Any]
+    ) -> Plan[AddResult]:
+        """Write one text, or the turns of a conversation; the first wrong one raises."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        if isinstance(content, Sequence) and not isinstance(content, (str, bytes)):
+            items = write.messages(content, given)
+        else:
+            items = [{**given, "content": content}]
+        return write.add(items, self.scope(), strict=True)
+
+    def add_chat(
+        self, messages: Any, mode: str, facets: Any, fields: Mapping[str, Any]
+    ) -> Plan[AddResult]:
+        """Write messages as questions with their answers."""
+        common = {name: value for name, value in fields.items() if value is not None}
+        return chunks.add_chat(messages, self.scope(), mode=mode, facets=facets, common=common)
+
+    def zones(self, filters: Filters, now: datetime | str | float | None) -> Plan[Zones]:
+        """How alive the memories are."""
+        at = moment("now", self.clock() if now is None else now)
+        return zoning.zones((self.namespace,), at.timestamp(), parse(filters))
+
+    def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
+        """One page of the namespace."""
+        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
+            raise InvalidInput("limit", f"is {limit!r}", "give a whole number from 1 to 10,000")
+        return ask(ops.List((self.namespace,), parse(filters), limit, cursor))
+
+    def get(self, id: str) -> Plan[MemoryRecord | None]:
+        """One record."""
+        return write.read(text("id", id), self.namespace)
+
+    def delete_all(self, filters: Filters, namespace: str | None) -> Plan[int]:
+        """Erase what a filter or a namespace names; nothing named is refused."""
+        where = parse(filters)
+        if namespace is None and not fields_of(where):
+            raise InvalidInput(
+                "filters",
+                "nothing says what to erase",
+                f'give filters, or namespace="{self.namespace}" to erase all of it',
+            )
+        chosen = self.namespace if namespace is None else text("namespace", namespace, limit=256)
+        return ask(ops.Delete(chosen, where=where))
+
+    def link(self, source: str, target: str, type: str, weight: float) -> Plan[None]:
+        """Link two memories."""
+        scope = self.scope()
+        return write.link_all([write.link(scope, source, target, type, weight)], scope)
+
+    def links(self, id: str | None) -> Plan[Sequence[Link]]:
+        """The links of one memory or of all."""
+        return ask(ops.Neighbors(self.namespace, None if id is None else (text("id", id),)))
+
+    def supersede(self, old: str, new: str) -> Plan[None]:
+        """Link the new memory to the old one, which is superseded from now on."""
+        scope = self.scope()
+        yield from self.link(new, old, "supersedes", 1.0)
+        values = {"status": "superseded", "updated_at": scope.now}
+        yield from ask(ops.Patch(scope.namespace, old, values))

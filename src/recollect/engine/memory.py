@@ -1,0 +1,187 @@
+"""Memory and AsyncMemory: the same methods over one core, which waits only in `drive`/`adrive`.
+
+Each theme of methods is a module of its own, which both faces stand side by side in.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from recollect import ops
+from recollect.embed import Embedder
+from recollect.engine.core import Clock, Core
+from recollect.engine.life import AsyncLiving, Living
+from recollect.engine.recalling import AsyncRecalling, Recalling
+from recollect.engine.writing import AsyncWriting, Writing
+from recollect.entities import RULES, EntityExtractor
+from recollect.plan import ask
+from recollect.profiles import ProfileLike
+from recollect.stores.protocol import Store
+from recollect.text import count_tokens
+
+
+class Memory(Writing, Recalling, Living):
+    """The memory of an agent: add to it, search it, ask why.
+
+    Open one with `Memory.open`; it is safe to share between threads, and several processes may
+    open the same file.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        namespace: str = "default",
+        embedder: str | Embedder | None = "default",
+        profile: ProfileLike = "balanced",
+        clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Open (or make) the store of a URL.
+
+        Args:
+            url: `sqlite:///memory.db`, `sqlite:///:memory:`, `ram://`, or a store.
+            namespace: the tenant whose memories this sees; others are invisible.
+            embedder: a name (see `recollect.embed.resolve`), an embedder, or None for words only.
+            profile: how to rank when a search does not say: a name, the path of a JSON file,
+                or what such a file holds.
+            clock: gives the present; the system's clock by default.
+            entities: finds what a text names, where `add` is not told; None for nothing.
+            aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+            count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
+                another one is given.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            StoreError: the file cannot be used.
+            EmbedderMismatch: the stored vectors come from another embedder.
+        """
+        return cls(
+            Core.open(url, namespace, embedder, profile, clock, count_tokens, entities, aliases)
+        )
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this sees."""
+        return self._core.namespace
+
+    def within(self, namespace: str) -> Self:
+        """The memory of another namespace in the same store; closing either closes both."""
+        return type(self)(self._core.within(namespace))
+
+    def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
+        """Figures about this namespace, or about all of them."""
+        namespaces = () if everywhere else (self.namespace,)
+        return self._run(ask(ops.Stats(namespaces)))
+
+    @staticmethod
+    def reembed(
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        embedder: str | Embedder = "default",
+        missing: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Make the vectors of a whole store anew with an embedder; how many were made.
+
+        With `missing`, only for memories that were kept without one. Searches go on meanwhile with
+        the old vectors; broken off, it goes on where it was. Other processes that have the store
+        open with another embedder have to open it again. `progress` is told how many are done, of
+        how many.
+        """
+        return Core.reembed(url, embedder, missing, progress)
+
+    def flush(self) -> None:
+        """Write the accesses that are still queued."""
+        self._core.world.store.flush()
+
+    def close(self) -> None:
+        """Write what is queued and release the store."""
+        self._core.world.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving):
+    """`Memory` for asyncio: the same methods, awaited; see there for what each does.
+
+    An embedded store works in a thread, so that the event loop never waits for it.
+    """
+
+    @classmethod
+    async def open(
+        cls,
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        namespace: str = "default",
+        embedder: str | Embedder | None = "default",
+        profile: ProfileLike = "balanced",
+        clock: Clock | None = None,
+        count_tokens: Callable[[str], int] = count_tokens,
+        entities: EntityExtractor | None = RULES,
+        aliases: Mapping[str, str] | None = None,
+    ) -> Self:
+        """See `Memory.open`."""
+        opened = asyncio.to_thread(
+            Core.open, url, namespace, embedder, profile, clock, count_tokens, entities, aliases
+        )
+        return cls(await opened)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this sees."""
+        return self._core.namespace
+
+    def within(self, namespace: str) -> Self:
+        """See `Memory.within`."""
+        return type(self)(self._core.within(namespace))
+
+    async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
+        """See `Memory.stats`."""
+        namespaces = () if everywhere else (self.namespace,)
+        return await self._run(ask(ops.Stats(namespaces)))
+
+    @staticmethod
+    async def reembed(
+        url: str | Store = "sqlite:///memory.db",
+        *,
+        embedder: str | Embedder = "default",
+        missing: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """See `Memory.reembed`."""
+        return await asyncio.to_thread(Core.reembed, url, embedder, missing, progress)
+
+    async def flush(self) -> None:
+        """See `Memory.flush`."""
+        await asyncio.to_thread(self._core.world.store.flush)
+
+    async def close(self) -> None:
+        """See `Memory.close`."""
+        await asyncio.to_thread(self._core.world.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
