@@ -112,8 +112,8 @@ class SqliteReader:
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
         return [
-            Link(namespace, *values, codec.decode("created_at", created))
-            for *values, created in self._linked(
+            Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
+            for source, target, type_, weight, created in self._linked(
                 "source, target, type, weight, created_at", namespace, ids
             )
         ]
