@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,27 @@ def clusters(
         if progress is not None:
             progress(min(start + _BLOCK, len(begins)), len(begins))
     return sorted(found, key=lambda group: int(group[0]))
+
+
+def pairs(
+    vectors: Floats32, least: float, *, progress: Progress | None = None
+) -> Iterator[tuple[int, int, float]]:
+    """For each row with an earlier one at a cosine of `least` or more: (the first, it, cosine).
+
+    Rows of zeros or NaN are like none. O(rows^2) products.
+    """
+    usable = np.flatnonzero(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
+    for start in range(0, len(usable), _BLOCK):
+        block = usable[start : start + _BLOCK]
+        earlier = usable[: start + len(block)]
+        similar = _products(vectors, block, earlier)
+        similar[np.arange(len(block))[:, np.newaxis] + start <= np.arange(len(earlier))] = -1.0
+        first = np.argmax(similar >= least, axis=1)
+        cosines = similar[np.arange(len(block)), first]
+        for row in np.flatnonzero(cosines >= least).tolist():
+            yield int(earlier[first[row]]), int(block[row]), float(cosines[row])
+        if progress is not None:
+            progress(start + len(block), len(usable))
 
 
 def _near(
