@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.events import EventType
-from recollect.filters import Both, Compare, Filter
+from recollect.filters import Both, Compare, Filter, Not
 from recollect.linking import resolve_pending
 from recollect.ops import Note, Notes
 from recollect.plan import Plan, ask
@@ -83,10 +83,13 @@ class Maintenance:
 class Wanted:
     """What maintenance is to do: which steps, the cap of pruning, the summariser, whether for real.
 
+    The clock is that of the lock, which has to go on while the work is done.
+
     Raises:
         InvalidInput: there is no such step.
     """
 
+    clock: Callable[[], datetime]
     steps: Sequence[str] = USUAL
     dry_run: bool = False
     cap: int = CAP
@@ -99,7 +102,7 @@ class Wanted:
                 raise InvalidInput("steps", f"there is no {step!r}", f"use {', '.join(STEPS)}")
 
 
-def maintain(scope: Scope, wanted: Wanted, owner: str) -> Plan[Maintenance]:
+def maintain(scope: Scope, wanted: Wanted, owner: lock.Owner) -> Plan[Maintenance]:
     """The plan of doing what is due; twice at one time does it once.
 
     Each step writes in transactions of their own and looks at what is there, so that a run that
@@ -109,15 +112,11 @@ def maintain(scope: Scope, wanted: Wanted, owner: str) -> Plan[Maintenance]:
         Locked: somebody else maintains the namespace.
     """
     if wanted.dry_run:
-        return (yield from _steps(scope, wanted, owner))
-    yield from lock.acquire(scope.namespace, owner, scope.now)
-    try:
-        return (yield from _steps(scope, wanted, owner))
-    finally:
-        yield from lock.release(scope.namespace, owner)
+        return (yield from _steps(scope, wanted))
+    return (yield from lock.held(_steps(scope, wanted), scope.namespace, owner, wanted.clock))
 
 
-def _steps(scope: Scope, wanted: Wanted, owner: str) -> Plan[Maintenance]:
+def _steps(scope: Scope, wanted: Wanted) -> Plan[Maintenance]:
     done = []
     for place, name in enumerate(STEPS):
         if wanted.progress is not None:
@@ -142,8 +141,6 @@ def _tasks(scope: Scope, wanted: Wanted) -> Plan[Step]:
         Compare("created_at", "lte", before),
         Compare("updated_at", "lte", before),
     )
-    from recollect.filters import Not
-
     used = Not(Compare("last_accessed", "gt", before))
     where = Both((*untouched, used))
     return (yield from _change(scope, wanted, "tasks", where, "status", "completed"))
@@ -166,7 +163,7 @@ def _change(
 def _links(scope: Scope, wanted: Wanted) -> Plan[Step]:
     """Links that led nowhere lead to the memory that has come to have their name."""
     apply = not wanted.dry_run and "links" in wanted.steps
-    resolved = yield from resolve_pending(scope, apply=apply)
+    resolved = yield from resolve_pending(scope.namespace, apply=apply, actor=scope.actor)
     ids = tuple(dict.fromkeys(link.source for link in resolved))
     held = "" if "links" in wanted.steps or not ids else "recollect maintain --step links"
     return Step("links", len(resolved), ids, held_back=held)
