@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from recollect.candidates import Floats, Rows
+from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
 from recollect.query import Query, Term
@@ -279,23 +280,67 @@ class Put:
     replace: bool = False
     stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
+    actor: str | None = None  # who writes
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
-    """Set patchable fields of one memory -> whether it exists."""
+class Log:
+    """Append events and make of the memories what they say, in one transaction.
+
+    -> the ids that do not exist; nothing is written unless the answer is empty. What an event makes
+    of a memory is `events.apply`; one without an id is of every memory of the namespace. The
+    log tells of Put (write, edit, link) and Touch by itself.
+    """
 
     namespace: str
-    id: str
-    values: Mapping[str, Any]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The log of a namespace -> list of Event, oldest first.
+
+    Of the memories `ids` (and of all memories together), of some `types`, those after the place
+    `after`, those with the `keys` of their payload `key`; of these, the `last` so many. Uses that
+    wait to be written are written first. What is erased has no events.
+    """
+
+    namespace: str
+    ids: tuple[str, ...] | None = None
+    types: tuple[EventType, ...] | None = None
+    keys: tuple[str, ...] | None = None
+    after: int = 0
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerVectors:
+    """The vectors that edits replaced, as far as they are kept -> list of (edit's seq, name,
+    float32 array)."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """Set fields of STATE by id without an event, so that they are what the log says -> None."""
+
+    namespace: str
+    values: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """Count one access of each row at a time -> None; written with the next batch of touches."""
+    """Count one use of each row at a time -> None; written with the next batch of touches.
+
+    `type` is retrieval, read or reference.
+    """
 
     rows: Rows
     at: datetime
+    type: EventType = "retrieval"
+    actor: str | None = None
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,7 +369,7 @@ class Stats:
 
 Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Find | List | Put | Patch | Touch | Dimensions | Unembedded
-    | PutVectors | AdoptVectors | Delete | Neighbors | Stats
+    | VectorNames | Linked | Beside | Find | List | Put | Log | Events | FormerVectors | Mend
+    | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete | Neighbors | Stats
 )  # fmt: skip
 Batch = Sequence[Op]

@@ -11,9 +11,8 @@ import base64
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any, ClassVar, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,91 +20,13 @@ from numpy.typing import NDArray
 from recollect import ops
 from recollect.candidates import Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
+from recollect.events import Event
 from recollect.index.namespace import NamespaceIndex
-from recollect.index.source import Source
-from recollect.memory import Link, MemoryRecord
-from recollect.stores.codec import vector_bytes
+from recollect.memory import Link, MemoryRecord, Vector
+from recollect.stores.codec import vector_bytes, vector_of
+from recollect.stores.records import Records
 
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
-
-
-class Records(Source, Protocol):
-    """The durable side of an embedded store."""
-
-    def version(self) -> Any:
-        """Something that differs whenever any process has written since."""
-        ...
-
-    def put(self, op: ops.Put) -> tuple[str, ...]:
-        """Write all in one transaction, or nothing and the ids that stand in the way.
-
-        A link replaces the one between the same two of the same type.
-
-        Raises:
-            EmbedderMismatch: the stored vectors come from another embedder.
-            InvalidInput: a vector is not as long as the namespace's others of its name.
-        """
-        ...
-
-    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
-        """The length of the vectors of these names, of those that there are."""
-        ...
-
-    def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
-        """Set patchable fields (as records have them); whether the memory exists."""
-        ...
-
-    def touch(self, rows: Sequence[int], at: datetime) -> bool:
-        """Count an access of each row; may be written later. False where none is ever kept."""
-        ...
-
-    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
-        """Erase rows (all for None), their vectors and links; how many there were."""
-        ...
-
-    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
-        """Rows by id."""
-        ...
-
-    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Records by row."""
-        ...
-
-    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
-        """Links from and to memories."""
-        ...
-
-    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
-        """Rows without a vector of that name, ascending."""
-        ...
-
-    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes are loaded anew."""
-        ...
-
-    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors once all memories have them; indexes are loaded anew."""
-        ...
-
-    def namespaces(self) -> dict[str, int]:
-        """Every namespace with how many memories it has."""
-        ...
-
-    def stats(self) -> dict[str, Any]:
-        """Figures about the whole store."""
-        ...
-
-    def embedder(self) -> str | None:
-        """Identity of the embedder of the stored vectors."""
-        ...
-
-    def flush(self) -> None:
-        """Write what is queued."""
-        ...
-
-    def close(self) -> None:
-        """Flush and release."""
-        ...
 
 
 _Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
@@ -365,8 +286,18 @@ class EmbeddedStore:
     def _dimensions(self, op: ops.Dimensions) -> dict[str, int]:
         return self._records.dimensions(op.namespace, op.names)
 
-    def _patch(self, op: ops.Patch) -> bool:
-        return self._records.patch(op.namespace, op.id, dict(op.values))
+    def _log(self, op: ops.Log) -> tuple[str, ...]:
+        return self._records.log(op.namespace, op.events)
+
+    def _events(self, op: ops.Events) -> list[Event]:
+        return self._records.events(op)
+
+    def _former_vectors(self, op: ops.FormerVectors) -> list[tuple[int, str, Vector]]:
+        found = self._records.former_vectors(op.namespace)
+        return [(seq, name, vector_of(blob)) for seq, name, blob in found]
+
+    def _mend(self, op: ops.Mend) -> None:
+        self._records.mend(op.namespace, op.values)
 
     def _touch(self, op: ops.Touch) -> None:
         rows = op.rows.tolist()
@@ -374,7 +305,7 @@ class EmbeddedStore:
             return
         at = op.at.timestamp()
         with self._lock:
-            if not self._records.touch(rows, op.at):
+            if not self._records.touch(op):
                 return
             for index, rows, _ in self._holding(op.rows):
                 index.touch(rows, at)
@@ -434,7 +365,10 @@ class EmbeddedStore:
         ops.List: _list,
         ops.Put: _put,
         ops.Dimensions: _dimensions,
-        ops.Patch: _patch,
+        ops.Log: _log,
+        ops.Events: _events,
+        ops.FormerVectors: _former_vectors,
+        ops.Mend: _mend,
         ops.Touch: _touch,
         ops.Delete: _delete,
         ops.Unembedded: _unembedded,
