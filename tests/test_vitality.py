@@ -9,12 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from recollect import Hit, Memory, profiles
 from recollect.errors import InvalidInput
-from recollect.index.graph import articulation_points
 from recollect.profile import Profile
 from recollect.signals import zone
 from recollect.when import DatesMissing
@@ -152,43 +149,6 @@ def test_zones_are_labels_that_move_nothing(memory: Memory) -> None:
     memory.link(fresh, old)
     memory.link(old, memory.add("x").id)
     assert memory.zones().protected == pytest.approx(1 / 3)
-
-
-# Cut vertices
-
-
-def _components(neighbors: dict[str, set[str]], without: str) -> int:
-    left = set(neighbors) - {without}
-    count = 0
-    while left:
-        count += 1
-        reached = [left.pop()]
-        while reached:
-            here = neighbors[reached.pop()] & left
-            left -= here
-            reached += here
-    return count
-
-
-@given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=20))
-def test_cut_vertices_are_those_that_part_the_graph(edges: set[tuple[int, int]]) -> None:
-    neighbors: dict[str, set[str]] = {}
-    for left, right in edges:
-        if left != right:
-            neighbors.setdefault(str(left), set()).add(str(right))
-            neighbors.setdefault(str(right), set()).add(str(left))
-    whole = _components(neighbors, "")
-    expected = {id for id in neighbors if _components(neighbors, id) > whole}
-    assert articulation_points(neighbors) == expected
-
-
-def test_a_long_chain_is_no_trouble() -> None:
-    ids = [str(i) for i in range(20_000)]
-    neighbors: dict[str, set[str]] = {id: set() for id in ids}
-    for left, right in pairwise(ids):
-        neighbors[left].add(right)
-        neighbors[right].add(left)
-    assert articulation_points(neighbors) == set(ids[1:-1])
 
 
 # Three tiers

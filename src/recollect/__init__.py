@@ -82,6 +82,7 @@ The map, in flow order:
       vocabulary.py      the words as strings, for beginnings of words
       exact.py           which values are, or hold, a name
       graph.py           what links tell of each memory
+      cuts.py            which memories hold a graph together, kept current edge by edge
       postings.py        which memories hold which term, in immutable segments
       sessions.py        the turns before and after each memory
       names.py           what people are called besides their names

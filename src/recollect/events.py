@@ -213,6 +213,12 @@ def linked(link: Link, actor: str | None) -> Event:
     return Event("link", link.source, link.created_at, actor, payload=payload)
 
 
+def unlinked(link: Link, actor: str | None) -> Event:
+    """The event of a link's being removed at its `created_at`: it weighs nothing any more."""
+    payload = {"target": link.target, "link": link.type, "weight": None}
+    return Event("link", link.source, link.created_at, actor, payload=payload)
+
+
 def advance(before: Values, event: Event) -> tuple[dict[str, Any], Event]:
     """What an event changes, metadata included, and the event with what that was before."""
     changes = apply(before, event)

@@ -270,6 +270,9 @@ class List:
 class Put:
     """Write new memories and links in one transaction -> the ids that are taken.
 
+    `unlinks` are links to remove before, by their ends and type, and `created_at` is when; those
+    that are not there are none.
+
     With `replace=True` each takes the place of the memory of the same id, whose accesses count on
     and whose vectors stay where it brings none of that name and `stale` does not list it; the
     answer is then the ids that do not exist. Nothing is written unless the answer is empty.
@@ -277,6 +280,7 @@ class Put:
 
     drafts: tuple[Draft, ...]
     links: tuple[Link, ...] = ()
+    unlinks: tuple[Link, ...] = ()
     replace: bool = False
     stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's

@@ -413,7 +413,11 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put(
-        (Draft(changed, vectors),), (), True, stale, embedder=scope.embedder, actor=scope.actor
+        (Draft(changed, vectors),),
+        replace=True,
+        stale=stale,
+        embedder=scope.embedder,
+        actor=scope.actor,
     )
     if (yield from ask(put)):
         raise NotFound(f"the memory {id!r} was deleted meanwhile")

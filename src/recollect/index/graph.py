@@ -2,92 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from recollect.candidates import Floats
+from recollect.index.cuts import Blocks
+
+LinkTimes = Iterable[tuple[str, str, float]]
+"""Links as (source, target, created_at in seconds)."""
+_MOST_CHANGED = 0.1  # share of the memories beyond which links are read anew altogether
 
 
-@dataclass(frozen=True, eq=False)
 class LinkGraph:
     """The links between living memories, by id; a link from a memory to itself counts for nothing.
 
-    `in_degree` counts the memories that link to one, `newest` is when the last of them did.
+    A link to what is no memory (yet) counts from the time there is one. In-degrees and times are
+    kept as links come and go; cut vertices are those of `Blocks`.
     """
 
-    in_degree: Mapping[str, int]
-    newest: Mapping[str, float]
-    neighbors: Mapping[str, Set[str]]
-
-    @classmethod
-    def of(cls, links: Iterable[tuple[str, str, float]], living: Set[str]) -> LinkGraph:
-        """From (source, target, created_at) triples, without those that lead to nothing."""
-        sources: dict[str, set[str]] = {}
-        newest: dict[str, float] = {}
-        neighbors: dict[str, set[str]] = {}
+    def __init__(self, links: LinkTimes, living: Iterable[str]) -> None:
+        self._living = set(living)
+        self._out: dict[str, dict[str, float]] = {}  # by source: when each target was last linked
+        self._in: dict[str, dict[str, float]] = {}
+        self._came: set[str] = set()
+        self._gone: set[str] = set()
+        self._relinked: set[str] = set()
+        self._blocks = Blocks(self.neighbors)
         for source, target, at in links:
-            if source == target or source not in living or target not in living:
-                continue
-            sources.setdefault(target, set()).add(source)
-            newest[target] = max(at, newest.get(target, at))
-            neighbors.setdefault(source, set()).add(target)
-            neighbors.setdefault(target, set()).add(source)
-        return cls({id: len(found) for id, found in sources.items()}, newest, neighbors)
+            if source != target and source in self._living and target in self._living:
+                known = self._out.get(source, {}).get(target, at)
+                self._set(source, target, max(at, known))
+        self._blocks.disconnect(self._out)  # works out everything when first asked
 
-    @cached_property
+    # Keeping current
+
+    def removed(self, ids: Iterable[str]) -> None:
+        """Memories are gone, or about to come again under their ids."""
+        for id in ids:
+            (self._came.discard if id in self._came else self._gone.add)(id)
+
+    def added(self, ids: Iterable[str]) -> None:
+        """There are new memories."""
+        for id in ids:
+            if id in self._gone:  # an edit keeps its links, an erasure did not
+                self._gone.discard(id)
+                self._relinked.add(id)
+            else:
+                self._came.add(id)
+
+    def relinked(self, ids: Iterable[str]) -> None:
+        """Links from these memories were made, changed or removed."""
+        self._relinked.update(ids)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether so much has changed that building it anew is less work."""
+        changed = len(self._came) + len(self._gone) + len(self._relinked)
+        return changed > max(1000, len(self._living) * _MOST_CHANGED)
+
+    def settle(self, read: Callable[[Sequence[str]], LinkTimes]) -> None:
+        """Take in what has changed; `read` gives the links from and to some memories."""
+        for id in self._gone:
+            self._drop(id)
+        asked = self._came | (self._relinked - self._gone)
+        self._living |= self._came
+        self._came, self._gone, self._relinked = set(), set(), set()
+        if not asked:
+            return
+        now: dict[tuple[str, str], float] = {}
+        for source, target, at in read(sorted(asked)):
+            if source != target and source in self._living and target in self._living:
+                now[source, target] = max(at, now.get((source, target), at))
+        for id in sorted(asked):
+            known = [(id, target) for target in self._out.get(id, ())]
+            known += [(source, id) for source in self._in.get(id, ())]
+            for source, target in known:
+                if (source, target) not in now:
+                    del self._out[source][target], self._in[target][source]
+                    if source not in self._out.get(target, ()):
+                        self._blocks.disconnect((source, target))
+        for (source, target), at in sorted(now.items()):
+            if self._set(source, target, at):
+                self._blocks.connect(source, target)
+
+    def _set(self, source: str, target: str, at: float) -> bool:
+        """Put in a link; whether its two ends were not linked before."""
+        targets = self._out.setdefault(source, {})
+        fresh = target not in targets and source not in self._out.get(target, ())
+        targets[target] = at
+        self._in.setdefault(target, {})[source] = at
+        return fresh
+
+    def _drop(self, id: str) -> None:
+        self._living.discard(id)
+        near = list(self.neighbors(id))
+        for target in self._out.pop(id, {}):
+            del self._in[target][id]
+        for source in self._in.pop(id, {}):
+            del self._out[source][id]
+        if near:
+            self._blocks.disconnect((id, *near))
+
+    # Looking up
+
+    def neighbors(self, id: str) -> Iterator[str]:
+        """The memories that one links to or that link to it; twice where both do."""
+        return chain(self._out.get(id, ()), self._in.get(id, ()))
+
+    @property
     def cuts(self) -> frozenset[str]:
         """The memories whose removal would part the graph that they hold together."""
-        return articulation_points(self.neighbors)
+        return self._blocks.cuts
 
     def column(self, name: str, ids: Sequence[str]) -> Floats:
         """One of `fields.GRAPH` for some memories."""
-        if name == "newest_link":
-            return np.array([self.newest.get(id, np.nan) for id in ids], dtype=np.float64)
-        told: Mapping[str, float] = self.in_degree if name == "in_degree" else self._cut
-        return np.array([told.get(id, 0.0) for id in ids], dtype=np.float64)
+        if name == "in_degree":
+            return np.array([len(self._in.get(id, ())) for id in ids], dtype=np.float64)
+        if name == "is_cut_vertex":
+            return np.array([self._blocks.is_cut(id) for id in ids], dtype=np.float64)
+        newest = [max(self._in.get(id, {}).values(), default=np.nan) for id in ids]
+        return np.array(newest, dtype=np.float64)
 
-    @cached_property
-    def _cut(self) -> dict[str, float]:
-        return dict.fromkeys(self.cuts, 1.0)
-
-
-def articulation_points(neighbors: Mapping[str, Set[str]]) -> frozenset[str]:
-    """The vertices without which an undirected graph has more components than with them.
-
-    Depth first without recursion, so that a chain of any length is no trouble; in O(V + E).
-
-    Source: Hopcroft and Tarjan, Algorithm 447: efficient algorithms for graph manipulation, 1973.
-    """
-    found: set[str] = set()
-    entered: dict[str, int] = {}
-    low: dict[str, int] = {}  # the earliest vertex reached from below by one link back
-    for root in neighbors:
-        if root in entered:
-            continue
-        entered[root] = low[root] = len(entered)
-        branches = 0
-        path = [(root, iter(neighbors[root]))]
-        while path:
-            vertex, rest = path[-1]
-            parent = path[-2][0] if len(path) > 1 else None
-            for other in rest:
-                if other not in entered:
-                    entered[other] = low[other] = len(entered)
-                    path.append((other, iter(neighbors[other])))
-                    break
-                if other != parent:
-                    low[vertex] = min(low[vertex], entered[other])
-            else:
-                path.pop()
-                if parent == root:
-                    branches += 1
-                elif parent is not None and low[vertex] >= entered[parent]:
-                    found.add(parent)
-                if parent is not None:
-                    low[parent] = min(low[parent], low[vertex])
-        if branches > 1:
-            found.add(root)
-    return frozenset(found)
+    @property
+    def nbytes(self) -> int:
+        """Memory held, roughly."""
+        links = sum(map(len, self._out.values()))
+        return self._blocks.nbytes + 100 * len(self._living) + 600 * len(self._out) + 200 * links

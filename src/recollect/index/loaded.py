@@ -87,8 +87,9 @@ class Loaded:
         self._seq = changes.seq
         self._last_ordinals = self._last_mask = self._known_people = None
         self._lexical.changed(changes.added, bool(changes.removed))
-        if changes.linked or changes.removed:
-            self._graph = None
+        if self._graph is not None and changes.linked:
+            rows = self._ordinals(np.array(changes.linked, dtype=np.int64))
+            self._graph.relinked(self._ids[ordinal] for ordinal in rows.tolist() if ordinal >= 0)
 
     def _append(
         self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
@@ -115,6 +116,8 @@ class Loaded:
             if len(tokens["content"]) >= 1 << 18:
                 self._flush_tokens(tokens)
         self._flush_tokens(tokens)
+        if self._graph is not None:
+            self._graph.added(self._ids[first:])
         self._append_vectors(first, rows)
         fresh = self._coded("session_id").codes[first:]
         self._link((touched or set()) | set(np.unique(fresh).tolist()))
@@ -147,6 +150,8 @@ class Loaded:
         ordinals = ordinals[self._alive.view[ordinals]]
         self._alive.view[ordinals] = False
         self._dead += len(ordinals)
+        if self._graph is not None:
+            self._graph.removed(self._ids[ordinal] for ordinal in ordinals.tolist())
         return set(self._coded("session_id").codes[ordinals].tolist())
 
     def _patch(self, rows: Sequence[int]) -> None:
@@ -288,10 +293,11 @@ class Loaded:
         return column
 
     def _links(self) -> LinkGraph:
-        """What links tell, worked out anew when there are others."""
-        if self._graph is None:
-            living = {self._ids[ordinal] for ordinal in np.flatnonzero(self._alive.view).tolist()}
-            self._graph = LinkGraph.of(self._source.links(self.namespace), living)
+        """What links tell now."""
+        if self._graph is None or self._graph.outdated:
+            living = [self._ids[ordinal] for ordinal in np.flatnonzero(self._alive.view).tolist()]
+            self._graph = LinkGraph(self._source.links(self.namespace), living)
+        self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph
 
     def matching(self, where: Filter | None) -> Rows:

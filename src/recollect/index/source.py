@@ -15,7 +15,7 @@ class Changes:
     added: Sequence[int] = ()
     removed: Sequence[int] = ()
     patched: Sequence[int] = ()
-    linked: bool = False  # whether there are new links
+    linked: Sequence[int] = ()  # rows of memories whose links to others changed
     reload: bool = False
 
 
@@ -42,6 +42,8 @@ class Source(Protocol):
         """Chunks of (name, rows, float16 bytes), rows ascending for each name."""
         ...
 
-    def links(self, namespace: str) -> Iterable[tuple[str, str, float]]:
-        """All links as (source, target, created_at in seconds)."""
+    def links(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> Iterable[tuple[str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
         ...

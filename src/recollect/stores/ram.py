@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any
 
-from recollect.events import Event, advance, edited, linked, written
+from recollect.events import Event, advance, edited, linked, unlinked, written
 from recollect.fields import FIELDS
 from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
@@ -62,6 +62,7 @@ class RamRecords:
             codec.check_vectors(op, self._embedder, self.dimensions)
             for draft in op.drafts:
                 self._put(draft, op)
+            self._unlink(op.unlinks, op.actor)
             self._link(op.links, op.actor)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
                 self._embedder = op.embedder
@@ -144,16 +145,29 @@ class RamRecords:
 
     def _link(self, links: Sequence[Link], actor: str | None) -> None:
         for link in links:
-            row = self._rows.get(link.namespace, {}).get(link.source)
-            if row is not None:
-                sequence = self._memories[link.namespace][row]["sequence"]
-                self._append(link.namespace, sequence, linked(link, actor))
             key = (link.namespace, link.source, link.target, link.type)
             self._links[key] = link
             for end in (link.source, link.target):
                 self._links_of.setdefault((link.namespace, end), set()).add(key)
-        for namespace in dict.fromkeys(link.namespace for link in links):
-            self._note(namespace, "linked", 0)
+        self._note_linked((link.namespace, linked(link, actor)) for link in links)
+
+    def _unlink(self, links: Sequence[Link], actor: str | None) -> None:
+        gone = []
+        for link in links:
+            key = (link.namespace, link.source, link.target, link.type)
+            if self._links.pop(key, None):
+                gone.append((link.namespace, unlinked(link, actor)))
+                for end in (link.source, link.target):
+                    self._links_of[link.namespace, end].discard(key)
+        self._note_linked(gone)
+
+    def _note_linked(self, events: Iterable[tuple[str, Event]]) -> None:
+        """Log events of links, and tell the index of the namespace."""
+        for namespace, event in events:
+            row = self._rows.get(namespace, {}).get(event.id or "")
+            if row is not None:
+                self._append(namespace, self._memories[namespace][row]["sequence"], event)
+                self._note(namespace, "linked", row)
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
         """Append events and apply them, or nothing and the ids not there."""
@@ -341,7 +355,7 @@ class RamRecords:
                 sorted(
                     {r for _, kind, r in fresh if kind == "patched" and r <= after} & set(memories)
                 ),
-                any(kind == "linked" for _, kind, _ in fresh),
+                sorted({r for _, kind, r in fresh if kind == "linked"}),
             )
 
     def load(
@@ -377,14 +391,14 @@ class RamRecords:
         for name in sorted(by_name):
             yield name, *by_name[name]
 
-    def links(self, namespace: str) -> list[tuple[str, str, float]]:
-        """All links as (source, target, created_at in seconds)."""
-        with self._lock:
-            return [
-                (link.source, link.target, codec.encode("created_at", link.created_at))
-                for key, link in self._links.items()
-                if key[0] == namespace
-            ]
+    def links(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
+        return [
+            (link.source, link.target, codec.encode("created_at", link.created_at))
+            for link in self.neighbors(namespace, ids)
+        ]
 
 
 def _value(memory: Mapping[str, Any], name: str) -> Any:

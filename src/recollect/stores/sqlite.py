@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from recollect.errors import StoreError
-from recollect.events import edited, linked, written
+from recollect.events import Event, edited, linked, unlinked, written
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
 from recollect.ops import STAGED, Put, Touch
@@ -101,8 +101,9 @@ class SqliteRecords(SqliteLog):
                 known = self._known_keys(db, op.drafts)
                 if known:
                     return known
-            sequences = self._insert(db, prepared, old, op)
-            self._link(db, op.links, sequences, op.actor)
+            self._insert(db, prepared, old, op)
+            self._unlink(db, op.unlinks, op.actor)
+            self._link(db, op.links, op.actor)
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
         return ()
@@ -133,8 +134,8 @@ class SqliteRecords(SqliteLog):
         prepared: Sequence[tuple[Draft, dict[str, Any]]],
         old: Mapping[tuple[str, str], dict[str, Any]],
         op: Put,
-    ) -> dict[tuple[str, str], int]:
-        """Write memories and what happened to them; their sequence numbers by namespace and id."""
+    ) -> None:
+        """Write memories, and what happened to them."""
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
         kept = _vectors_of(db, rows)
@@ -170,10 +171,6 @@ class SqliteRecords(SqliteLog):
             "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
             [(sequence, logged + at, name, blob) for sequence, at, name, blob in former],
         )
-        return {
-            (draft.record.namespace, draft.record.id): values["sequence"]
-            for draft, values in prepared
-        }
 
     def _known_keys(self, db: sqlite3.Connection, drafts: Sequence[Draft]) -> tuple[str, ...]:
         """The ids of drafts whose key an event has already."""
@@ -231,12 +228,8 @@ class SqliteRecords(SqliteLog):
         self,
         db: sqlite3.Connection,
         links: Sequence[Link],
-        sequences: Mapping[tuple[str, str], int],
         actor: str | None,
     ) -> None:
-        """Write links and that they were made; `sequences` of the memories just written."""
-        if not links:
-            return
         spaces = self._write_spaces(db, {link.namespace for link in links})
         db.executemany(
             "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
@@ -252,20 +245,45 @@ class SqliteRecords(SqliteLog):
                 for link in links
             ],
         )
-        self._note(db, "linked", [(space, 0) for space in sorted(spaces.values())])
-        entries: list[Entry] = []
-        for link in links:
-            space, key = spaces[link.namespace], (link.namespace, link.source)
-            found = (
-                (sequences[key],)
-                if key in sequences
-                else db.execute(
-                    "SELECT sequence FROM memories WHERE space = ? AND id = ?", (space, link.source)
-                ).fetchone()
-            )
-            if found:
-                entries.append((space, found[0], linked(link, actor)))
-        self._append(db, entries)
+        self._note_linked(db, [(link.namespace, linked(link, actor)) for link in links])
+
+    def _unlink(self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None) -> None:
+        gone = [
+            (link.namespace, unlinked(link, actor))
+            for link in links
+            if db.execute(
+                "DELETE FROM links WHERE source = ? AND target = ? AND type = ? "
+                "AND space = (SELECT space FROM spaces WHERE name = ?)",
+                (link.source, link.target, link.type, link.namespace),
+            ).rowcount
+        ]
+        self._note_linked(db, gone)
+
+    def _note_linked(self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]]) -> None:
+        """Log events of links, and tell the indexes of their namespaces."""
+        sources: dict[str, dict[str | None, None]] = {}
+        for namespace, event in events:
+            sources.setdefault(namespace, {})[event.id] = None
+        memories: dict[tuple[str, str | None], tuple[int, int]] = {}
+        for namespace, ids in sources.items():
+            for part in parts(list(ids)):
+                found = db.execute(
+                    "SELECT space, row, sequence, id FROM memories JOIN spaces USING (space) "
+                    f"WHERE name = ? AND id IN ({marks(part)}) ORDER BY row",
+                    (namespace, *part),
+                ).fetchall()
+                memories.update(
+                    ((namespace, id), (space, sequence)) for space, _, sequence, id in found
+                )
+                self._note(db, "linked", [each[:2] for each in found])
+        self._append(
+            db,
+            [
+                (*memories[namespace, event.id], event)
+                for namespace, event in events
+                if (namespace, event.id) in memories
+            ],
+        )
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
         """Give rows a vector; indexes are loaded anew."""

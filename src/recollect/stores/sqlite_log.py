@@ -35,6 +35,8 @@ class SqliteLog(SqliteReader):
 
     def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> int:
         """Log events; the place of the first."""
+        if not entries:
+            return 0
         first = self._numbers(db, len(entries))
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",

@@ -112,21 +112,11 @@ class SqliteReader:
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
-        space = self._space(namespace)
-        select = "SELECT source, target, type, weight, created_at FROM links WHERE space = ?"
-        with self._reading() as db:
-            if ids is None:
-                rows = set(db.execute(select, (space,)))
-            else:
-                rows = set()
-                for part in parts(ids):
-                    for end in ("source", "target"):
-                        rows |= set(
-                            db.execute(f"{select} AND {end} IN ({marks(part)})", (space, *part))
-                        )
         return [
             Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
-            for source, target, type_, weight, created in sorted(rows)
+            for source, target, type_, weight, created in self._linked(
+                "source, target, type, weight, created_at", namespace, ids
+            )
         ]
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
@@ -182,7 +172,7 @@ class SqliteReader:
             ]
             fresh = db.execute(
                 "SELECT DISTINCT row, kind FROM changes "
-                "WHERE space = ? AND seq > ? AND row <= ? ORDER BY row",
+                "WHERE space = ? AND seq > ? AND (row <= ? OR kind = 'linked') ORDER BY row",
                 (space, after, after),
             ).fetchall()
         return Changes(
@@ -190,7 +180,7 @@ class SqliteReader:
             added,
             [row for row, kind in fresh if kind == "removed"],
             [row for row, kind in fresh if kind == "patched"],
-            any(kind == "linked" for _, kind in fresh),
+            [row for row, kind in fresh if kind == "linked"],
         )
 
     def load(
@@ -284,13 +274,28 @@ class SqliteReader:
             else:
                 name, after = following[0], 0
 
-    def links(self, namespace: str) -> list[tuple[str, str, float]]:
-        """All links as (source, target, created_at in seconds)."""
+    def links(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
+        return self._linked("source, target, created_at", namespace, ids)
+
+    def _linked(
+        self, what: str, namespace: str, ids: Sequence[str] | None
+    ) -> list[tuple[Any, ...]]:
+        """What there is of links, all or from and to some ids, by source, target and type."""
+        space = self._space(namespace)
+        select = f"SELECT {what} FROM links WHERE space = ?"
         with self._reading() as db:
-            return db.execute(
-                "SELECT source, target, created_at FROM links WHERE space = ?",
-                (self._space(namespace),),
-            ).fetchall()
+            if ids is None:
+                return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
+            found: set[tuple[Any, ...]] = set()
+            for part in parts(ids):
+                for end in ("source", "target"):
+                    found.update(
+                        db.execute(f"{select} AND {end} IN ({marks(part)})", (space, *part))
+                    )
+        return sorted(found)
 
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -140,6 +141,18 @@ class Logging(StoreCase):
         assert [(seq, name) for seq, name, _ in former] == [(edit.seq, "content")]
         [made] = self.embedder.embed(["An apple."], kind="document")
         assert np.array_equal(former[0][2], made.astype(np.float16).astype(np.float32))
+
+    def test_a_link_that_is_removed_is_told(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": "x"} for id in "ab")
+        memory.link("a", "b", "supports", 0.5)
+        gone = replace(memory.links("a")[0], created_at=clock.pass_(days=1))
+        never = replace(gone, type="mentions")
+        answer(memory, ops.Put((), unlinks=(gone, never)))
+        assert memory.links() == []
+        [*_, last] = events(memory)
+        assert last.payload == {"target": "b", "link": "supports", "weight": None}
+        assert (last.id, last.at) == ("a", clock.now)
+        assert len(events(memory)) == 4
 
     def test_what_is_erased_leaves_no_trace(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
