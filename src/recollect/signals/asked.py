@@ -37,8 +37,8 @@ class SaidBy(Signal):
         }[self.who]
         if not wanted:
             return 0.0
-        speakers = ev.candidates["speaker"].tolist()
-        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
+        places, speakers = ev.distinct("speaker")
+        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)[places]
 
     def __str__(self) -> str:
         return f"said_by({self.who})"
