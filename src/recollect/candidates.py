@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +16,15 @@ Column = NDArray[Any]  # float64 (NaN = not there) or object (None = not there)
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of objects as places in a list of values; -1 for None.
+    """A column of objects as places in a list of distinct values; -1 for None.
 
-    A table over a whole namespace may have a text column without making an object per row.
+    A table over a whole namespace may have a text column without making an object per row. `naming`
+    gives the places of the values that are, or hold, one of some folded names.
     """
 
     codes: NDArray[Any]
     distinct: Sequence[Any]
+    naming: Callable[[Iterable[str]], Sequence[int]] | None = None
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -31,7 +33,7 @@ class Coded:
         """One value for a place, a column for an index or mask array or a slice."""
         codes = self.codes[index]
         if isinstance(codes, np.ndarray):
-            return Coded(codes, self.distinct)
+            return Coded(codes, self.distinct, self.naming)
         return None if codes < 0 else self.distinct[codes]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
@@ -46,7 +48,7 @@ class Coded:
 
     def without(self, gone: NDArray[np.bool_]) -> Coded:
         """The same with None where `gone`."""
-        return Coded(np.where(gone, -1, self.codes), self.distinct)
+        return Coded(np.where(gone, -1, self.codes), self.distinct, self.naming)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,11 +193,12 @@ def best_first(
             return top[best_first(scores[top], lambda at: ids(top[at]), wanted)]
     order = np.argsort(-scores)
     ranked = scores[order]
-    like_next = np.append(ranked[1:] == ranked[:-1], False)
-    ends = np.flatnonzero(~like_next) + 1
-    runs = np.flatnonzero(like_next[:wanted] & ~np.append(False, like_next[:-1])[:wanted])
-    for start, end in zip(runs.tolist(), ends[np.searchsorted(ends, runs, "right")].tolist()):
-        run = order[start:end]
-        names = ids(run)
-        order[start:end] = run[sorted(range(len(run)), key=lambda i: names[i] or "")]
+    equal = ranked[1:] == ranked[:-1]
+    if equal.any():
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = equal
+        tied[:-1] |= equal
+        run = order[tied]
+        keys = zip((-ranked[tied]).tolist(), ids(run), run.tolist(), strict=True)
+        order[tied] = [place for _, _, place in sorted((s, id or "", at) for s, id, at in keys)]
     return order[:wanted]

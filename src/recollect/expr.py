@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Candidates, Floats
+from recollect.candidates import Candidates, Coded, Floats
 from recollect.errors import InvalidInput
 from recollect.explain import Explanation
 from recollect.query import Query
@@ -77,6 +77,14 @@ class Evaluation:
         """A column of objects as places in the list of its distinct values, and that list."""
         known = self._distinct.get(column)
         if known is None:
+            held = self.candidates.columns[column]
+            if (
+                isinstance(held, Coded)
+                and len(held.distinct) <= len(held)
+                and held.codes.min() >= 0
+            ):
+                known = self._distinct[column] = (held.codes, list(held.distinct))
+                return known
             values = self.candidates[column].tolist()
             number: dict[Any, int] = {}
             places = [number.setdefault(value, len(number)) for value in values]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Column as Values
 from recollect.candidates import Coded, Floats, Held, Rows, best_first
+from recollect.candidates import Column as Values
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import GRAPH
@@ -143,13 +145,16 @@ class NamespaceIndex(Loaded):
             column = None if name == "id" else self.column(name)
             if isinstance(column, NumberColumn | TimesColumn):
                 raise InvalidInput("exact.fields", f"{name} is not a text field")
-            index = self._values_of.get(name)
-            if index is None:
-                values = self._ids if column is None else column.distinct
-                index = self._values_of[name] = ExactIndex(values)
-            places = index.places(names)
+            places = self._naming(name, self._ids if column is None else column.distinct, names)
             found[places if column is None else np.isin(column.codes, places)] = 1.0
         return found
+
+    def _naming(self, name: str, values: Sequence[Any], names: Iterable[str]) -> list[int]:
+        """The places of the values of a column that are or hold one of some folded names."""
+        index = self._values_of.get(name)
+        if index is None:
+            index = self._values_of[name] = ExactIndex(values)
+        return index.places(names)
 
     def _bm25(self, route: Lexical, query: Query) -> Bm25:
         return self._lexical.scores(
@@ -239,7 +244,11 @@ class NamespaceIndex(Loaded):
                 return self._features.view[ordinals, place].astype(np.float64)
             previous = self._sessions.previous[ordinals]
             return _or_nan(self._features.view[previous, place], previous)
-        return self.column(name).take(ordinals)
+        column = self.column(name)
+        if isinstance(column, CodedColumn):
+            naming = partial(self._naming, name, column.distinct)
+            return replace(column.take(ordinals), naming=naming)
+        return column.take(ordinals)
 
 
 def _or_nan(values: NDArray[Any], where: NDArray[Any]) -> Floats:
