@@ -22,7 +22,7 @@ from recollect.routes import Lexical, Route
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The answer of one route: rows, best first, and their scores."""
+    """The answer of one route: rows and their scores, best first if that was asked for."""
 
     rows: Rows
     scores: Floats
@@ -73,12 +73,13 @@ class Search:
     """The best `depth` rows of a route (all of them for None) -> Ranking, by score then id.
 
     Only rows of the query's namespaces that pass its filter are candidates; a row without any
-    evidence for the route is none.
+    evidence for the route is none. Unless `ordered`, the rows may come in any order.
     """
 
     route: Route
     query: Query
     depth: int | None
+    ordered: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,7 @@ class Mentions:
 
 @dataclass(frozen=True, eq=False)
 class Fetch:
-    """Columns of the given rows by field name -> mapping of name to array (rows,).
+    """Columns of the given rows by field name -> mapping of name to array (rows,) or `Coded`.
 
     Besides the fields of a record there are the columns that a store derives: `previous`,
     `position` (0-based in its session), the features of `recollect.features`, and what links tell:

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect import ops
-from recollect.candidates import Rows, best_first
+from recollect.candidates import Held, Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
 from recollect.events import Event
 from recollect.index.namespace import NamespaceIndex
 from recollect.memory import Link, MemoryRecord, Vector
+from recollect.routes import During, Scan
 from recollect.stores.codec import vector_bytes, vector_of
 from recollect.stores.records import Records
 
@@ -147,15 +148,22 @@ class EmbeddedStore:
     def _search(self, op: ops.Search) -> ops.Ranking:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.query.namespaces]
-            found = [index.search(op.route, op.query, op.depth) for index in indexes]
+            found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
             if len(found) == 1:
                 return ops.Ranking(*found[0])
             rows = np.concatenate([rows for rows, _ in found])
             scores = np.concatenate([scores for _, scores in found])
-            ids = np.concatenate(
-                [i.fetch(rows, ("id",))["id"] for i, (rows, _) in zip(indexes, found, strict=True)]
-            )
-        order = best_first(scores, lambda places: ids[places].tolist(), op.depth)
+            if op.depth is None and not op.ordered:
+                return ops.Ranking(rows, scores)
+            if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+                order = np.argsort(-rows)[: op.depth]
+                return ops.Ranking(rows[order], scores[order])
+            ids = [
+                id
+                for index, (own, _) in zip(indexes, found, strict=True)
+                for id in index.ids_of(own)
+            ]
+        order = best_first(scores, lambda at: [ids[place] for place in at.tolist()], op.depth)
         return ops.Ranking(rows[order], scores[order])
 
     def _score(self, op: ops.Score) -> NDArray[np.float64]:
@@ -179,14 +187,15 @@ class EmbeddedStore:
                 found[places] = index.mentions(op.terms, rows)
         return found
 
-    def _fetch(self, op: ops.Fetch) -> dict[str, NDArray[Any]]:
+    def _fetch(self, op: ops.Fetch) -> dict[str, Held]:
         with self._lock:
             holding = self._holding(op.rows)
             if len(holding) == 1 and holding[0][1] is op.rows:
                 return holding[0][0].fetch(op.rows, op.names)
             columns: dict[str, NDArray[Any]] = {}
             for index, rows, places in holding:
-                for name, values in index.fetch(rows, op.names).items():
+                for name, held in index.fetch(rows, op.names).items():
+                    values = np.asarray(held)
                     if name not in columns:
                         empty = None if values.dtype == object else np.nan
                         shape = (len(op.rows), *values.shape[1:])
@@ -194,7 +203,7 @@ class EmbeddedStore:
                     columns[name][places] = values
             for name in op.names:
                 columns.setdefault(name, np.full(len(op.rows), np.nan))
-            return columns
+            return dict(columns)
 
     def _read(self, op: ops.Read) -> list[MemoryRecord | None]:
         found = self._records.read(op.rows.tolist())
@@ -230,7 +239,7 @@ class EmbeddedStore:
             for index, rows, _ in self._holding(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
-                ids = index.fetch(rows, ("id",))["id"].tolist()
+                ids = index.ids_of(rows)
                 links = self._records.neighbors(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
                 row_of = self._records.find(index.namespace, sorted(ends))
@@ -260,10 +269,10 @@ class EmbeddedStore:
             for namespace in op.namespaces:
                 index = self._index(namespace)
                 rows = index.matching(op.where)
-                columns = index.fetch(rows, ("created_at", "id"))
+                [created] = index.fetch(rows, ("created_at",)).values()
                 entries += zip(
-                    (-columns["created_at"]).tolist(),
-                    columns["id"].tolist(),
+                    (-np.asarray(created)).tolist(),
+                    index.ids_of(rows),
                     rows.tolist(),
                     strict=True,
                 )
