@@ -64,9 +64,11 @@ The map, in flow order:
     stores/              where memories live; open_store picks one by its URL
       protocol.py        Store: one method that answers a batch of operations
       embedded.py        a durable side, and an index in memory for each namespace that is used
+      records.py         Records: what the durable side does
       codec.py           between a record and the plain values a store keeps
       sqlite.py          the records of a SQLite file: writing
       sqlite_read.py     the records of a SQLite file: reading, and the change feed
+      sqlite_log.py      the log of a SQLite file
       sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
       touches.py         accesses that wait to be written together
       ram.py             the records in dictionaries
@@ -97,6 +99,7 @@ The map, in flow order:
     features.py          what is told of a memory once, when it is written
     text.py              words, stems, term hashes, trigrams, tokens
     filters.py           which memories may be candidates at all
+    events.py            what happened to memories, and what each event makes of one
     memory.py            MemoryRecord, Link, outcomes of a write; the checks of every value
     fields.py            the fields of a memory, declared once
     errors.py            every error raised on purpose

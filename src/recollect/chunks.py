@@ -209,7 +209,9 @@ def add_chat(
         items.insert(0, session(found, common, facets))
     added = yield from write.add(items, scope, strict=True)
     for draft, stale in continued:
-        yield from ask(Put((draft,), replace=True, stale=stale, embedder=scope.embedder))
+        yield from ask(
+            Put((draft,), replace=True, stale=stale, embedder=scope.embedder, actor=scope.actor)
+        )
     updated = (Added(draft.record.id, "UPDATED") for draft, _ in continued)
     degraded = dict.fromkeys([*added.degraded, *(lack for lack in lacks if lack)])
     return AddResult((*added.items, *updated), tuple(degraded))

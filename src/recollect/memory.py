@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from recollect.errors import InvalidInput
 from recollect.fields import ACCESSES_KEPT, FIELDS
 
 Vector = NDArray[np.float32]
+Time = TypeVar("Time", float, datetime)
 LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
 Outcome = Literal["ADDED", "UPDATED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -92,10 +93,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A record about to be written, with its vectors by name (unit length, or empty)."""
+    """A record about to be written, with its vectors by name (unit length, or empty).
+
+    The `note` goes into the event of its being written.
+    """
 
     record: MemoryRecord
     vectors: Mapping[str, Vector]
+    note: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +257,8 @@ def moment(name: str, value: Any) -> datetime:
         raise InvalidInput(name, f"{value} is out of range") from None
 
 
-def recent(*times: Iterable[float]) -> tuple[float, ...]:
-    """The most recent access times out of several series, in seconds, newest first."""
+def recent(*times: Iterable[Time]) -> tuple[Time, ...]:
+    """The most recent access times out of several series, newest first."""
     return tuple(sorted(chain(*times), reverse=True)[:ACCESSES_KEPT])
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.events import Event
 from recollect.facets import FACETS
 from recollect.fields import FIELDS, Type
 from recollect.memory import (
@@ -29,12 +30,13 @@ from recollect.memory import (
     number,
     optional_moment,
     optional_text,
+    plain,
     text,
     texts,
     unit,
     vector,
 )
-from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Patch, Put, Read
+from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
@@ -68,7 +70,7 @@ _ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links"})
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a write goes: the namespace, whether there is an embedder and which, the time.
+    """Where a write goes: the namespace, whether there is an embedder and which, when and who.
 
     `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
     """
@@ -78,6 +80,7 @@ class Scope:
     embedder: str | None
     dimensions: int | None
     now: datetime
+    actor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -362,7 +365,12 @@ def _put(drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool) -> Pl
     while fresh:
         links = tuple(one for _, each in fresh for one in each.links)
         found = yield from ask(
-            Put(tuple(draft for draft, _ in fresh), links, embedder=scope.embedder)
+            Put(
+                tuple(draft for draft, _ in fresh),
+                links,
+                embedder=scope.embedder,
+                actor=scope.actor,
+            )
         )
         if not found:
             break
@@ -395,15 +403,22 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         if record.entities == old:  # they were read out of the words that change
             changed = replace(changed, entities=new)
     if all(FIELDS[name].patchable for name in checked):
-        values = {**checked, "updated_at": scope.now}
-        if not (yield from ask(Patch(scope.namespace, id, values))):
+        became = {name: plain(value) for name, value in checked.items()}
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
+        if (yield from ask(Log(scope.namespace, (event,)))):
             raise NotFound(f"the memory {id!r} was deleted meanwhile")
         return changed
     vectors: dict[str, Vector] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else _OF_WORDS
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
-    put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)
+    put = Put(
+        (Draft(changed, vectors),),
+        replace=True,
+        stale=stale,
+        embedder=scope.embedder,
+        actor=scope.actor,
+    )
     if (yield from ask(put)):
         raise NotFound(f"the memory {id!r} was deleted meanwhile")
     return changed
@@ -416,7 +431,7 @@ def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
     missing = [end for end in ends if end not in found]
     if missing:
         raise NotFound(f"there is no memory {missing[0]!r} in the namespace {scope.namespace!r}")
-    yield from ask(Put((), tuple(links)))
+    yield from ask(Put((), tuple(links), actor=scope.actor))
 
 
 def delete(id: str, scope: Scope) -> Plan[bool]:

@@ -15,8 +15,9 @@ from recollect.context import Context, assemble
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.events import Event
 from recollect.filters import Filter, fields_of, parse
-from recollect.memory import AddResult, Link, MemoryRecord, moment, text
+from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text
 from recollect.ops import Page
 from recollect.plan import Plan, ask, drive
 from recollect.profiles import ProfileLike
@@ -46,6 +47,7 @@ class Core:
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         aliases: Aliases = NO_ALIASES,
+        actor: str | None = None,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
@@ -53,6 +55,7 @@ class Core:
         self.clock = clock or _utc_now
         self.count_tokens = count_tokens
         self.aliases = aliases
+        self.actor = optional_text("actor", actor)
 
     @classmethod
     def open(
@@ -65,6 +68,7 @@ class Core:
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        actor: str | None = None,
         anew: bool = False,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
@@ -78,7 +82,7 @@ class Core:
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
-            return cls(world, namespace, chosen, clock, count_tokens, names)
+            return cls(world, namespace, chosen, clock, count_tokens, names, actor)
         except BaseException:
             if isinstance(url, str):
                 store.close()
@@ -106,7 +110,13 @@ class Core:
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
         return Core(
-            self.world, namespace, self.profile, self.clock, self.count_tokens, self.aliases
+            self.world,
+            namespace,
+            self.profile,
+            self.clock,
+            self.count_tokens,
+            self.aliases,
+            self.actor,
         )
 
     def scope(self) -> write.Scope:
@@ -117,6 +127,7 @@ class Core:
             self.world.identity,
             self.world.dimensions,
             moment("clock", self.clock()),
+            self.actor,
         )
 
     def request(
@@ -236,5 +247,6 @@ class Core:
         """Link the new memory to the old one, which is superseded from now on."""
         scope = self.scope()
         yield from self.link(new, old, "supersedes", 1.0)
-        values = {"status": "superseded", "updated_at": scope.now}
-        yield from ask(ops.Patch(scope.namespace, old, values))
+        status = {"set": {"status": "superseded"}}
+        event = Event("status", old, scope.now, self.actor, payload=status)
+        yield from ask(ops.Log(scope.namespace, (event,)))

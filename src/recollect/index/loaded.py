@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.analysis import by_role, name_words, named
-from recollect.candidates import Rows
+from recollect.candidates import Floats, Rows
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
@@ -55,6 +55,7 @@ class Loaded:
         self._trigrams: dict[str, TrigramIndex] = {}
         self._values_of: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
+        self._link_columns: dict[str, Floats] = {}
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._known_people: _People | None = None
@@ -87,6 +88,8 @@ class Loaded:
         self._seq = changes.seq
         self._last_ordinals = self._last_mask = self._known_people = None
         self._lexical.changed(changes.added, bool(changes.removed))
+        if changes.added or changes.removed or changes.linked:
+            self._link_columns = {}
         if self._graph is not None and changes.linked:
             rows = self._ordinals(np.array(changes.linked, dtype=np.int64))
             self._graph.relinked(self._ids[ordinal] for ordinal in rows.tolist() if ordinal >= 0)
@@ -299,6 +302,12 @@ class Loaded:
             self._graph = LinkGraph(self._source.links(self.namespace), living)
         self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph
+
+    def _told_by_links(self, name: str) -> Floats:
+        """One of `fields.GRAPH` by ordinal, kept while links and memories are the same."""
+        if name not in self._link_columns:
+            self._link_columns[name] = self._links().column(name, self._ids)
+        return self._link_columns[name]
 
     def matching(self, where: Filter | None) -> Rows:
         """The rows that pass a filter, ascending."""

@@ -31,6 +31,7 @@ class Vectors:
         self._ordinals = Growable(np.int32)
         self._place = Growable(np.int32)  # by ordinal, -1 where the memory has no vector
         self._codes = Codes(dimensions)
+        self._last: tuple[Vector, Floats] | None = None  # the cosines of all with a query
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
@@ -44,6 +45,7 @@ class Vectors:
         self._place.extend(place)
         self._ordinals.extend((first + np.flatnonzero(has)).astype(np.int32))
         self._matrix.extend(flat.reshape(-1, self.dimensions).astype(np.float32))
+        self._last = None
 
     def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector.
@@ -51,11 +53,20 @@ class Vectors:
         Each row is added up on its own, so that the value does not depend on its neighbours.
         """
         place = self._places(ordinals)
+        if self._last is not None and self._last[0] is query:
+            return np.where(place >= 0, self._last[1][place], np.nan)
         found = np.full(len(ordinals), np.nan)
         has = place >= 0
-        dots = np.vecdot(self._matrix.view[place[has]], query)
-        found[has] = np.clip(dots.astype(np.float64), -1.0, 1.0)
+        found[has] = _bounded(np.vecdot(self._matrix.view[place[has]], query))
         return found
+
+    def compare_all(self, query: Vector) -> None:
+        """Work out the cosines of all memories at once, kept until there is another query.
+
+        They are those of `cosines`, bit for bit, without a copy of the vectors.
+        """
+        if self._last is None or self._last[0] is not query:
+            self._last = (query, _bounded(np.vecdot(self._matrix.view, query)))
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float32]:
         """The vectors of the given memories, NaN where one has none."""
@@ -110,6 +121,10 @@ class Vectors:
     def nbytes(self) -> int:
         parts = (self._matrix, self._ordinals, self._place, self._codes)
         return sum(part.nbytes for part in parts)
+
+
+def _bounded(dots: NDArray[np.float32]) -> Floats:
+    return np.clip(dots.astype(np.float64), -1.0, 1.0)
 
 
 def _passing(ordinals: NDArray[Any], mask: NDArray[np.bool_] | None) -> Ordinals:
