@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import Fetch, Find, Neighbors, Put, Search
@@ -34,12 +35,12 @@ def _names(title: str | None, aliases: object) -> frozenset[str]:
 
 
 def waiting(
-    namespace: str, named: Mapping[str, Iterable[str]]
+    namespace: str, named: Mapping[str, Iterable[str]], now: datetime
 ) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
     """The pending links that lead to one of some names: (as they are, as they are to be).
 
     `named` are the ids of memories by the names that they have come to have; of several memories
-    of one name, the first takes the links.
+    of one name, the first takes the links, and does so now.
     """
     leads: dict[str, str] = {}
     for id, names in named.items():
@@ -52,7 +53,10 @@ def waiting(
         Find(namespace, tuple(sorted(leads))),
     ]
     old = tuple(link for link in links if link.target in leads and link.target not in taken)
-    return old, tuple(replace(link, target=leads[link.target]) for link in old)
+    return (
+        tuple(replace(link, created_at=now) for link in old),
+        tuple(replace(link, target=leads[link.target], created_at=now) for link in old),
+    )
 
 
 def resolved(namespace: str, links: Sequence[Link], known: Iterable[str]) -> Plan[list[Link]]:
@@ -92,23 +96,26 @@ def _by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
     return leads
 
 
-def pending(namespace: str) -> Plan[list[Link]]:
-    """The links that lead to no memory, by source, target and type."""
-    links: Sequence[Link] = yield from ask(Neighbors(namespace))
+def pending(namespace: str, links: Sequence[Link] | None = None) -> Plan[list[Link]]:
+    """The links (all of the namespace for None) that lead to no memory."""
+    if links is None:
+        links = yield from ask(Neighbors(namespace))
     targets = tuple(sorted({link.target for link in links}))
+    if not targets:
+        return []
     there = yield from ask(Find(namespace, targets))
     return [link for link in links if link.target not in there]
 
 
 def resolve_pending(
-    namespace: str, *, apply: bool, actor: str | None = None
+    namespace: str, now: datetime, *, apply: bool, actor: str | None = None
 ) -> Plan[list[Link]]:
     """The pending links that a memory answers to by now, leading to it if applied."""
     links = yield from pending(namespace)
     if not links:
         return []
     leads = yield from _by_name(namespace, {link.target for link in links})
-    old = [link for link in links if link.target in leads]
+    old = [replace(link, created_at=now) for link in links if link.target in leads]
     new = [replace(link, target=leads[link.target]) for link in old]
     if apply and old:
         yield from ask(Put((), tuple(new), tuple(old), actor=actor))

@@ -123,9 +123,7 @@ def _ids(found: Candidates) -> list[str]:
     return found["id"].tolist() if len(found) else []
 
 
-def _finding(
-    name: str, examples: Sequence[tuple[str, str]], of: int, remedy: str
-) -> Finding:
+def _finding(name: str, examples: Sequence[tuple[str, str]], of: int, remedy: str) -> Finding:
     shown = tuple(sorted(examples)[:SHOWN])
     return Finding(name, len(examples), of, shown, remedy if examples else "")
 
@@ -148,8 +146,10 @@ def _duplicates(
 ) -> Finding:
     """Those that an older one of the same owner says word for word, or at cosine >= 0.92."""
     by_owner: dict[tuple[Any, Any], list[int]] = {}
-    order = np.lexsort((facts["id"].astype(str), facts.floats("created_at"))) if len(facts) else []
-    for place in list(order):
+    order: list[int] = []
+    if len(facts):
+        order = np.lexsort((facts["id"].astype(str), facts.floats("created_at"))).tolist()
+    for place in order:
         by_owner.setdefault((facts["agent_id"][place], facts["user_id"][place]), []).append(place)
     ids = _ids(facts)
     twice: dict[int, str] = {}
@@ -201,9 +201,7 @@ def _contradicted(found: Candidates, links: Sequence[Link]) -> Finding:
             against.setdefault(link.source, link.target)
     examples = [(id, f"and {other} contradict each other") for id, other in against.items()]
     one, other = min(against.items(), default=("OLD", "NEW"))
-    return _finding(
-        "contradicted", examples, len(found), f"recollect supersede {one} {other}"
-    )
+    return _finding("contradicted", examples, len(found), f"recollect supersede {one} {other}")
 
 
 def _orphaned(found: Candidates, links: Sequence[Link]) -> Finding:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
+from recollect.differences import differences
 from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
 from recollect.memory import MemoryRecord, new_id, text
-from recollect.ops import Put, Read, Vectors
+from recollect.ops import Log, Put, Read, Vectors
 from recollect.plan import Plan, ask
 from recollect.upkeep.clusters import central, clusters
 from recollect.upkeep.runs import RUN, begun, records, table
@@ -194,6 +195,17 @@ def _cluster(members: Sequence[MemoryRecord], summarise: Summariser) -> Cluster:
     )
 
 
+def _differs(members: Sequence[MemoryRecord]) -> str:
+    """In what a member differs from the central one so that its text would lose it."""
+    middle = members[0]
+    found = {
+        what: None
+        for one in members[1:]
+        for what in differences(middle.content, one.content, middle.entities, one.entities)
+    }
+    return f"differ in a {' and a '.join(found)}" if found else ""
+
+
 def _apply(scope: Scope, report: Consolidation) -> Plan[Consolidation]:
     """Merge, each cluster in a transaction of its own."""
     run = yield from begun("consolidate", scope.namespace)
@@ -229,7 +241,7 @@ def _merge(
         each.links,
         embedder=scope.embedder,
         actor=scope.actor,
-        events=events,
+        also=Log(scope.namespace, events),
     )
     yield from ask(put)
     return replace(cluster, id=draft.record.id)

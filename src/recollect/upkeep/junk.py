@@ -15,8 +15,8 @@ _EMPTY = frozenset(
 )
 _PHATIC = frozenset(
     (
-        "ok okay yes no yeah yep nope sure thanks thank you hi hello hey bye goodbye great cool nice "
-        "done please welcome"
+        "ok okay yes no yeah yep nope sure thanks thank you hi hello hey bye goodbye great cool "
+        "nice done please welcome"
     ).split()
 )
 _REFERENCE = re.compile(r"\[m:[^\]\s]{1,64}\]")  # how recollect.context marks a memory

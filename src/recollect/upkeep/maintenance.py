@@ -163,7 +163,9 @@ def _change(
 def _links(scope: Scope, wanted: Wanted) -> Plan[Step]:
     """Links that led nowhere lead to the memory that has come to have their name."""
     apply = not wanted.dry_run and "links" in wanted.steps
-    resolved = yield from resolve_pending(scope.namespace, apply=apply, actor=scope.actor)
+    resolved = yield from resolve_pending(
+        scope.namespace, scope.now, apply=apply, actor=scope.actor
+    )
     ids = tuple(dict.fromkeys(link.source for link in resolved))
     held = "" if "links" in wanted.steps or not ids else "recollect maintain --step links"
     return Step("links", len(resolved), ids, held_back=held)

@@ -120,9 +120,7 @@ def prune(
         return report
     run = yield from begun("prune", scope.namespace)
     why = {one.id: one.reasons for one in report.candidates}
-    yield from change(
-        scope, run, "archive", {id: {"status": ARCHIVED} for id in why}, why
-    )
+    yield from change(scope, run, "archive", {id: {"status": ARCHIVED} for id in why}, why)
     return replace(report, run=run)
 
 
@@ -140,7 +138,9 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
         Candidate(ids[place], _beginning(text), float(values[place]), _reasons(found, place, now))
         for place, text in zip(places.tolist(), texts, strict=True)
     )
-    zones = Counter(zone(value) or ARCHIVED for value in found.floats("vitality").tolist())
+    zones: Counter[Zone] = Counter(
+        zone(value) or "archived" for value in found.floats("vitality").tolist()
+    )
     return Pruning(
         candidates,
         zones,

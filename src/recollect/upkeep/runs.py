@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import USES, Event, EventType
 from recollect.filters import Filter
@@ -17,7 +18,6 @@ from recollect.plan import Plan, ask
 from recollect.query import Query
 from recollect.routes import Scan
 from recollect.write import Scope
-from recollect.candidates import Candidates
 
 RUN = "run"  # the key of an event's payload that names its run
 _CHUNK = 2048  # memories changed in one transaction
@@ -36,9 +36,7 @@ class Undone:
         return {"run": self.run, "restored": list(self.restored), "left": dict(self.left)}
 
 
-def table(
-    scope: Scope, where: Filter | None, names: Sequence[str]
-) -> Plan[Candidates]:
+def table(scope: Scope, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
     """The memories that pass a filter, with some of their columns, by row."""
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
     found = yield from ask(Search(Scan(), query, None))
@@ -162,9 +160,7 @@ def _differences(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, Any
     return was, became
 
 
-def _unwritten(
-    scope: Scope, ids: Sequence[str], run: str
-) -> Plan[tuple[list[str], list[str]]]:
+def _unwritten(scope: Scope, ids: Sequence[str], run: str) -> Plan[tuple[list[str], list[str]]]:
     """Erase what a run wrote; the ids that were, and those to which something happened since."""
     if not ids:
         return [], []
