@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
 from recollect.differences import differences
-from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
 from recollect.memory import MemoryRecord, new_id, text
 from recollect.ops import Log, Put, Read, Vectors
 from recollect.plan import Plan, ask
 from recollect.upkeep.clusters import central, clusters
-from recollect.upkeep.runs import RUN, begun, records, table
+from recollect.upkeep.runs import RUN, begun, event, records, table
 from recollect.write import Scope, drafts
 
 OWNED = 20
@@ -226,15 +225,9 @@ def _merge(
 ) -> Plan[Cluster]:
     """Write what stands for the members, which are `consolidated` from then on."""
     [(draft, each)] = yield from drafts([_standing(cluster, members)], scope)
+    consolidated = {"status": CONSOLIDATED}
     events = tuple(
-        Event(
-            "status",
-            one.id,
-            scope.now,
-            scope.actor,
-            payload={"set": {"status": CONSOLIDATED}, RUN: run, "into": draft.record.id},
-        )
-        for one in members
+        event(scope, run, "status", one.id, consolidated, into=draft.record.id) for one in members
     )
     put = Put(
         (replace(draft, note={RUN: run}),),
