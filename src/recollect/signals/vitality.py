@@ -144,7 +144,13 @@ def revival() -> Named:
 
 
 def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Named:
-    """max(sigmoid((B - tau) / scale + boost + revival), 0.5 if it is a cut vertex), in (0, 1).
+    """max(alive, 0.5 if it is a cut vertex), in (0, 1); see `alive`."""
+    kept = FLOOR * Col("is_cut_vertex").default(0.0)
+    return maximum(alive(tau, scale, d), kept.named("bridge floor")).named("vitality")
+
+
+def alive(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Signal:
+    """sigmoid((B - tau) / scale + boost + revival), in (0, 1).
 
     With tau = 0 and scale = 1 a memory that was used once is below 0.5 after a day, whatever its
     layer.
@@ -152,9 +158,7 @@ def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Named:
     level: Signal = BaseLevel(effective_decay(d)).named("base level")
     if (tau, scale) != (0.0, 1.0):
         level = (level - tau) / scale
-    alive = Apply("sigmoid", (level + spreading_boost() + revival(),))
-    kept = FLOOR * Col("is_cut_vertex").default(0.0)
-    return maximum(alive, kept.named("bridge floor")).named("vitality")
+    return Apply("sigmoid", (level + spreading_boost() + revival(),))
 
 
 def zone(value: Any) -> Zone | None:
