@@ -239,7 +239,7 @@ class EmbeddedStore:
             for index, rows, _ in self._holding(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
-                ids = index.ids_of(rows)
+                ids = index.ids_of(index.linked(rows))
                 links = self._records.neighbors(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
                 row_of = self._records.find(index.namespace, sorted(ends))
