@@ -15,6 +15,8 @@ The map, in flow order:
     chunks.py            chats as questions with their answers, and as whole sessions
     facets.py            what somebody says of who they are, what they like and what was
     compare.py           one query under several profiles
+    life.py              the plans of using, judging and superseding memories, and of their history
+    verify.py            whether memories are what their log says
     zones.py             how alive each memory is
     why/                 why a memory is returned or not, and what would change it
       reason.py          Reason: the question and its answer
@@ -60,6 +62,7 @@ The map, in flow order:
     results.py           SearchResult and Hit
     plan.py              Plan, ask, drive: the only place where a plan meets the world
     ops.py               every request to the world outside, as data
+    rewind.py            a namespace as it was at a time, out of what is there and its log
     world.py             a store, an embedder and an extractor behind one batch
     stores/              where memories live; open_store picks one by its URL
       protocol.py        Store: one method that answers a batch of operations
@@ -135,10 +138,13 @@ from recollect.compare import Comparison
 from recollect.context import Context, Section
 from recollect.engine import AsyncMemory, Memory
 from recollect.errors import RecollectError
+from recollect.events import Event
 from recollect.explain import Explanation
+from recollect.life import History
 from recollect.memory import AddResult, Link, MemoryRecord
 from recollect.profile import Profile
 from recollect.results import Hit, SearchResult
+from recollect.verify import Verification
 from recollect.why import Reason
 
 __version__ = "0.1.0"
@@ -148,7 +154,9 @@ __all__ = [
     "AsyncMemory",
     "Comparison",
     "Context",
+    "Event",
     "Explanation",
+    "History",
     "Hit",
     "Link",
     "Memory",
@@ -158,4 +166,5 @@ __all__ = [
     "RecollectError",
     "SearchResult",
     "Section",
+    "Verification",
 ]
