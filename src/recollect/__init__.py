@@ -11,13 +11,25 @@ The map, in flow order:
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
     write.py             the plans of add, update, link and delete; what is written is checked here
+    linking.py           links by name, pending until there is such a memory
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions
     facets.py            what somebody says of who they are, what they like and what was
+    messages.py          chat messages as items, a turn each
+    differences.py       in what two alike texts differ so that both have to be kept
     compare.py           one query under several profiles
     life.py              the plans of using, judging and superseding memories, and of their history
     verify.py            whether memories are what their log says
     zones.py             how alive each memory is
+    upkeep/              what keeps a store healthy: previewed, recorded, undone
+      runs.py            changes made together under one name, and undone by it
+      pruning.py         what has faded, to the archive and back
+      consolidation.py   what says the same, as one memory
+      clusters.py        groups of vectors that are alike, a block of rows at a time
+      maintenance.py     everything that is due, in one command
+      lock.py            a lock in the store, so that only one maintains it
+      audit.py           what is wrong with how many memories, and what mends it
+      junk.py            texts that no question can be answered with, by plain rules
     why/                 why a memory is returned or not, and what would change it
       reason.py          Reason: the question and its answer
       absence.py         where a memory left, and by how much it missed

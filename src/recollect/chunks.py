@@ -20,6 +20,7 @@ from recollect.facets import checked as checked_facets
 from recollect.filters import Both, Compare
 from recollect.lexicon import ASSISTANT, USER
 from recollect.memory import Added, AddResult, Draft, MemoryRecord, new_id
+from recollect.messages import message_text
 from recollect.ops import Extract, Fetch, Put, Read, Search
 from recollect.plan import Plan, ask
 from recollect.query import Query
@@ -64,7 +65,7 @@ def said(messages: Any) -> list[Said]:
                 f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
         side = _side(message["role"])
-        words = write.message_text(message)
+        words = message_text(message)
         if side is not None and words.strip():
             label = str(message.get("name") or _LABELS[side])
             found.append(

@@ -18,7 +18,7 @@ from recollect.fields import FIELDS
 from recollect.memory import Draft, Link, MemoryRecord, moment, plain, recent
 
 EventType = Literal[
-    "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin",
+    "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin", "boost",
     "archive", "restore", "reinforce", "decay",
 ]  # fmt: skip
 USES = ("retrieval", "read", "reference")

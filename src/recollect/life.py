@@ -12,7 +12,7 @@ import numpy as np
 from recollect.errors import InvalidInput
 from recollect.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType, as_told
 from recollect.memory import MemoryRecord, optional_text, plain, text, texts
-from recollect.ops import Events, Find, Log, Touch
+from recollect.ops import Events, Find, Log, Put, Touch
 from recollect.plan import Plan, ask
 from recollect.write import Scope, link, link_all, no_memory, read
 
@@ -142,8 +142,10 @@ def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
     after = yield from existing(new, scope.namespace)
     if old == new:
         raise InvalidInput("new", f"{new!r} cannot supersede itself", "name another memory")
-    yield from link_all([link(scope, new, old, "supersedes", 1.0)], scope)
-    yield from ask(Log(scope.namespace, superseding(before, after, scope)))
+    made = (link(scope, new, old, "supersedes", 1.0),)
+    both = Log(scope.namespace, superseding(before, after, scope))
+    for id in (yield from ask(Put((), made, actor=scope.actor, also=both))):
+        raise no_memory(id, scope.namespace)
 
 
 def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tuple[Event, ...]:

@@ -20,7 +20,15 @@ from recollect.fields import ACCESSES_KEPT, FIELDS
 
 Vector = NDArray[np.float32]
 Time = TypeVar("Time", float, datetime)
-LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
+LINK_TYPES = (
+    "mentions",
+    "supports",
+    "contradicts",
+    "depends_on",
+    "same_as",
+    "supersedes",
+    "consolidates",
+)
 Outcome = Literal["ADDED", "UPDATED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEEPEST = 64  # levels of lists and mappings in metadata
@@ -116,10 +124,15 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """The outcome of every item of a write, in the order given."""
+    """The outcome of every item of a write, in the order given.
+
+    `pending` are the links that lead to no memory yet; they will, once one has that id, title or
+    alias.
+    """
 
     items: tuple[Added, ...]
     degraded: tuple[str, ...] = ()
+    pending: tuple[Link, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:

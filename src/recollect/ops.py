@@ -277,6 +277,9 @@ class Put:
     With `replace=True` each takes the place of the memory of the same id, whose accesses count on
     and whose vectors stay where it brings none of that name and `stale` does not list it; the
     answer is then the ids that do not exist. Nothing is written unless the answer is empty.
+
+    `also` is what happens to other memories by it, in the same transaction; the ids of those that
+    do not exist are answered, too.
     """
 
     drafts: tuple[Draft, ...]
@@ -286,6 +289,7 @@ class Put:
     stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
     actor: str | None = None  # who writes
+    also: Log | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,6 +362,26 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class Notes:
+    """What upkeep has noted of a namespace -> mapping of text to text."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Note something in the place of what is noted (None for nothing) -> whether it was done.
+
+    It is not if what is noted is no longer `was`, so that of several at once one succeeds.
+    """
+
+    namespace: str
+    key: str
+    value: str | None
+    was: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbors:
     """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
 
@@ -387,7 +411,7 @@ class Stats:
 Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
     | VectorNames | Linked | Beside | Find | List | Put | Log | Events | FormerVectors | Mend
-    | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete | Neighbors | Stats
-    | AsOf
+    | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete | Neighbors | Notes
+    | Note | Stats | AsOf
 )  # fmt: skip
 Batch = Sequence[Op]

@@ -23,7 +23,7 @@ def opened(path: Path) -> Memory:
 def without_log(path: Path) -> None:
     """Make a file what it would have been before there was a log."""
     db = sqlite3.connect(path)
-    for table in ("events", "former_vectors"):
+    for table in ("events", "former_vectors", "notes"):
         db.execute(f"DROP TABLE {table}")
     db.execute("DROP INDEX memories_by_sequence")
     for column in ("valid_from", "valid_to"):

@@ -17,6 +17,7 @@ from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.filters import Filter, fields_of, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text
+from recollect.messages import messages
 from recollect.ops import Page
 from recollect.plan import Plan, ask, drive
 from recollect.profiles import ProfileLike
@@ -222,7 +223,7 @@ class Core:
         """Write one text, or the turns of a conversation; the first wrong one raises."""
         given = {name: value for name, value in fields.items() if value is not None}
         if isinstance(content, Sequence) and not isinstance(content, (str, bytes)):
-            items = write.messages(content, given)
+            items = messages(content, given)
         else:
             items = [{**given, "content": content}]
         return write.add(items, self.scope(), strict=True)

@@ -25,6 +25,8 @@ from recollect.index.source import Changes, Source
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
 from recollect.ops import Named
+from recollect.query import Query
+from recollect.routes import Route
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
@@ -58,6 +60,7 @@ class Loaded:
         self._link_columns: dict[str, Floats] = {}
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
+        self._last_dense: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._known_people: _People | None = None
 
     # Keeping current
@@ -87,6 +90,7 @@ class Loaded:
                 self._link(touched)
         self._seq = changes.seq
         self._last_ordinals = self._last_mask = self._known_people = None
+        self._last_dense = (None, {})
         self._lexical.changed(changes.added, bool(changes.removed))
         if changes.added or changes.removed or changes.linked:
             self._link_columns = {}
@@ -231,8 +235,11 @@ class Loaded:
             return self._last_ordinals[1]
         if not len(self._rows):
             return np.full(len(rows), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
-        found = np.where(self._rows.view[at] == rows, at, -1)
+        if np.array_equal(rows, self._rows.view):
+            found = np.arange(len(rows))
+        else:
+            at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
+            found = np.where(self._rows.view[at] == rows, at, -1)
         self._last_ordinals = (rows, found)
         return found
 

@@ -25,6 +25,8 @@ from recollect.index.vectors import Vectors
 from recollect.query import Query, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 
+_FEW = 500  # rows whose links are looked up without asking first which have any
+
 
 class NamespaceIndex(Loaded):
     """Searchable arrays over the memories of one namespace."""
@@ -55,14 +57,21 @@ class NamespaceIndex(Loaded):
         """A superset of the best `depth` of a route, ascending, with exact scores."""
         if isinstance(route, Vector):
             vectors = self._comparable(route, query)
-            if vectors is None or query.vector is None or not query.vector.any():
+            unlike = query.vector is None or not query.vector.any()
+            if vectors is None or (unlike and depth is not None):  # none is nearer than another
                 return np.empty(0, dtype=np.int64), np.empty(0)
-            if depth is None:
-                vectors.compare_all(query.vector)
-            ordinals = vectors.nearest(query.vector, depth, mask)
-            scores = vectors.cosines(query.vector, ordinals)
-            keep = scores >= route.min_similarity
-            return ordinals[keep], scores[keep]
+            if query.vector is None:
+                ordinals = vectors.holders(mask)
+                scores = np.zeros(len(ordinals))
+            elif depth is None:
+                ordinals, scores = vectors.all(query.vector, mask)
+            else:
+                ordinals = vectors.nearest(query.vector, depth, mask)
+                scores = vectors.cosines(query.vector, ordinals)
+            if route.min_similarity > -1.0:
+                keep = scores >= route.min_similarity
+                return ordinals[keep], scores[keep]
+            return ordinals, scores
         if isinstance(route, (Scan, During)):
             ordinals = np.arange(len(self)) if mask is None else np.flatnonzero(mask)
             if isinstance(route, During):
@@ -123,11 +132,20 @@ class NamespaceIndex(Loaded):
         return (created.values >= time.start) & (created.values < time.end)
 
     def _dense(self, route: Lexical | Trigram | Exact, query: Query) -> Floats:
-        """The route's score of every ordinal."""
+        """The route's score of every ordinal; the last answers are kept."""
         if isinstance(route, Lexical):
             return self._bm25(route, query).scores
-        if isinstance(route, Exact):
-            return self._exact(route, query)
+        if self._last_dense[0] is not query:
+            self._last_dense = (query, {})
+        known = self._last_dense[1]
+        if route not in known:
+            if isinstance(route, Exact):
+                known[route] = self._exact(route, query)
+            else:
+                known[route] = self._alike(route, query)
+        return known[route]
+
+    def _alike(self, route: Trigram, query: Query) -> Floats:
         best = np.zeros(len(self))
         for name in route.fields:
             column = self.column(name)
@@ -213,6 +231,13 @@ class NamespaceIndex(Loaded):
     def ids_of(self, rows: Rows) -> list[str]:
         """The ids of rows that are here."""
         return [self._ids[ordinal] for ordinal in self._ordinals(rows).tolist()]
+
+    def linked(self, rows: Rows) -> Rows:
+        """Those of some rows that may have links: of many, those that have."""
+        if len(rows) <= _FEW:
+            return rows
+        ordinals = self._ordinals(rows)
+        return rows[(ordinals >= 0) & (self._told_by_links("linked")[ordinals] > 0.0)]
 
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Held]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""

@@ -60,13 +60,22 @@ class Vectors:
         found[has] = _bounded(np.vecdot(self._matrix.view[place[has]], query))
         return found
 
-    def compare_all(self, query: Vector) -> None:
-        """Work out the cosines of all memories at once, kept until there is another query.
+    def holders(self, mask: NDArray[np.bool_] | None) -> Ordinals:
+        """Every memory that has a vector and passes."""
+        ordinals = self._ordinals.view.astype(np.int64)
+        return ordinals if mask is None else ordinals[mask[ordinals]]
+
+    def all(self, query: Vector, mask: NDArray[np.bool_] | None) -> tuple[Ordinals, Floats]:
+        """Every memory that has a vector and passes, and its cosine, kept for the next look-up.
 
         They are those of `cosines`, bit for bit, without a copy of the vectors.
         """
         if self._last is None or self._last[0] is not query:
             self._last = (query, _bounded(np.vecdot(self._matrix.view, query)))
+        cosines = self._last[1]
+        if mask is not None:
+            cosines = cosines[mask[self._ordinals.view]]
+        return self.holders(mask), cosines
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float32]:
         """The vectors of the given memories, NaN where one has none."""
@@ -80,14 +89,14 @@ class Vectors:
         known = ordinals < len(self._place)
         return np.where(known, self._place.view[np.where(known, ordinals, 0)], -1)
 
-    def nearest(self, query: Vector, depth: int | None, mask: NDArray[np.bool_] | None) -> Ordinals:
+    def nearest(self, query: Vector, depth: int, mask: NDArray[np.bool_] | None) -> Ordinals:
         """Memories that hold the `depth` nearest, and some more.
 
         Certain up to EXACT_BELOW vectors; above, some in a thousand of them may be missed.
         """
         ordinals = self._ordinals.view
-        if depth is None or len(ordinals) <= depth * _FINE:
-            return _passing(ordinals, mask)
+        if len(ordinals) <= depth * _FINE:
+            return self.holders(mask)
         allowed = None if mask is None else mask[ordinals]
         if allowed is not None and np.count_nonzero(allowed) <= depth * _FINE:
             return ordinals[allowed].astype(np.int64)
@@ -125,8 +134,3 @@ class Vectors:
 
 def _bounded(dots: NDArray[np.float32]) -> Floats:
     return np.clip(dots.astype(np.float64), -1.0, 1.0)
-
-
-def _passing(ordinals: NDArray[Any], mask: NDArray[np.bool_] | None) -> Ordinals:
-    chosen = ordinals if mask is None else ordinals[mask[ordinals]]
-    return chosen.astype(np.int64)

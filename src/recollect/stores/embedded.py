@@ -239,7 +239,7 @@ class EmbeddedStore:
             for index, rows, _ in self._holding(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
-                ids = index.ids_of(rows)
+                ids = index.ids_of(index.linked(rows))
                 links = self._records.neighbors(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
                 row_of = self._records.find(index.namespace, sorted(ends))
@@ -297,6 +297,12 @@ class EmbeddedStore:
 
     def _log(self, op: ops.Log) -> tuple[str, ...]:
         return self._records.log(op.namespace, op.events)
+
+    def _notes(self, op: ops.Notes) -> dict[str, str]:
+        return self._records.notes(op.namespace)
+
+    def _note(self, op: ops.Note) -> bool:
+        return self._records.note(op)
 
     def _events(self, op: ops.Events) -> list[Event]:
         return self._records.events(op)
@@ -376,6 +382,8 @@ class EmbeddedStore:
         ops.Dimensions: _dimensions,
         ops.Log: _log,
         ops.Events: _events,
+        ops.Notes: _notes,
+        ops.Note: _note,
         ops.FormerVectors: _former_vectors,
         ops.Mend: _mend,
         ops.Touch: _touch,

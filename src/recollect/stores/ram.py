@@ -12,7 +12,7 @@ from recollect.events import Event, advance, edited, linked, unlinked, written
 from recollect.fields import FIELDS
 from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
-from recollect.ops import STAGED, Events, Put, Touch
+from recollect.ops import STAGED, Events, Note, Put, Touch
 from recollect.stores import codec
 
 _CHUNK = 65_536
@@ -35,6 +35,7 @@ class RamRecords:
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
         self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
+        self._notes: dict[str, dict[str, str]] = {}
         self._embedder: str | None = None
         self._whole_since = 0  # indexes from before are to be loaded anew
 
@@ -60,6 +61,9 @@ class RamRecords:
             if refused:
                 return refused
             codec.check_vectors(op, self._embedder, self.dimensions)
+            missing = self.log(op.also.namespace, op.also.events) if op.also else ()
+            if missing:
+                return missing
             for draft in op.drafts:
                 self._put(draft, op)
             self._unlink(op.unlinks, op.actor)
@@ -245,6 +249,8 @@ class RamRecords:
         """Erase rows, their vectors, links and events; how many there were."""
         with self._lock:
             here = self._memories.get(namespace, {})
+            if rows is None:
+                self._notes.pop(namespace, None)
             chosen = [row for row in (list(here) if rows is None else rows) if row in here]
             gone = {here[row]["id"] for row in chosen}
             self._forget(namespace, gone, {here[row]["sequence"] for row in chosen})
@@ -288,6 +294,23 @@ class RamRecords:
             else:
                 found = {key for id in ids for key in self._links_of.get((namespace, id), ())}
             return [self._links[key] for key in sorted(found)]
+
+    def notes(self, namespace: str) -> dict[str, str]:
+        """What is noted of a namespace."""
+        with self._lock:
+            return dict(self._notes.get(namespace, {}))
+
+    def note(self, op: Note) -> bool:
+        """Note something, unless what is noted is not what it was; whether it was done."""
+        with self._lock:
+            notes = self._notes.setdefault(op.namespace, {})
+            if notes.get(op.key) != op.was:
+                return False
+            if op.value is None:
+                notes.pop(op.key, None)
+            else:
+                notes[op.key] = op.value
+            return True
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""

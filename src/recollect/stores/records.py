@@ -69,6 +69,14 @@ class Records(Source, Protocol):
         """Links from and to memories."""
         ...
 
+    def notes(self, namespace: str) -> dict[str, str]:
+        """What is noted of a namespace."""
+        ...
+
+    def note(self, op: ops.Note) -> bool:
+        """Note something, unless what is noted is not what it was; whether it was done."""
+        ...
+
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
         ...

@@ -101,6 +101,9 @@ class SqliteRecords(SqliteLog):
                 known = self._known_keys(db, op.drafts)
                 if known:
                     return known
+            missing = self._happen(db, op.also.namespace, op.also.events) if op.also else ()
+            if missing:
+                return missing
             self._insert(db, prepared, old, op)
             self._unlink(db, op.unlinks, op.actor)
             self._link(db, op.links, op.actor)
@@ -381,6 +384,7 @@ class SqliteRecords(SqliteLog):
         space = self._space(namespace)
         with self._writing() as db:
             if rows is None:
+                db.execute("DELETE FROM notes WHERE space = ?", (space,))
                 rows = [
                     row
                     for (row,) in db.execute("SELECT row FROM memories WHERE space = ?", (space,))

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from recollect.events import Event, advance
-from recollect.ops import Events
+from recollect.ops import Events, Note
 from recollect.stores import codec
 from recollect.stores.sqlite_read import SqliteReader, marks, parts
 
@@ -59,27 +59,58 @@ class SqliteLog(SqliteReader):
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
         """Append events and apply them in one transaction, or nothing and the ids not there."""
         self._touches.flush()
+        with self._writing() as db:
+            return self._happen(db, namespace, events)
+
+    def _happen(
+        self, db: sqlite3.Connection, namespace: str, events: Sequence[Event]
+    ) -> tuple[str, ...]:
+        """Append events and apply them, or nothing and the ids not there."""
         space = self._space(namespace)
         ids = {event.id for event in events}
         wanted = None if None in ids else sorted(id for id in ids if id is not None)
-        with self._writing() as db:
-            known = self._states(db, space, wanted)
-            missing = sorted(id for id in ids if id is not None and id not in known)
-            if missing or not space:
-                return tuple(missing)
-            changed: dict[str, dict[str, Any]] = {}
-            entries: list[Entry] = []
-            for event in events:
-                entry = event
-                for id in list(known) if event.id is None else [event.id]:
-                    changes, entry = advance(known[id], event)
-                    known[id].update(changes)
-                    changed.setdefault(id, {}).update(changes)
-                sequence = 0 if event.id is None else known[event.id]["sequence"]
-                entries.append((space, sequence, entry))
-            self._set(db, space, {known[id]["row"]: values for id, values in changed.items()})
-            self._append(db, entries)
+        known = self._states(db, space, wanted)
+        missing = sorted(id for id in ids if id is not None and id not in known)
+        if missing or not space:
+            return tuple(missing)
+        changed: dict[str, dict[str, Any]] = {}
+        entries: list[Entry] = []
+        for event in events:
+            entry = event
+            for id in list(known) if event.id is None else [event.id]:
+                changes, entry = advance(known[id], event)
+                known[id].update(changes)
+                changed.setdefault(id, {}).update(changes)
+            sequence = 0 if event.id is None else known[event.id]["sequence"]
+            entries.append((space, sequence, entry))
+        self._set(db, space, {known[id]["row"]: values for id, values in changed.items()})
+        self._append(db, entries)
         return ()
+
+    def notes(self, namespace: str) -> dict[str, str]:
+        """What is noted of a namespace."""
+        space = self._space(namespace)
+        with self._reading() as db:
+            found = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
+            return dict(found.fetchall())
+
+    def note(self, op: Note) -> bool:
+        """Note something, unless what is noted is not what it was; whether it was done."""
+        with self._writing() as db:
+            db.execute("INSERT OR IGNORE INTO spaces (name) VALUES (?)", (op.namespace,))
+            [space] = db.execute(
+                "SELECT space FROM spaces WHERE name = ?", (op.namespace,)
+            ).fetchone()
+            [known] = db.execute(
+                "SELECT max(value) FROM notes WHERE space = ? AND key = ?", (space, op.key)
+            ).fetchone()
+            if known != op.was:
+                return False
+            if op.value is None:
+                db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
+            else:
+                db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
+        return True
 
     def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Set patchable fields by id without an event."""

@@ -1,3 +1,7 @@
--- When what a memory says holds, in seconds since 1970.
-ALTER TABLE memories ADD COLUMN valid_from REAL;
-ALTER TABLE memories ADD COLUMN valid_to REAL;
+-- What upkeep has noted of a namespace: its lock, how far it has come.
+CREATE TABLE notes (
+    space INTEGER NOT NULL REFERENCES spaces,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    PRIMARY KEY (space, key)
+) WITHOUT ROWID;
