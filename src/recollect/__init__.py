@@ -19,6 +19,8 @@ The map, in flow order:
     messages.py          chat messages as items, a turn each
     differences.py       in what two alike texts differ so that both have to be kept
     compare.py           one query under several profiles
+    life.py              the plans of using, judging and superseding memories, and of their history
+    verify.py            whether memories are what their log says
     zones.py             how alive each memory is
     upkeep/              what keeps a store healthy: previewed, recorded, undone
       runs.py            changes made together under one name, and undone by it
@@ -74,6 +76,7 @@ The map, in flow order:
     results.py           SearchResult and Hit
     plan.py              Plan, ask, drive: the only place where a plan meets the world
     ops.py               every request to the world outside, as data
+    rewind.py            a namespace as it was at a time, out of what is there and its log
     world.py             a store, an embedder and an extractor behind one batch
     stores/              where memories live; open_store picks one by its URL
       protocol.py        Store: one method that answers a batch of operations
@@ -149,10 +152,13 @@ from recollect.compare import Comparison
 from recollect.context import Context, Section
 from recollect.engine import AsyncMemory, Memory
 from recollect.errors import RecollectError
+from recollect.events import Event
 from recollect.explain import Explanation
+from recollect.life import History
 from recollect.memory import AddResult, Link, MemoryRecord
 from recollect.profile import Profile
 from recollect.results import Hit, SearchResult
+from recollect.verify import Verification
 from recollect.why import Reason
 
 __version__ = "0.1.0"
@@ -162,7 +168,9 @@ __all__ = [
     "AsyncMemory",
     "Comparison",
     "Context",
+    "Event",
     "Explanation",
+    "History",
     "Hit",
     "Link",
     "Memory",
@@ -172,4 +180,5 @@ __all__ = [
     "RecollectError",
     "SearchResult",
     "Section",
+    "Verification",
 ]

@@ -7,8 +7,8 @@ status, what it was judged) is a function of its events: `apply`, one after the 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
 from types import MappingProxyType
@@ -174,6 +174,30 @@ _EFFECTS: dict[str, Callable[[Values, Event], dict[str, Any]]] = {
     "decay": _decay,
 }
 
+
+def as_told(record: MemoryRecord, events: Sequence[Event], kept: Sequence[Event]) -> MemoryRecord:
+    """The record as it was when no more than some of its events had happened.
+
+    `events` are all of its memory, oldest first, and `kept` those of them that count, its write
+    among them. Contents are followed back over the edits that do not, the rest is `folded`.
+    """
+    back: dict[str, Any] = {}
+    counted = {event.seq for event in kept}
+    for event in reversed(events):
+        if event.seq not in counted:
+            was = event.payload.get("was", _NOTHING)
+            back.update((name, revived(name, v)) for name, v in was.items() if name not in STATE)
+    return replace(record, **back, **{n: v for n, v in folded(kept).items() if n in STATE})
+
+
+def happened(events: Iterable[Event], at: datetime) -> list[Event]:
+    """The events that count for whoever asks at a time: uses before it, all else until it.
+
+    What a search returns is used at the time of that search, and does not count for it yet.
+    """
+    return [e for e in events if (e.at < at if e.type in USES else e.at <= at)]
+
+
 # What a store notes of its own accord
 
 
@@ -194,8 +218,13 @@ def written(draft: Draft, actor: str | None) -> Event:
     return Event("write", record.id, at, actor, payload=payload)
 
 
-def edited(old: MemoryRecord, new: MemoryRecord, actor: str | None) -> Event:
-    """The event of a memory's taking the place of its older version: what differs."""
+def edited(
+    old: MemoryRecord, new: MemoryRecord, actor: str | None, vectors: Iterable[str]
+) -> Event:
+    """The event of a memory's taking the place of its older version: what differs.
+
+    `vectors` are the names of those that it has from now on only.
+    """
     differing = [
         name
         for name in FIELDS
@@ -203,7 +232,11 @@ def edited(old: MemoryRecord, new: MemoryRecord, actor: str | None) -> Event:
     ]
     was = {name: plain(getattr(old, name)) for name in differing}
     became = {name: plain(getattr(new, name)) for name in differing if name in STATE}
-    payload = {"was": was, "set": became} if became else {"was": was}
+    payload: dict[str, Any] = {"was": was}
+    if became:
+        payload["set"] = became
+    if begun := sorted(vectors):
+        payload["vectors"] = begun
     return Event("edit", new.id, new.updated_at, actor, payload=payload)
 
 

@@ -78,6 +78,8 @@ class MemoryRecord:
     boost: float | None = None
     boosted_at: datetime | None = None
     expires_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
     last_accessed: datetime | None = None
     access_count: int = 0
     accesses: tuple[datetime, ...] = ()

@@ -1,5 +1,5 @@
-"""Operations: every request to the world outside, as data. A store answers all but `Embed` and
-`Extract`.
+"""Operations: every request to the world outside, as data. A store answers all but `Embed`,
+`Extract` and `AsOf`.
 
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.
@@ -390,6 +390,18 @@ class Neighbors:
 
 
 @dataclass(frozen=True, slots=True)
+class AsOf:
+    """The answers to operations that only read, as they would have been at a time -> list.
+
+    Answered by `world.World`, for the namespaces that the operations are about.
+    """
+
+    namespaces: tuple[str, ...]
+    at: datetime
+    ops: tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Stats:
     """Figures about the namespaces (all for ()) -> mapping."""
 
@@ -400,6 +412,6 @@ Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
     | VectorNames | Linked | Beside | Find | List | Put | Log | Events | FormerVectors | Mend
     | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete | Neighbors | Notes
-    | Note | Stats
+    | Note | Stats | AsOf
 )  # fmt: skip
 Batch = Sequence[Op]

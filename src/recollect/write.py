@@ -41,7 +41,7 @@ from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Log,
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
-_OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
+OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
 """The vectors made of a memory's words (see `recollect.chunks`), stale when these change."""
 _KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
@@ -187,6 +187,10 @@ def embedded_text(record: MemoryRecord) -> str:
     """What the vector of a record is made of: who said it, its title, its words."""
     said = f"{record.title}\n{record.content}" if record.title else record.content
     return f"{record.speaker}: {said}" if record.speaker else said
+
+
+EMBEDDED = frozenset({"content", "title", "speaker"})
+"""The fields that `embedded_text` is made of."""
 
 
 def add(
@@ -390,7 +394,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     checked = {name: _CHECKS[name](name, value) for name, value in changes.items()}
     record = yield from read(text("id", id), scope.namespace)
     if record is None:
-        raise NotFound(f"there is no memory {id!r} in the namespace {scope.namespace!r}")
+        raise no_memory(id, scope.namespace)
     if not checked:
         return record
     changed = replace(record, **checked, updated_at=scope.now)
@@ -409,7 +413,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             yield from ask(Put((), new, old, actor=scope.actor))
         return changed
     vectors: dict[str, Vector] = {}
-    stale = () if embedded_text(changed) == embedded_text(record) else _OF_WORDS
+    stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put(
@@ -426,13 +430,18 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     return changed
 
 
+def no_memory(id: str, namespace: str) -> NotFound:
+    """The error for an id that nothing has."""
+    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
+
+
 def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
     """The plan of linking memories that exist."""
     ends = tuple(dict.fromkeys(end for one in links for end in (one.source, one.target)))
     found = yield from ask(Find(scope.namespace, ends))
     missing = [end for end in ends if end not in found]
     if missing:
-        raise NotFound(f"there is no memory {missing[0]!r} in the namespace {scope.namespace!r}")
+        raise no_memory(missing[0], scope.namespace)
     yield from ask(Put((), tuple(links), actor=scope.actor))
 
 

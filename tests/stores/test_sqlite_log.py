@@ -26,6 +26,8 @@ def without_log(path: Path) -> None:
     for table in ("events", "former_vectors", "notes"):
         db.execute(f"DROP TABLE {table}")
     db.execute("DROP INDEX memories_by_sequence")
+    for column in ("valid_from", "valid_to"):
+        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
     db.close()

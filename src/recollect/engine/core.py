@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from recollect import chunks, ops, profiles, write
+from recollect import chunks, life, ops, profiles, why, write
 from recollect import compare as comparing
 from recollect import search as searching
 from recollect import zones as zoning
@@ -15,7 +15,6 @@ from recollect.context import Context, assemble
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
-from recollect.events import Event
 from recollect.filters import Filter, fields_of, parse
 from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text
 from recollect.messages import messages
@@ -23,9 +22,12 @@ from recollect.ops import Page
 from recollect.plan import Plan, ask, drive
 from recollect.profiles import ProfileLike
 from recollect.reembed import reembed as reembedding
+from recollect.results import SearchResult
+from recollect.rewind import as_of
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
+from recollect.why import Reason
 from recollect.world import World
 from recollect.zones import Zones
 
@@ -175,6 +177,31 @@ class Core:
             weights=weights,
         )
 
+    def search(self, asked: Mapping[str, Any]) -> Plan[SearchResult]:
+        """A search, of the present or of the past."""
+        at, rest = self._past(asked)
+        request = self.request(**rest)
+        plan = searching.search(request)
+        return plan if at is None else as_of(plan, request.namespaces, at)
+
+    def explain(self, asked: Mapping[str, Any], id: str, *, everywhere: bool) -> Plan[Reason]:
+        """Why a memory is, or was, found for a query or not."""
+        at, rest = self._past({**asked, "touch": False})
+        request = self.request(**rest)
+        plan = why.explain(request, text("id", id), everywhere=everywhere)
+        return plan if at is None else as_of(plan, request.namespaces, at)
+
+    def _past(self, asked: Mapping[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
+        """The time to go back to, and what to ask there; one in the future is refused."""
+        rest = {name: value for name, value in asked.items() if name != "as_of"}
+        if asked["as_of"] is None:
+            return None, rest
+        at = moment("as_of", asked["as_of"])
+        if at > moment("clock", self.clock()):
+            raise InvalidInput("as_of", f"{at.isoformat()} is in the future", "leave it out")
+        now = at if asked["now"] is None else asked["now"]
+        return at, {**rest, "now": now, "touch": False}
+
     def compare(self, given: Sequence[ProfileLike], asked: Mapping[str, Any]) -> Plan[Comparison]:
         """One query under several profiles."""
         if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
@@ -240,14 +267,11 @@ class Core:
         scope = self.scope()
         return write.link_all([write.link(scope, source, target, type, weight)], scope)
 
+    def touch(self, ids: Any, use: str, session: Any, now: Any) -> Plan[None]:
+        """Count a use of memories."""
+        at = moment("now", self.clock() if now is None else now)
+        return life.touch(ids, use, at, session, self.scope())
+
     def links(self, id: str | None) -> Plan[Sequence[Link]]:
         """The links of one memory or of all."""
         return ask(ops.Neighbors(self.namespace, None if id is None else (text("id", id),)))
-
-    def supersede(self, old: str, new: str) -> Plan[None]:
-        """Link the new memory to the old one, which is superseded from now on."""
-        scope = self.scope()
-        yield from self.link(new, old, "supersedes", 1.0)
-        status = {"set": {"status": "superseded"}}
-        event = Event("status", old, scope.now, self.actor, payload=status)
-        yield from ask(ops.Log(scope.namespace, (event,)))

@@ -118,7 +118,12 @@ class RamRecords:
             replaced = {*op.stale, *draft.vectors}
             vectors = {n: blob for n, blob in self._vectors[old].items() if n not in op.stale}
             former = {n: blob for n, blob in self._vectors[old].items() if n in replaced}
-            event = edited(codec.record(namespace, before), draft.record, op.actor)
+            event = edited(
+                codec.record(namespace, before),
+                draft.record,
+                op.actor,
+                draft.vectors.keys() - self._vectors[old].keys(),
+            )
             self._former[self._append(namespace, values["sequence"], event)] = former
             self._drop(namespace, old)
         else:

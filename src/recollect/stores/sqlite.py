@@ -155,8 +155,10 @@ class SqliteRecords(SqliteLog):
             if key in old:
                 before = old[key]
                 values.update(codec.accesses(values, before), sequence=before["sequence"])
-                event = edited(codec.record(key[0], before), draft.record, op.actor)
-                for name, blob in kept.get(before["row"], {}).items():
+                had = kept.get(before["row"], {})
+                fresh = draft.vectors.keys() - had.keys()
+                event = edited(codec.record(key[0], before), draft.record, op.actor, fresh)
+                for name, blob in had.items():
                     if name not in op.stale:
                         blobs[name] = blob
                     if name in op.stale or name in draft.vectors:

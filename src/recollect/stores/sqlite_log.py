@@ -168,7 +168,7 @@ class SqliteLog(SqliteReader):
         if op.keys is not None:  # as the index has it
             clauses.append("payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL")
         select = (
-            "SELECT seq, type, coalesce(first.id, later.id), at, actor, session, payload "
+            "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
             "FROM events LEFT JOIN memories AS first ON first.row = memory "
             "LEFT JOIN memories AS later "
             "ON later.sequence = memory AND later.row <> later.sequence WHERE "
@@ -181,7 +181,9 @@ class SqliteLog(SqliteReader):
                 asked = select + " AND ".join([*clauses, *here]) + order
                 found += db.execute(asked, (*values, *(part or ()))).fetchall()
         found.sort()
-        return [_event(*each) for each in (found if op.last is None else found[-op.last :])]
+        if op.last is not None:
+            found = found[max(0, len(found) - op.last) :]
+        return [_event(seq, type_, *rest) for seq, type_, of, *rest in found if not of or rest[0]]
 
     def _sequences(self, db: sqlite3.Connection, op: Events) -> Iterable[Sequence[int]]:
         """The sequence numbers of the memories asked for, and of events that are of all."""
