@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from recollect import chunks, life, ops, profiles, why, write
+from recollect import chunks, items, life, ops, profiles, why, write
 from recollect import compare as comparing
 from recollect import search as searching
 from recollect import zones as zoning
@@ -124,9 +124,9 @@ class Core:
             self.actor,
         )
 
-    def scope(self) -> write.Scope:
+    def scope(self) -> items.Scope:
         """Where and when a write happens."""
-        return write.Scope(
+        return items.Scope(
             self.namespace,
             self.world.embedder is not None,
             self.world.identity,
@@ -267,7 +267,7 @@ class Core:
     def link(self, source: str, target: str, type: str, weight: float) -> Plan[None]:
         """Link two memories."""
         scope = self.scope()
-        return write.link_all([write.link(scope, source, target, type, weight)], scope)
+        return write.link_all([items.link(scope, source, target, type, weight)], scope)
 
     def touch(self, ids: Any, use: str, session: Any, now: Any, utility: Any) -> Plan[None]:
         """Count a use of memories, and lend to those linked with them."""
