@@ -84,21 +84,16 @@ def best_first(
     for a memory that was erased since it was found; it comes first.)
     """
     order = np.argsort(-scores, kind="stable")
-    wanted = len(order) if k is None else min(k, len(order))
-    if not wanted:
-        return order[:0]
     ranked = scores[order]
-    equal = np.append(ranked[1:] == ranked[:-1], False)
-    ties = np.flatnonzero(equal[:wanted])
-    at = 0
-    for tie in ties:
-        if tie < at:
-            continue  # inside a run that is sorted already
-        end = int(tie) + 1
-        while end < len(order) and ranked[end] == ranked[tie]:
-            end += 1
-        run = order[tie:end]
-        names = ids(run)
-        order[tie:end] = run[sorted(range(len(run)), key=lambda i: names[i] or "")]
-        at = end
-    return order[:wanted]
+    if k is not None and k < len(order):  # what equals the last one wanted may take its place
+        end = k if ranked[k] != ranked[k - 1] else np.count_nonzero(ranked >= ranked[k - 1])
+        order, ranked = order[:end], ranked[:end]
+    equal = ranked[1:] == ranked[:-1]
+    if equal.any():
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = equal
+        tied[:-1] |= equal
+        run = order[tied]
+        keys = zip((-ranked[tied]).tolist(), ids(run), run.tolist(), strict=True)
+        order[tied] = [place for _, _, place in sorted((s, id or "", at) for s, id, at in keys)]
+    return order[:k]

@@ -78,9 +78,9 @@ class Evaluation:
         known = self._distinct.get(column)
         if known is None:
             values = self.candidates[column].tolist()
-            number: dict[Any, int] = {}
-            places = [number.setdefault(value, len(number)) for value in values]
-            known = self._distinct[column] = (np.array(places, dtype=np.intp), list(number))
+            number = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            places = np.fromiter(map(number.__getitem__, values), np.intp, len(values))
+            known = self._distinct[column] = (places, list(number))
         return known
 
     def groups(self, column: str) -> tuple[NDArray[np.intp], int]:

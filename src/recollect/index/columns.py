@@ -102,6 +102,7 @@ class CodedColumn:
     def __init__(self) -> None:
         self._codes = Growable(np.int32)
         self.distinct: list[Any] = []
+        self._values = Growable(object)  # `distinct` as an array, as far as it was needed
         self._code_of: dict[Hashable, int] = {}
 
     def extend(self, values: Sequence[Any]) -> None:
@@ -133,10 +134,10 @@ class CodedColumn:
         return self._code_of.get(_key(value), -1)
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[Any]:
-        found = np.empty(len(ordinals), dtype=object)
-        distinct = self.distinct
-        found[:] = [distinct[code] for code in self._codes.view[ordinals].tolist()]
-        return found
+        fresh = self.distinct[len(self._values) :]
+        if fresh:
+            self._values.extend(np.fromiter(fresh, dtype=object, count=len(fresh)))
+        return self._values.view[self._codes.view[ordinals]]
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):

@@ -45,7 +45,7 @@ class Loaded:
         self._rows = Growable(np.int64)
         self._alive = Growable(np.bool_)
         self._dead = 0
-        self._ids: list[str] = []
+        self._ids = Growable(object)
         self._sequence = NumberColumn()
         self._features = Growable(np.float32, (len(FEATURES),))
         self._columns: dict[str, Column] = {name: _new_column(name) for name in _EAGER}
@@ -89,7 +89,7 @@ class Loaded:
         self._lexical.changed(changes.added, bool(changes.removed))
         if self._graph is not None and changes.linked:
             rows = self._ordinals(np.array(changes.linked, dtype=np.int64))
-            self._graph.relinked(self._ids[ordinal] for ordinal in rows.tolist() if ordinal >= 0)
+            self._graph.relinked(self._names_of(rows[rows >= 0]))
 
     def _append(
         self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
@@ -105,7 +105,7 @@ class Loaded:
                 chunk = {name: values[:count] for name, values in chunk.items()}
             self._rows.extend(np.array(chunk["row"], dtype=np.int64))
             self._alive.extend(np.ones(count, dtype=bool))
-            self._ids.extend(chunk["id"])
+            self._ids.extend(np.array(chunk["id"], dtype=object))
             self._sequence.extend(chunk["sequence"])
             packed = np.frombuffer(b"".join(chunk["features"]), dtype=np.float32)
             self._features.extend(packed.reshape(count, len(FEATURES)))
@@ -117,7 +117,7 @@ class Loaded:
                 self._flush_tokens(tokens)
         self._flush_tokens(tokens)
         if self._graph is not None:
-            self._graph.added(self._ids[first:])
+            self._graph.added(self._ids.view[first:].tolist())
         self._append_vectors(first, rows)
         fresh = self._coded("session_id").codes[first:]
         self._link((touched or set()) | set(np.unique(fresh).tolist()))
@@ -151,7 +151,7 @@ class Loaded:
         self._alive.view[ordinals] = False
         self._dead += len(ordinals)
         if self._graph is not None:
-            self._graph.removed(self._ids[ordinal] for ordinal in ordinals.tolist())
+            self._graph.removed(self._names_of(ordinals))
         return set(self._coded("session_id").codes[ordinals].tolist())
 
     def _patch(self, rows: Sequence[int]) -> None:
@@ -233,6 +233,11 @@ class Loaded:
         self._last_ordinals = (rows, found)
         return found
 
+    def _names_of(self, ordinals: Ordinals) -> list[str]:
+        """The ids of memories."""
+        found: list[str] = self._ids.view[ordinals].tolist()
+        return found
+
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
         """Which of the rows are memories of this namespace."""
         at = self._ordinals(rows)
@@ -295,7 +300,7 @@ class Loaded:
     def _links(self) -> LinkGraph:
         """What links tell now."""
         if self._graph is None or self._graph.outdated:
-            living = [self._ids[ordinal] for ordinal in np.flatnonzero(self._alive.view).tolist()]
+            living = self._names_of(np.flatnonzero(self._alive.view))
             self._graph = LinkGraph(self._source.links(self.namespace), living)
         self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph

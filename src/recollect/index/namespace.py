@@ -24,6 +24,10 @@ from recollect.query import Query, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 
 
+_FEATURE = {name: place for place, name in enumerate(FEATURES)}
+_PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
+
+
 class NamespaceIndex(Loaded):
     """Searchable arrays over the memories of one namespace."""
 
@@ -32,12 +36,7 @@ class NamespaceIndex(Loaded):
         ordinals, scores = self._found(route, query, depth, self._mask(query.where))
         if isinstance(route, (Scan, During)):
             return self._rows.view[ordinals], scores
-        ids = self._ids
-
-        def names(places: NDArray[np.intp]) -> list[str]:
-            return [ids[ordinal] for ordinal in ordinals[places].tolist()]
-
-        order = best_first(scores, names, depth)
+        order = best_first(scores, lambda places: self._names_of(ordinals[places]), depth)
         return self._rows.view[ordinals[order]], scores[order]
 
     def _found(
@@ -137,7 +136,7 @@ class NamespaceIndex(Loaded):
                 raise InvalidInput("exact.fields", f"{name} is not a text field")
             index = self._values_of.get(name)
             if index is None:
-                values = self._ids if column is None else column.distinct
+                values = self._ids.view.tolist() if column is None else column.distinct
                 index = self._values_of[name] = ExactIndex(values)
             places = index.places(names)
             found[places if column is None else np.isin(column.codes, places)] = 1.0
@@ -204,8 +203,16 @@ class NamespaceIndex(Loaded):
         if gone.any():
             ordinals = np.where(gone, 0, ordinals)
         found: dict[str, Values] = {}
+        features: NDArray[np.float64] | None = None
         for name in names:
-            values = self._values(name, ordinals) if len(self) else np.full(len(rows), np.nan)
+            if not len(self):
+                values: Values = np.full(len(rows), np.nan)
+            elif name in _FEATURE:
+                if features is None:
+                    features = self._features.view[ordinals].T.astype(np.float64, order="C")
+                values = features[_FEATURE[name]]
+            else:
+                values = self._values(name, ordinals)
             if gone.any():
                 values[gone] = None if values.dtype == object else np.nan
             found[name] = values
@@ -213,19 +220,15 @@ class NamespaceIndex(Loaded):
 
     def _values(self, name: str, ordinals: Ordinals) -> Values:
         if name == "id":
-            ids = np.empty(len(ordinals), dtype=object)
-            ids[:] = [self._ids[ordinal] for ordinal in ordinals.tolist()]
-            return ids
+            return self._ids.view[ordinals]
         if name in GRAPH:
-            return self._links().column(name, [self._ids[o] for o in ordinals.tolist()])
+            return self._links().column(name, self._names_of(ordinals))
         if name == "position":
-            return _or_nan(self._sessions.position[ordinals], self._sessions.position[ordinals])
-        if name.removeprefix("previous.") in FEATURES:
-            place = FEATURES.index(name.removeprefix("previous."))
-            if not name.startswith("previous."):
-                return self._features.view[ordinals, place].astype(np.float64)
+            position = self._sessions.position[ordinals]
+            return _or_nan(position, position)
+        if name in _PREVIOUS:
             previous = self._sessions.previous[ordinals]
-            return _or_nan(self._features.view[previous, place], previous)
+            return _or_nan(self._features.view[previous, _PREVIOUS[name]], previous)
         return self.column(name).take(ordinals)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -67,7 +68,7 @@ class Recall(Stage):
             if isinstance(route, Vector) and route.min_similarity > -1.0:
                 least = np.where(np.isnan(ranks), np.nan, route.min_similarity)
                 columns[f"{route.name}.rank.min_similarity"] = least
-        stored = tuple(sorted(name for name in wanted if is_stored(name)))
+        stored = _stored(wanted)
         scored: dict[str, Op] = {}
         for route in self.routes:
             if f"{route.name}.score" in wanted:
@@ -82,6 +83,12 @@ class Recall(Stage):
         columns.update(fetched)
         columns.update(zip(scored, scores, strict=True))
         return Candidates(rows, columns)
+
+
+@lru_cache(maxsize=256)
+def _stored(wanted: frozenset[str]) -> tuple[str, ...]:
+    """The columns among those wanted that the store has, in an order of their own."""
+    return tuple(sorted(name for name in wanted if is_stored(name)))
 
 
 def recall(*routes: Route, depth: int | Depth | None = 200) -> Recall:
