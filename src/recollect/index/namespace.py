@@ -23,7 +23,6 @@ from recollect.index.vectors import Vectors
 from recollect.query import Query, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 
-
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
 

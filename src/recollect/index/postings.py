@@ -120,7 +120,10 @@ class Segment:
         here = at[found]
         return list(
             zip(
-                found.tolist(), self.start[here].tolist(), self.start[here + 1].tolist(), strict=True
+                found.tolist(),
+                self.start[here].tolist(),
+                self.start[here + 1].tolist(),
+                strict=True,
             )
         )
 
