@@ -17,7 +17,7 @@ from recollect.index.growable import Growable
 from recollect.memory import Vector
 
 _QUERY_BITS = 4
-_BLOCK = 1 << 16  # vectors coded at once
+_BLOCK = 1 << 12  # vectors coded at once: as many as fit into a cache
 
 Places = NDArray[np.intp]
 
@@ -42,6 +42,9 @@ class Codes:
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Code more vectors, shape (n, dimensions)."""
         step = np.float32(self._dimensions**-0.5)
+        if not len(self):
+            for plane in (*self._high, *self._low):
+                plane.reserve(len(vectors))
         for start in range(0, len(vectors), _BLOCK):
             block = vectors[start : start + _BLOCK]
             # Codes 0, 1 | 2, 3 are below -step, up to 0 | up to step, above.

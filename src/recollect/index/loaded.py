@@ -136,7 +136,7 @@ class Loaded:
             vectors = self._vectors.get(name)
             size = len(known[0][1]) // 2
             if vectors is None or vectors.dimensions != size:  # those of another length are gone
-                vectors = self._vectors[name] = Vectors(size)
+                vectors = self._vectors[name] = Vectors(size, len(self))
             start, end = known[0][0], known[-1][0] + 1
             spread: list[bytes | None] = [None] * (end - start)
             for ordinal, blob in known:

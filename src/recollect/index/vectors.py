@@ -24,9 +24,10 @@ Ordinals = NDArray[np.int64]
 class Vectors:
     """The unit vectors of one name over a namespace; `ordinals[i]` is the memory of vector i."""
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, expected: int = 0) -> None:
         self.dimensions = dimensions
         self._matrix = Growable(np.float32, (dimensions,))
+        self._matrix.reserve(expected)
         self._ordinals = Growable(np.int32)
         self._place = Growable(np.int32)  # by ordinal, -1 where the memory has no vector
         self._codes = Codes(dimensions)
@@ -43,7 +44,7 @@ class Vectors:
         place[has] = len(self._matrix) + np.arange(int(has.sum()))
         self._place.extend(place)
         self._ordinals.extend((first + np.flatnonzero(has)).astype(np.int32))
-        self._matrix.extend(flat.reshape(-1, self.dimensions).astype(np.float32))
+        self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last = None
 
     def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
