@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Candidates, Floats
+from recollect.candidates import Candidates, Coded, Floats
 from recollect.errors import InvalidInput
 from recollect.explain import Explanation
 from recollect.query import Query
@@ -77,10 +77,21 @@ class Evaluation:
         """A column of objects as places in the list of its distinct values, and that list."""
         known = self._distinct.get(column)
         if known is None:
-            values = self.candidates[column].tolist()
+            held = self.candidates.columns[column]
+            if (
+                isinstance(held, Coded)
+                and len(held.distinct) <= len(held)
+                and held.codes.min() >= 0
+            ):
+                known = self._distinct[column] = (held.codes, list(held.distinct))
+                return known
+            values = (held.codes if isinstance(held, Coded) else held).tolist()
             number = {value: place for place, value in enumerate(dict.fromkeys(values))}
             places = np.fromiter(map(number.__getitem__, values), np.intp, len(values))
-            known = self._distinct[column] = (places, list(number))
+            found = list(number)
+            if isinstance(held, Coded):
+                found = [None if code < 0 else held.distinct[code] for code in found]
+            known = self._distinct[column] = (places, found)
         return known
 
     def groups(self, column: str) -> tuple[NDArray[np.intp], int]:

@@ -42,6 +42,7 @@ class Memory(Writing, Recalling, Living):
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        actor: str | None = None,
     ) -> Self:
         """Open (or make) the store of a URL.
 
@@ -54,6 +55,7 @@ class Memory(Writing, Recalling, Living):
             clock: gives the present; the system's clock by default.
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+            actor: who writes and uses memories through this, for their history.
             count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
                 another one is given.
 
@@ -63,7 +65,9 @@ class Memory(Writing, Recalling, Living):
             EmbedderMismatch: the stored vectors come from another embedder.
         """
         return cls(
-            Core.open(url, namespace, embedder, profile, clock, count_tokens, entities, aliases)
+            Core.open(
+                url, namespace, embedder, profile, clock, count_tokens, entities, aliases, actor
+            )
         )
 
     @property
@@ -135,10 +139,20 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving):
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        actor: str | None = None,
     ) -> Self:
         """See `Memory.open`."""
         opened = asyncio.to_thread(
-            Core.open, url, namespace, embedder, profile, clock, count_tokens, entities, aliases
+            Core.open,
+            url,
+            namespace,
+            embedder,
+            profile,
+            clock,
+            count_tokens,
+            entities,
+            aliases,
+            actor,
         )
         return cls(await opened)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.candidates import Coded
 from recollect.fields import ACCESSES_KEPT
 from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
 from recollect.index.growable import Growable
@@ -102,7 +103,6 @@ class CodedColumn:
     def __init__(self) -> None:
         self._codes = Growable(np.int32)
         self.distinct: list[Any] = []
-        self._values = Growable(object)  # `distinct` as an array, as far as it was needed
         self._code_of: dict[Hashable, int] = {}
 
     def extend(self, values: Sequence[Any]) -> None:
@@ -133,11 +133,8 @@ class CodedColumn:
         """The code of a value, -1 where no memory has it."""
         return self._code_of.get(_key(value), -1)
 
-    def take(self, ordinals: NDArray[Any]) -> NDArray[Any]:
-        fresh = self.distinct[len(self._values) :]
-        if fresh:
-            self._values.extend(np.fromiter(fresh, dtype=object, count=len(fresh)))
-        return self._values.view[self._codes.view[ordinals]]
+    def take(self, ordinals: NDArray[Any]) -> Coded:
+        return Coded(self._codes.view[ordinals], self.distinct)
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.analysis import by_role, name_words, named
-from recollect.candidates import Rows
+from recollect.candidates import Floats, Rows
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
@@ -25,6 +25,8 @@ from recollect.index.source import Changes, Source
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
 from recollect.ops import Named
+from recollect.query import Query
+from recollect.routes import Route
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
@@ -45,7 +47,7 @@ class Loaded:
         self._rows = Growable(np.int64)
         self._alive = Growable(np.bool_)
         self._dead = 0
-        self._ids = Growable(object)
+        self._ids: list[str] = []
         self._sequence = NumberColumn()
         self._features = Growable(np.float32, (len(FEATURES),))
         self._columns: dict[str, Column] = {name: _new_column(name) for name in _EAGER}
@@ -55,8 +57,10 @@ class Loaded:
         self._trigrams: dict[str, TrigramIndex] = {}
         self._values_of: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
+        self._link_columns: dict[str, Floats] = {}
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
+        self._last_dense: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._known_people: _People | None = None
 
     # Keeping current
@@ -86,7 +90,10 @@ class Loaded:
                 self._link(touched)
         self._seq = changes.seq
         self._last_ordinals = self._last_mask = self._known_people = None
+        self._last_dense = (None, {})
         self._lexical.changed(changes.added, bool(changes.removed))
+        if changes.added or changes.removed or changes.linked:
+            self._link_columns = {}
         if self._graph is not None and changes.linked:
             rows = self._ordinals(np.array(changes.linked, dtype=np.int64))
             self._graph.relinked(self._names_of(rows[rows >= 0]))
@@ -105,7 +112,7 @@ class Loaded:
                 chunk = {name: values[:count] for name, values in chunk.items()}
             self._rows.extend(np.array(chunk["row"], dtype=np.int64))
             self._alive.extend(np.ones(count, dtype=bool))
-            self._ids.extend(np.array(chunk["id"], dtype=object))
+            self._ids.extend(chunk["id"])
             self._sequence.extend(chunk["sequence"])
             packed = np.frombuffer(b"".join(chunk["features"]), dtype=np.float32)
             self._features.extend(packed.reshape(count, len(FEATURES)))
@@ -117,7 +124,7 @@ class Loaded:
                 self._flush_tokens(tokens)
         self._flush_tokens(tokens)
         if self._graph is not None:
-            self._graph.added(self._ids.view[first:].tolist())
+            self._graph.added(self._ids[first:])
         self._append_vectors(first, rows)
         fresh = self._coded("session_id").codes[first:]
         self._link((touched or set()) | set(np.unique(fresh).tolist()))
@@ -228,15 +235,17 @@ class Loaded:
             return self._last_ordinals[1]
         if not len(self._rows):
             return np.full(len(rows), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
-        found = np.where(self._rows.view[at] == rows, at, -1)
+        if np.array_equal(rows, self._rows.view):
+            found = np.arange(len(rows))
+        else:
+            at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
+            found = np.where(self._rows.view[at] == rows, at, -1)
         self._last_ordinals = (rows, found)
         return found
 
     def _names_of(self, ordinals: Ordinals) -> list[str]:
         """The ids of memories."""
-        found: list[str] = self._ids.view[ordinals].tolist()
-        return found
+        return [self._ids[ordinal] for ordinal in ordinals.tolist()]
 
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
         """Which of the rows are memories of this namespace."""
@@ -304,6 +313,12 @@ class Loaded:
             self._graph = LinkGraph(self._source.links(self.namespace), living)
         self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph
+
+    def _told_by_links(self, name: str) -> Floats:
+        """One of `fields.GRAPH` by ordinal, kept while links and memories are the same."""
+        if name not in self._link_columns:
+            self._link_columns[name] = self._links().column(name, self._ids)
+        return self._link_columns[name]
 
     def matching(self, where: Filter | None) -> Rows:
         """The rows that pass a filter, ascending."""

@@ -31,7 +31,7 @@ class Vectors:
         self._ordinals = Growable(np.int32)
         self._place = Growable(np.int32)  # by ordinal, -1 where the memory has no vector
         self._codes = Codes(dimensions)
-        self._last: tuple[Vector, NDArray[np.float32]] | None = None
+        self._last: tuple[Vector, Floats] | None = None  # the cosines of all with a query
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
@@ -50,12 +50,10 @@ class Vectors:
     def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)
-        here = np.maximum(place, 0)
-        if self._exact:
-            dots = self._compared(query)[here]
+        if self._exact or (self._last is not None and self._last[0] is query):
+            found = self._compared(query)[np.maximum(place, 0)]
         else:
-            dots = np.vecdot(self._matrix.view[here], query)
-        found = np.minimum(np.maximum(dots.astype(np.float64), -1.0), 1.0)
+            found = _bounded(np.vecdot(self._matrix.view[np.maximum(place, 0)], query))
         found[place < 0] = np.nan
         return found
 
@@ -63,7 +61,7 @@ class Vectors:
     def _exact(self) -> bool:
         return len(self._matrix) <= EXACT_BELOW
 
-    def _compared(self, query: Vector) -> NDArray[np.float32]:
+    def _compared(self, query: Vector) -> Floats:
         """q . m for all vectors; the last answer is kept.
 
         Each row is added up on its own, so that its value does not depend on which others there
@@ -71,8 +69,20 @@ class Vectors:
         other's way where other programs keep the cores busy.
         """
         if self._last is None or self._last[0] is not query:
-            self._last = (query, np.vecdot(self._matrix.view, query))
+            self._last = (query, _bounded(np.vecdot(self._matrix.view, query)))
         return self._last[1]
+
+    def holders(self, mask: NDArray[np.bool_] | None) -> Ordinals:
+        """Every memory that has a vector and passes."""
+        ordinals = self._ordinals.view.astype(np.int64)
+        return ordinals if mask is None else ordinals[mask[ordinals]]
+
+    def all(self, query: Vector, mask: NDArray[np.bool_] | None) -> tuple[Ordinals, Floats]:
+        """Every memory that has a vector and passes, and its cosine."""
+        cosines = self._compared(query)
+        if mask is not None:
+            cosines = cosines[mask[self._ordinals.view]]
+        return self.holders(mask), cosines
 
     def take(self, ordinals: NDArray[Any]) -> NDArray[np.float32]:
         """The vectors of the given memories, NaN where one has none."""
@@ -89,14 +99,14 @@ class Vectors:
         known = ordinals < size
         return np.where(known, self._place.view[np.where(known, ordinals, 0)], -1)
 
-    def nearest(self, query: Vector, depth: int | None, mask: NDArray[np.bool_] | None) -> Ordinals:
+    def nearest(self, query: Vector, depth: int, mask: NDArray[np.bool_] | None) -> Ordinals:
         """Memories that hold the `depth` nearest, and some more.
 
         Certain up to EXACT_BELOW vectors; above, some in a thousand of them may be missed.
         """
         ordinals = self._ordinals.view
-        if depth is None or len(ordinals) <= depth * _FINE:
-            return _passing(ordinals, mask)
+        if len(ordinals) <= depth * _FINE:
+            return self.holders(mask)
         allowed = None if mask is None else mask[ordinals]
         if allowed is not None and np.count_nonzero(allowed) <= depth * _FINE:
             return ordinals[allowed].astype(np.int64)
@@ -132,6 +142,5 @@ class Vectors:
         return sum(part.nbytes for part in parts)
 
 
-def _passing(ordinals: NDArray[Any], mask: NDArray[np.bool_] | None) -> Ordinals:
-    chosen = ordinals if mask is None else ordinals[mask[ordinals]]
-    return chosen.astype(np.int64)
+def _bounded(dots: NDArray[np.float32]) -> Floats:
+    return np.clip(dots.astype(np.float64), -1.0, 1.0)

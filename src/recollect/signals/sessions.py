@@ -62,15 +62,18 @@ class SessionCover(Signal):
         return frozenset({self.matched, "session_id"})
 
     def compute(self, ev: Evaluation) -> Values:
-        groups, count = ev.groups("session_id")
+        groups, _ = ev.groups("session_id")
         matched = ev.candidates[self.matched]
         total = float(matched.max(axis=0, initial=0.0).sum())
         if not total > 0.0:
             return 0.0
         order = np.argsort(groups, kind="stable")
-        starts = np.searchsorted(groups[order], np.arange(count))
+        begins = np.diff(groups[order], prepend=-1) != 0
+        starts = np.flatnonzero(begins)
         covered = np.add.reduce(np.maximum.reduceat(matched[order], starts, axis=0), axis=1)
-        return covered[groups] / total
+        found = np.empty(len(order))
+        found[order] = covered[np.cumsum(begins) - 1]
+        return found / total
 
     def __str__(self) -> str:
         return f"session_cover({self.matched})"

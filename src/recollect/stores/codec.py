@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.events import STATE
 from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector, recent
 from recollect.ops import Put
 from recollect.text import term_ids, words
 
+LOGGED = (*STATE, "metadata")
+"""The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
 
@@ -142,6 +145,11 @@ def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
     return MemoryRecord(values[0], namespace, *values[1:])
 
 
+def state(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What events may change, as records have it, out of kept values."""
+    return {name: decode(name, kept[name]) for name in LOGGED}
+
+
 def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """The kept accesses of a memory that takes the place of another: none gets lost."""
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
@@ -175,6 +183,11 @@ def check_vectors(
                 raise InvalidInput(
                     f"vectors.{name}", f"has {len(vector)} dimensions where {size} are kept"
                 )
+
+
+def vector_of(kept: bytes) -> Vector:
+    """The vector of `vector_bytes`."""
+    return np.frombuffer(kept, dtype="<f2").astype(np.float32)
 
 
 def vector_bytes(vector: Vector) -> bytes:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from recollect.events import ACCESSES
 from recollect.fields import FIELDS
 from recollect.index.source import Changes
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
 from recollect.stores.sqlite_file import guarded, translated
-from recollect.stores.touches import ACCESSES, Batch, Touches, overlay
+from recollect.stores.touches import Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
