@@ -7,10 +7,12 @@ The map, in flow order:
       writing.py         methods that add, change and erase
       recalling.py       methods that search, explain and read
       life.py            methods for links, what takes the place of what, and how alive memories are
+      upkeep.py          prune, archive, restore, consolidate, maintain, audit, undo
       face.py            how a plan is run, at once or awaited
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
-    write.py             the plans of add, update, link and delete; what is written is checked here
+    items.py              what a caller gives to be written, checked field by field
+    write.py             the plans of add, update, link and delete
     linking.py           links by name, pending until there is such a memory
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions
@@ -24,6 +26,7 @@ The map, in flow order:
     upkeep/              what keeps a store healthy: previewed, recorded, undone
       runs.py            changes made together under one name, and undone by it
       pruning.py         what has faded, to the archive and back
+      boosts.py          what the use of a memory lends to those linked with it
       consolidation.py   what says the same, as one memory
       clusters.py        groups of vectors that are alike, a block of rows at a time
       maintenance.py     everything that is due, in one command

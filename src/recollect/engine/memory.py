@@ -15,6 +15,7 @@ from recollect.embed import Embedder
 from recollect.engine.core import Clock, Core
 from recollect.engine.life import AsyncLiving, Living
 from recollect.engine.recalling import AsyncRecalling, Recalling
+from recollect.engine.upkeep import AsyncUpkeep, Upkeep
 from recollect.engine.writing import AsyncWriting, Writing
 from recollect.entities import RULES, EntityExtractor
 from recollect.plan import ask
@@ -23,7 +24,7 @@ from recollect.stores.protocol import Store
 from recollect.text import count_tokens
 
 
-class Memory(Writing, Recalling, Living):
+class Memory(Writing, Recalling, Living, Upkeep):
     """The memory of an agent: add to it, search it, ask why.
 
     Open one with `Memory.open`; it is safe to share between threads, and several processes may
@@ -121,7 +122,7 @@ class Memory(Writing, Recalling, Living):
         self.close()
 
 
-class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving):
+class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
     """`Memory` for asyncio: the same methods, awaited; see there for what each does.
 
     An embedded store works in a thread, so that the event loop never waits for it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
+from recollect.differences import differences
 from recollect.entities import folded
 from recollect.filters import Compare
+from recollect.items import Scope
 from recollect.memory import Link
 from recollect.ops import Neighbors, Texts, Vectors
 from recollect.plan import Plan, ask
@@ -22,7 +25,6 @@ from recollect.upkeep.clusters import pairs
 from recollect.upkeep.consolidation import EPISODES
 from recollect.upkeep.junk import junk
 from recollect.upkeep.runs import table
-from recollect.write import Scope
 
 ALIKE = 0.92
 """The cosine from which two facts or notes of one owner count as duplicates."""
@@ -164,9 +166,11 @@ def _duplicates(
             continue
         told = None if progress is None else _named("comparing", progress)
         for older, newer, cosine in pairs(vectors[left], ALIKE, progress=told):
-            twice.setdefault(int(left[newer]), f"is {cosine:.2f} like {ids[left[older]]}")
-    examples = [(ids[place], why) for place, why in twice.items()]
-    return _finding("duplicates", examples, len(facts), "recollect consolidate")
+            one, other = left[older], left[newer]
+            if not differences(texts[one], texts[other]):
+                twice[int(other)] = f"is {cosine:.2f} like {ids[one]}"
+    examples = sorted((ids[place], why) for place, why in twice.items())
+    return _finding("duplicates", examples, len(facts), _archive(examples))
 
 
 def _named(what: str, progress: Progress) -> Callable[[int, int], None]:
@@ -176,8 +180,12 @@ def _named(what: str, progress: Progress) -> Callable[[int, int], None]:
 def _junk(facts: Candidates, texts: Sequence[str]) -> Finding:
     told = [(id, junk(text)) for id, text in zip(_ids(facts), texts, strict=True)]
     examples = [(id, why) for id, why in told if why is not None]
-    ids = " ".join(id for id, _ in sorted(examples)[:SHOWN])
-    return _finding("junk", examples, len(facts), f"recollect archive {ids}")
+    return _finding("junk", examples, len(facts), _archive(sorted(examples)))
+
+
+def _archive(examples: Sequence[tuple[str, str]]) -> str:
+    """The command that archives the examples shown."""
+    return f"recollect archive {' '.join(shlex.quote(id) for id, _ in examples[:SHOWN])}"
 
 
 def _stale(scope: Scope, found: Candidates) -> Finding:
@@ -201,7 +209,8 @@ def _contradicted(found: Candidates, links: Sequence[Link]) -> Finding:
             against.setdefault(link.source, link.target)
     examples = [(id, f"and {other} contradict each other") for id, other in against.items()]
     one, other = min(against.items(), default=("OLD", "NEW"))
-    return _finding("contradicted", examples, len(found), f"recollect supersede {one} {other}")
+    remedy = f"recollect supersede {shlex.quote(one)} {shlex.quote(other)}"
+    return _finding("contradicted", examples, len(found), remedy)
 
 
 def _orphaned(found: Candidates, links: Sequence[Link]) -> Finding:
@@ -220,5 +229,5 @@ def _orphaned(found: Candidates, links: Sequence[Link]) -> Finding:
     }
     examples = list({**nowhere, **alone}.items())
     first = min(alone, default=None)
-    remedy = "recollect maintain" if first is None else f"recollect restore {first}"
+    remedy = "recollect maintain" if first is None else f"recollect restore {shlex.quote(first)}"
     return _finding("orphaned", examples, len(found), remedy)

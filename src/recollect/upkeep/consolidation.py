@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
 from recollect.differences import differences
-from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
+from recollect.items import Scope
 from recollect.memory import MemoryRecord, new_id, text
 from recollect.ops import Log, Put, Read, Vectors
 from recollect.plan import Plan, ask
 from recollect.upkeep.clusters import central, clusters
-from recollect.upkeep.runs import RUN, begun, records, table
-from recollect.write import Scope, drafts
+from recollect.upkeep.runs import RUN, begun, event, records, table
+from recollect.write import drafts
 
 OWNED = 20
 """An owner (agent and user together) has more active memories than this, or is left alone."""
@@ -226,15 +226,9 @@ def _merge(
 ) -> Plan[Cluster]:
     """Write what stands for the members, which are `consolidated` from then on."""
     [(draft, each)] = yield from drafts([_standing(cluster, members)], scope)
+    consolidated = {"status": CONSOLIDATED}
     events = tuple(
-        Event(
-            "status",
-            one.id,
-            scope.now,
-            scope.actor,
-            payload={"set": {"status": CONSOLIDATED}, RUN: run, "into": draft.record.id},
-        )
-        for one in members
+        event(scope, run, "status", one.id, consolidated, into=draft.record.id) for one in members
     )
     put = Put(
         (replace(draft, note={RUN: run}),),

@@ -10,14 +10,14 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.events import EventType
 from recollect.filters import Both, Compare, Filter, Not
+from recollect.items import Scope
 from recollect.linking import resolve_pending
 from recollect.ops import Note, Notes
 from recollect.plan import Plan, ask
 from recollect.upkeep import lock
-from recollect.upkeep.consolidation import Summariser, consolidate, first
+from recollect.upkeep.consolidation import Consolidation, Summariser, consolidate, first
 from recollect.upkeep.pruning import ARCHIVED, CAP, LIVE, prune
 from recollect.upkeep.runs import begun, change, table
-from recollect.write import Scope
 
 UNTOUCHED = timedelta(days=7)
 """How long a task is left alone until it counts as completed."""
@@ -172,34 +172,49 @@ def _links(scope: Scope, wanted: Wanted) -> Plan[Step]:
 
 
 def _consolidate(scope: Scope, wanted: Wanted) -> Plan[Step]:
-    notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
-    told = wanted.progress
-    chosen = "consolidate" in wanted.steps
-    report, until = yield from consolidate(
+    told, chosen = wanted.progress, "consolidate" in wanted.steps
+    report = yield from consolidate_on(
         scope,
         apply=chosen and not wanted.dry_run,
         summarise=wanted.summarise,
-        since=int(notes.get(_SEEN, "0")),
         progress=None if told is None else lambda done, total: told("consolidate", done, total),
     )
-    if chosen and not wanted.dry_run:
-        yield from remember(scope, notes.get(_SEEN), until)
-    merged = [one for one in report.clusters if not one.apart]
-    held = "recollect consolidate" if merged and not chosen else ""
-    ids = tuple(id for one in merged for id in one.members)
+    ids = tuple(id for one in report.clusters if not one.apart for id in one.members)
+    held = "recollect consolidate --apply" if ids and not chosen else ""
     return Step("consolidate", report.merged, ids, report.run, held)
 
 
-def remember(scope: Scope, was: str | None, until: int) -> Plan[None]:
-    """Note that consolidation has seen all rows up to one."""
-    yield from ask(Note(scope.namespace, _SEEN, str(until), was))
+def consolidate_on(
+    scope: Scope,
+    *,
+    apply: bool,
+    summarise: Summariser = first,
+    everything: bool = False,
+    where: Filter | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan[Consolidation]:
+    """The plan of consolidating what is new since the last run that did so; see `consolidate`."""
+    notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
+    was = notes.get(_SEEN)
+    report, until = yield from consolidate(
+        scope,
+        apply=apply,
+        summarise=summarise,
+        everything=everything,
+        where=where,
+        since=int(was or "0"),
+        progress=progress,
+    )
+    if apply and where is None and str(until) != was:
+        yield from ask(Note(scope.namespace, _SEEN, str(until), was))
+    return report
 
 
 def _prune(scope: Scope, wanted: Wanted) -> Plan[Step]:
     chosen = "prune" in wanted.steps
     report = yield from prune(scope, apply=chosen and not wanted.dry_run, cap=wanted.cap)
     ids = tuple(one.id for one in report.candidates)
-    held = "recollect prune" if ids and not chosen else ""
+    held = "recollect prune --apply" if ids and not chosen else ""
     return Step("prune", len(ids), ids, report.run, held)
 
 

@@ -13,13 +13,13 @@ from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
+from recollect.items import Scope
 from recollect.ops import Events, Texts
 from recollect.plan import Plan, ask
 from recollect.query import Query
 from recollect.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
 from recollect.stages import score
 from recollect.upkeep.runs import begun, change, records, table
-from recollect.write import Scope
 
 CAP = 10
 """How many memories one run moves at most, unless it is told otherwise."""
@@ -166,8 +166,9 @@ def _reasons(found: Candidates, place: int, now: float) -> tuple[str, ...]:
     uses = int(np.nan_to_num(value("access_count")))
     last = value("last_accessed")
     age = max(0.0, now - value("created_at")) / _DAY
-    used = f"used {_times(uses)}"
-    used += f", last {_days((now - last) / _DAY)} ago" if last == last else " since it was written"
+    used = {0: "never used", 1: "used once"}.get(uses, f"used {uses} times")
+    if last == last:
+        used += f", last {_days((now - last) / _DAY)} ago"
     layer = found["layer"][place] or "knowledge"
     degree = int(value("in_degree"))
     reasons = [
@@ -179,10 +180,6 @@ def _reasons(found: Candidates, place: int, now: float) -> tuple[str, ...]:
     if value("boost") > 0.0:
         reasons.append("what the use of linked memories lent it has faded, too")
     return tuple(reasons)
-
-
-def _times(count: int) -> str:
-    return {0: "never", 1: "once"}.get(count, f"{count} times")
 
 
 def _days(days: float) -> str:

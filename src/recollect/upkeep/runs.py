@@ -10,14 +10,14 @@ import numpy as np
 
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, NotFound
-from recollect.events import USES, Event, EventType
+from recollect.events import USES, Event, EventType, revived
 from recollect.filters import Filter
+from recollect.items import Scope
 from recollect.memory import MemoryRecord, plain
 from recollect.ops import Delete, Events, Fetch, Find, Log, Read, Search
 from recollect.plan import Plan, ask
 from recollect.query import Query
 from recollect.routes import Scan
-from recollect.write import Scope
 
 RUN = "run"  # the key of an event's payload that names its run
 _CHUNK = 2048  # memories changed in one transaction
@@ -25,15 +25,22 @@ _CHUNK = 2048  # memories changed in one transaction
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What undoing a run did: the memories that are as before, and why others were left alone."""
+    """What undoing a run did: the memories that are as before, those it had written and that are
+    erased, and why others were left alone."""
 
     run: str
     restored: tuple[str, ...]
+    erased: tuple[str, ...]
     left: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
-        return {"run": self.run, "restored": list(self.restored), "left": dict(self.left)}
+        return {
+            "run": self.run,
+            "restored": list(self.restored),
+            "erased": list(self.erased),
+            "left": dict(self.left),
+        }
 
 
 def table(scope: Scope, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
@@ -71,8 +78,12 @@ def change(
     for start in range(0, len(items), _CHUNK):
         part = dict(items[start : start + _CHUNK])
         while part:
-            events = tuple(_event(scope, run, type, id, v, why) for id, v in part.items())
-            gone = yield from ask(Log(scope.namespace, events))
+            reasons = {id: {"why": list(why[id])} for id in part} if why else {}
+            events = [
+                event(scope, run, type, id, values, **reasons.get(id, {}))
+                for id, values in part.items()
+            ]
+            gone = yield from ask(Log(scope.namespace, tuple(events)))
             if not gone:
                 done += part
                 break
@@ -80,21 +91,13 @@ def change(
     return done
 
 
-def _event(
-    scope: Scope,
-    run: str,
-    type: EventType,
-    id: str,
-    values: Mapping[str, Any],
-    why: Mapping[str, Sequence[str]] | None,
+def event(
+    scope: Scope, run: str, type: EventType, id: str, values: Mapping[str, Any], **payload: Any
 ) -> Event:
-    payload: dict[str, Any] = {
-        "set": {name: plain(value) for name, value in values.items()},
-        RUN: run,
-    }
-    if why and why.get(id):
-        payload["why"] = list(why[id])
-    return Event(type, id, scope.now, scope.actor, payload=payload)
+    """A run's setting fields of a memory; that it was updated is told, so that it is undone."""
+    became = {name: plain(value) for name, value in values.items()}
+    became.setdefault("updated_at", plain(scope.now))
+    return Event(type, id, scope.now, scope.actor, payload={"set": became, RUN: run, **payload})
 
 
 def events_of(namespace: str, run: str) -> Plan[list[Event]]:
@@ -138,15 +141,17 @@ def undo(scope: Scope, run: str) -> Plan[Undone]:
             continue
         was, became = _differences(by_id[id])
         moved = {n: v for n, v in became.items() if plain(getattr(record, n)) != v}
+        if moved.pop("updated_at", None):  # something else has happened to it, too
+            del was["updated_at"]
         if moved:
             name, value = next(iter(moved.items()))
             left[id] = f"{name} is {plain(getattr(record, name))!r} now, not {value!r} any more"
         else:
-            back[id] = was
+            back[id] = {name: revived(name, value) for name, value in was.items()}
     restored = yield from change(scope, f"undo-{run}", "restore", back)
     archived = {id: {"status": "archived"} for id in kept}
     yield from change(scope, f"undo-{run}", "archive", archived)
-    return Undone(run, (*erased, *restored), left)
+    return Undone(run, tuple(restored), tuple(erased), left)
 
 
 def _differences(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -160,16 +165,18 @@ def _differences(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, Any
     return was, became
 
 
+def _of(event: Event, run: str) -> bool:
+    """Whether an event is a run's, or says nothing of what the memory holds."""
+    linked = event.payload.get("link") == "consolidates"
+    return linked or event.type in (*USES, "boost") or event.payload.get(RUN) == run
+
+
 def _unwritten(scope: Scope, ids: Sequence[str], run: str) -> Plan[tuple[list[str], list[str]]]:
     """Erase what a run wrote; the ids that were, and those to which something happened since."""
     if not ids:
         return [], []
     logged: Iterable[Event] = yield from ask(Events(scope.namespace, tuple(ids)))
-    changed = {
-        event.id
-        for event in logged
-        if event.type not in USES and event.payload.get(RUN) != run and event.id is not None
-    }
+    changed = {event.id for event in logged if event.id is not None and not _of(event, run)}
     erased = [id for id in ids if id not in changed]
     if erased:
         yield from ask(Delete(scope.namespace, tuple(erased)))
