@@ -263,7 +263,7 @@ def test_the_explanation_says_what_stood_in(memory: Memory) -> None:
     assert rate is not None
     assert rate.value == pytest.approx(math.log(2) / (90 * 24))
     assert any("stands in" in node.note for node in rate)
-    assert part(memory, id, "recency") == pytest.approx(0.5 ** (1 / 7))
+    assert part(memory, id, "recency") == pytest.approx(0.5 ** (1 / 90))
 
 
 def test_constants_agree() -> None:
