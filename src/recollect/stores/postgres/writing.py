@@ -1,0 +1,356 @@
+"""Writes, as steps of one transaction that begins by locking the namespaces it is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from recollect import ops
+from recollect.fields import FIELDS, LEXICAL
+from recollect.memory import Draft, Link
+from recollect.stores import codec
+from recollect.stores.postgres import segments
+from recollect.stores.postgres.database import Abandon, Command, Copy, Many, Statement, Steps
+from recollect.stores.postgres.spelled import spellings
+
+_FEW = 24  # rows up to which they are sent together with everything else, not by COPY
+_TYPES = {"text": "text", "number": "float8", "time": "float8", "list": "text[]", "json": "text"}
+MEMORY: dict[str, str] = {
+    "namespace": "text",
+    "row": "int4",
+    "sequence": "int4",
+    **{name: _TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
+    "features": "bytea",
+    "greets": "text",
+    "spellings": "text[]",
+}
+_WORDS: dict[str, str] = {"namespace": "text", "row": "int4", **dict.fromkeys(LEXICAL, "bytea")}
+_PLACE: dict[str, str] = {
+    "namespace": "text",
+    "row": "int4",
+    "version": "int8",
+    "living": "bool",
+    **dict.fromkeys(("previous", "following", "position", *LEXICAL), "int4"),
+}
+_VECTOR = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
+LOCK = (
+    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 1) ON CONFLICT (namespace)"
+    " DO UPDATE SET version = spaces.version + 1 RETURNING counter, version, merged"
+)
+_TALLY = (
+    "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"
+    " %s, %s) ON CONFLICT (namespace, kind, name) DO UPDATE SET number = tallies.number +"
+    " excluded.number, size = greatest(excluded.size, CASE WHEN excluded.number < 0 THEN"
+    " tallies.size END), version = excluded.version"
+)
+OLD = ("row", "sequence", "access_count", "last_accessed", "accesses", "session_id", "speaker")
+_RELINK = """
+UPDATE places AS p SET previous = now.previous, following = now.following,
+    position = now.position, version = %s
+FROM (
+    SELECT "row", (place - 1)::integer AS position,
+        CASE WHEN alone THEN 0 ELSE coalesce(before, 0) END AS previous,
+        CASE WHEN alone THEN 0 ELSE coalesce(behind, 0) END AS following
+    FROM (
+        SELECT "row", row_number() OVER ordered AS place,
+            lag("row") OVER ordered AS before, lead("row") OVER ordered AS behind,
+            count(speaker) OVER whole = count(*) OVER whole
+                AND min(speaker) OVER whole = max(speaker) OVER whole AS alone
+        FROM memories WHERE namespace = %s AND session_id = ANY(%s::text[])
+        WINDOW whole AS (PARTITION BY session_id),
+            ordered AS (PARTITION BY session_id ORDER BY created_at, sequence)
+    ) AS turns
+) AS now
+WHERE p.namespace = %s AND p."row" = now."row" AND (p.previous, p.following, p.position)
+    IS DISTINCT FROM (now.previous, now.following, now.position)
+"""
+_NAMED = (
+    "UPDATE spaces SET named = version WHERE namespace = %s AND (%s OR EXISTS (SELECT FROM "
+    "memories WHERE namespace = %s AND greets IS NOT NULL AND session_id = ANY(%s::text[])))"
+)
+
+
+@dataclass(eq=False)
+class Space:
+    """What is written to one namespace."""
+
+    namespace: str
+    counter: int
+    version: int
+    merged: int
+    old: dict[str, dict[str, Any]] = field(default_factory=dict)  # by id
+    vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
+    sizes: dict[str, int] = field(default_factory=dict)  # dimensions by vector name
+    tallies: Counter[tuple[str, str]] = field(default_factory=Counter)
+    sessions: set[str] = field(default_factory=set)
+    memories: list[list[Any]] = field(default_factory=list)
+    words: list[list[Any]] = field(default_factory=list)
+    places: list[list[Any]] = field(default_factory=list)
+    given: list[list[Any]] = field(default_factory=list)  # vectors
+    moved: list[tuple[int, str, str, int]] = field(default_factory=list)  # to, namespace, name, row
+
+    def lose(self, row: int, kept: Mapping[str, Any], handed: Iterable[str] = ()) -> None:
+        """Note that an old row goes, but for some of its vectors."""
+        if kept["speaker"]:
+            self.tallies["speaker", kept["speaker"]] -= 1
+        for name in self.vectors.get(row, set()) - set(handed):
+            self.tallies["vector", name] -= 1
+        if kept["session_id"] is not None:
+            self.sessions.add(kept["session_id"])
+
+    def tally(self) -> list[Command]:
+        """What has to be counted."""
+        rows = [
+            (self.namespace, kind, name, number, self.sizes.get(name, 0), self.version)
+            for (kind, name), number in sorted(self.tallies.items())
+            if number
+        ]
+        return [Many(_TALLY, rows)] if rows else []
+
+    def relink(self, sure: bool) -> list[Command]:
+        """Put the turns of changed sessions in order; `sure` if names may have changed anyway."""
+        sessions = sorted(self.sessions)
+        found: list[Command] = []
+        if sessions:
+            found.append(
+                Statement(_RELINK, (self.version, self.namespace, sessions, self.namespace))
+            )
+        if sessions or sure:
+            found.append(Statement(_NAMED, (self.namespace, sure, self.namespace, sessions)))
+        return found
+
+
+Prepared = Sequence[tuple[Draft, dict[str, Any]]]
+
+
+def namespaces_of(op: ops.Put) -> list[str]:
+    """The namespaces that a write is about, in the order in which they are locked."""
+    return sorted(
+        {draft.record.namespace for draft in op.drafts}
+        | {link.namespace for link in (*op.links, *op.unlinks)}
+    )
+
+
+def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
+    """Write all, or nothing and the ids that stand in the way."""
+    spaces, embedder = yield from _begun(op)
+    _check(op, spaces)
+    codec.check_vectors(
+        op,
+        embedder,
+        lambda namespace, names: {
+            name: size for name, size in spaces[namespace].sizes.items() if name in set(names)
+        },
+    )
+    for draft, values in prepared:
+        _take(spaces[draft.record.namespace], draft, dict(values), op.stale)
+    commands: list[Command] = []
+    for space in spaces.values():
+        commands += _written(space)
+    commands += _linked(op, spaces)
+    if op.embedder and any(draft.vectors for draft in op.drafts):
+        commands.append(
+            Statement(
+                "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
+            )
+        )
+    yield commands
+    for space in spaces.values():
+        if space.counter - space.merged >= segments.FLUSH_AT:
+            yield from segments.flush(space.namespace, space.merged, space.counter)
+    return ()
+
+
+def _begun(op: ops.Put) -> Steps[tuple[dict[str, Space], str | None]]:
+    """Lock the namespaces, and see what is there."""
+    names = namespaces_of(op)
+    ids: dict[str, list[str]] = {name: [] for name in names}
+    for draft in op.drafts:
+        ids[draft.record.namespace].append(draft.record.id)
+    commands: list[Command] = [Statement("SELECT value FROM meta WHERE key = 'embedder'")]
+    columns = ", ".join(f'"{name}"' for name in OLD)
+    for name in names:
+        commands += [
+            Statement(LOCK, (name,)),
+            Statement(
+                f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[])",
+                (name, ids[name]),
+            ),
+            Statement(
+                "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
+                "AND number > 0",
+                (name,),
+            ),
+            Statement(
+                'SELECT v."row", v.name FROM memories m JOIN vectors v ON v.namespace = '
+                'm.namespace AND v."row" = m."row" WHERE m.namespace = %s AND m.id = '
+                "ANY(%s::text[]) AND v.name IN (SELECT name FROM tallies WHERE namespace = %s "
+                "AND kind = 'vector')",
+                (name, ids[name] if op.replace else [], name),
+            ),
+        ]
+    [kept, *answers] = yield commands
+    spaces = {}
+    for i, name in enumerate(names):
+        [[counter, version, merged]], old, sizes, having = answers[4 * i : 4 * i + 4]
+        space = spaces[name] = Space(name, counter, version, merged)
+        space.old = {id: dict(zip(OLD, values, strict=True)) for id, *values in old}
+        space.sizes = dict(sizes)
+        for row, vector in having:
+            space.vectors.setdefault(row, set()).add(vector)
+    return spaces, (kept[0][0] if kept else None)
+
+
+def _check(op: ops.Put, spaces: Mapping[str, Space]) -> None:
+    keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
+    if op.replace:
+        refused = [id for namespace, id in keys if id not in spaces[namespace].old]
+    else:
+        twice = [key for key, count in Counter(keys).items() if count > 1]
+        refused = [id for namespace, id in keys if id in spaces[namespace].old]
+        refused += [id for _, id in twice]
+    if refused:
+        raise Abandon(tuple(refused))
+
+
+def _take(space: Space, draft: Draft, values: dict[str, Any], stale: Sequence[str]) -> None:
+    """Note one memory with the next row."""
+    record = draft.record
+    space.counter += 1
+    row = space.counter
+    values.update(namespace=space.namespace, row=row, sequence=row)
+    before = space.old.get(record.id)
+    if before is not None:
+        handed = space.vectors.get(before["row"], set()) - set(stale) - set(draft.vectors)
+        space.moved += [(row, space.namespace, name, before["row"]) for name in sorted(handed)]
+        space.lose(before["row"], before, handed)
+        kept = {**before, "accesses": codec.packed(before["accesses"].tolist())}
+        values.update(codec.accesses(values, kept), sequence=before["sequence"])
+    values.update(
+        tags=list(record.tags) or None,
+        entities=list(record.entities) or None,
+        accesses=list(codec.unpacked(values["accesses"])),
+        access_count=float(values["access_count"]),
+        spellings=spellings(record),
+    )
+    blobs = [values[f"terms.{name}"] for name in LEXICAL]
+    space.memories.append([values[name] for name in MEMORY])
+    space.words.append([space.namespace, row, *blobs])
+    lengths = [len(blob) // 8 if blob else 0 for blob in blobs]
+    space.places.append([space.namespace, row, space.version, True, 0, 0, -1, *lengths])
+    if record.speaker:
+        space.tallies["speaker", record.speaker] += 1
+    if record.session_id is not None:
+        space.sessions.add(record.session_id)
+    for name, vector in draft.vectors.items():
+        space.given.append([space.namespace, name, row, vector])
+        space.tallies["vector", name] += 1
+        space.sizes.setdefault(name, len(vector))
+
+
+def _written(space: Space) -> list[Command]:
+    name = space.namespace
+    old = [before["row"] for before in space.old.values()] if space.memories else []
+    commands: list[Command] = []
+    if old:
+        commands += [
+            Statement(
+                f'DELETE FROM {table} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+                (name, old),
+            )
+            for table in ("memories", "words")
+        ]
+        commands.append(buried(space, old))
+        if space.moved:
+            commands.append(
+                Many(
+                    'UPDATE vectors SET "row" = %s WHERE namespace = %s AND name = %s '
+                    'AND "row" = %s',
+                    space.moved,
+                )
+            )
+        commands.append(unvectored(space, old))
+    for table, columns, rows in (
+        ("memories", MEMORY, space.memories),
+        ("words", _WORDS, space.words),
+        ("places", _PLACE, space.places),
+        ("vectors", _VECTOR, space.given),
+    ):
+        if rows:
+            commands.append(_inserted(table, columns, rows))
+    commands.append(
+        Statement(
+            "UPDATE spaces SET counter = %s, living = living + %s WHERE namespace = %s",
+            (space.counter, len(space.memories) - len(old), name),
+        )
+    )
+    return commands + space.tally() + space.relink(bool(old))
+
+
+def buried(space: Space, rows: Sequence[int]) -> Statement:
+    """Let rows be dead; that they were there is all that stays."""
+    zeros = ", ".join(f"{column} = 0" for column in LEXICAL)
+    return Statement(
+        f"UPDATE places SET living = FALSE, version = %s, previous = 0, following = 0, "
+        f'position = -1, {zeros} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+        (space.version, space.namespace, list(rows)),
+    )
+
+
+def unvectored(space: Space, rows: Sequence[int]) -> Statement:
+    """Erase the vectors of rows."""
+    return Statement(
+        "DELETE FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM tallies "
+        "WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
+        (space.namespace, space.namespace, list(rows)),
+    )
+
+
+def _inserted(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> Command:
+    if len(rows) > _FEW:
+        return Copy(table, tuple(columns), tuple(columns.values()), rows)
+    names = ", ".join(f'"{name}"' for name in columns)
+    marks = ", ".join(
+        "%s::json" if name == "metadata" else f"%s::{kind}" for name, kind in columns.items()
+    )
+    return Many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
+
+
+def _linked(op: ops.Put, spaces: Mapping[str, Space]) -> list[Command]:
+    commands: list[Command] = []
+    if op.unlinks:
+        commands.append(
+            Many(
+                "DELETE FROM links WHERE namespace = %s AND source = %s AND target = %s "
+                "AND type = %s",
+                [(each.namespace, each.source, each.target, each.type) for each in op.unlinks],
+            )
+        )
+    if op.links:
+        commands.append(
+            Many(
+                "INSERT INTO links VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (namespace, source,"
+                " target, type) DO UPDATE SET weight = excluded.weight,"
+                " created_at = excluded.created_at",
+                [_link_values(link) for link in op.links],
+            )
+        )
+    linked = {link.namespace for link in (*op.links, *op.unlinks)}
+    commands += [
+        Statement("UPDATE spaces SET linked = version WHERE namespace = %s", (name,))
+        for name in spaces
+        if name in linked or spaces[name].old
+    ]
+    return commands
+
+
+def _link_values(link: Link) -> tuple[Any, ...]:
+    created = codec.encode("created_at", link.created_at)
+    return (link.namespace, link.source, link.target, link.type, link.weight, created)
+
+
+def prepared(drafts: Sequence[Draft]) -> Prepared:
+    """Drafts with everything that is kept of them."""
+    return [(draft, codec.stored(draft)) for draft in drafts]
