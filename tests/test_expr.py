@@ -116,7 +116,7 @@ def test_the_root_of_an_explanation_is_the_value(tree: Signal, table: Candidates
 @settings(max_examples=200, deadline=None)
 @given(tree=trees, table=tables(0))
 def test_evaluating_changes_nothing(tree: Signal, table: Candidates) -> None:
-    before = {name: column.copy() for name, column in table.columns.items()}
+    before = {name: table[name].copy() for name in table.columns}
     with np.errstate(all="ignore"):
         first = tree.evaluate(QUERY, table)
         again = tree.evaluate(QUERY, table)

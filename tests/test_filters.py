@@ -166,7 +166,9 @@ def test_a_changed_value_is_seen(values: list[Any], data: st.DataObject) -> None
     for each in values:
         expected = [holds("eq", v, each) for v in values]
         assert column.mask("eq", each).tolist() == expected
-    assert [type(v) for v in column.take(np.arange(len(values)))] == [type(v) for v in values]
+    assert [type(v) for v in column.take(np.arange(len(values))).tolist()] == [
+        type(v) for v in values
+    ]
 
 
 def test_the_mapping_form() -> None:

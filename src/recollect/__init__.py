@@ -7,15 +7,31 @@ The map, in flow order:
       writing.py         methods that add, change and erase
       recalling.py       methods that search, explain and read
       life.py            methods for links, what takes the place of what, and how alive memories are
+      upkeep.py          prune, archive, restore, consolidate, maintain, audit, undo
       face.py            how a plan is run, at once or awaited
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
     write.py             the plans of add, update, link and delete; what is written is checked here
+    linking.py           links by name, pending until there is such a memory
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions
     facets.py            what somebody says of who they are, what they like and what was
+    messages.py          chat messages as items, a turn each
+    differences.py       in what two alike texts differ so that both have to be kept
     compare.py           one query under several profiles
+    life.py              the plans of using, judging and superseding memories, and of their history
+    verify.py            whether memories are what their log says
     zones.py             how alive each memory is
+    upkeep/              what keeps a store healthy: previewed, recorded, undone
+      runs.py            changes made together under one name, and undone by it
+      pruning.py         what has faded, to the archive and back
+      boosts.py          what the use of a memory lends to those linked with it
+      consolidation.py   what says the same, as one memory
+      clusters.py        groups of vectors that are alike, a block of rows at a time
+      maintenance.py     everything that is due, in one command
+      lock.py            a lock in the store, so that only one maintains it
+      audit.py           what is wrong with how many memories, and what mends it
+      junk.py            texts that no question can be answered with, by plain rules
     why/                 why a memory is returned or not, and what would change it
       reason.py          Reason: the question and its answer
       absence.py         where a memory left, and by how much it missed
@@ -60,13 +76,16 @@ The map, in flow order:
     results.py           SearchResult and Hit
     plan.py              Plan, ask, drive: the only place where a plan meets the world
     ops.py               every request to the world outside, as data
+    rewind.py            a namespace as it was at a time, out of what is there and its log
     world.py             a store, an embedder and an extractor behind one batch
     stores/              where memories live; open_store picks one by its URL
       protocol.py        Store: one method that answers a batch of operations
       embedded.py        a durable side, and an index in memory for each namespace that is used
+      records.py         Records: what the durable side does
       codec.py           between a record and the plain values a store keeps
       sqlite.py          the records of a SQLite file: writing
       sqlite_read.py     the records of a SQLite file: reading, and the change feed
+      sqlite_log.py      the log of a SQLite file
       sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
       touches.py         accesses that wait to be written together
       ram.py             the records in dictionaries
@@ -85,7 +104,8 @@ The map, in flow order:
       spaces.py          the namespaces that a process used lately
       sight.py           what a search has seen, so that it takes two round trips
       writing.py         new memories, as steps of one transaction
-      changing.py        patches, accesses, erasures, vectors made anew
+      happening.py       the log, and what it makes of memories; accesses
+      changing.py        erasures, vectors made anew
       schema.py          which version a database has, and bringing it up to date
       database.py        connections, transactions, round trips, trying again
       values.py          vectors and arrays between NumPy and PostgreSQL
@@ -116,6 +136,7 @@ The map, in flow order:
     features.py          what is told of a memory once, when it is written
     text.py              words, stems, term hashes, trigrams, tokens
     filters.py           which memories may be candidates at all
+    events.py            what happened to memories, and what each event makes of one
     memory.py            MemoryRecord, Link, outcomes of a write; the checks of every value
     fields.py            the fields of a memory, declared once
     errors.py            every error raised on purpose
@@ -153,10 +174,13 @@ from recollect.compare import Comparison
 from recollect.context import Context, Section
 from recollect.engine import AsyncMemory, Memory
 from recollect.errors import RecollectError
+from recollect.events import Event
 from recollect.explain import Explanation
+from recollect.life import History
 from recollect.memory import AddResult, Link, MemoryRecord
 from recollect.profile import Profile
 from recollect.results import Hit, SearchResult
+from recollect.verify import Verification
 from recollect.why import Reason
 
 __version__ = "0.1.0"
@@ -166,7 +190,9 @@ __all__ = [
     "AsyncMemory",
     "Comparison",
     "Context",
+    "Event",
     "Explanation",
+    "History",
     "Hit",
     "Link",
     "Memory",
@@ -176,4 +202,5 @@ __all__ = [
     "RecollectError",
     "SearchResult",
     "Section",
+    "Verification",
 ]

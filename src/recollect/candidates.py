@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,15 +15,105 @@ Column = NDArray[Any]  # float64 (NaN = not there) or object (None = not there)
 
 
 @dataclass(frozen=True, eq=False)
+class Coded:
+    """A column of objects as places in a list of distinct values; -1 for None.
+
+    A table over a whole namespace may have a text column without making an object per row. `naming`
+    gives the places of the values that are, or hold, one of some folded names.
+    """
+
+    codes: NDArray[Any]
+    distinct: Sequence[Any]
+    naming: Callable[[Iterable[str]], Sequence[int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One value for a place, a column for an index or mask array or a slice."""
+        codes = self.codes[index]
+        if isinstance(codes, np.ndarray):
+            return Coded(codes, self.distinct, self.naming)
+        return None if codes < 0 else self.distinct[codes]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
+        found = np.empty(len(self.codes), dtype=object)
+        found[:] = self.tolist()
+        return found
+
+    def tolist(self) -> list[Any]:
+        """The values."""
+        distinct = self.distinct
+        return [None if code < 0 else distinct[code] for code in self.codes.tolist()]
+
+    def without(self, gone: NDArray[np.bool_]) -> Coded:
+        """The same with None where `gone`."""
+        return Coded(np.where(gone, -1, self.codes), self.distinct, self.naming)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """The ranks (from 1) that scores give, by score descending, then id; NaN where there is none.
+
+    They are worked out for the places that are asked for, not for all that were scored.
+    """
+
+    scores: Floats
+    ids: Coded | Ranks | Column
+    places: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, index: Any) -> Any:
+        """One rank for a place, a column for an index or mask array or a slice."""
+        places = self.places[index]
+        if isinstance(places, np.ndarray):
+            return Ranks(self.scores, self.ids, places)
+        return Ranks(self.scores, self.ids, np.array([places])).tolist()[0]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        held = np.flatnonzero(~np.isnan(self.scores))
+        if len(self.places) > _FEW:
+            order = best_first(self.scores[held], lambda at: self.ids[held[at]].tolist())
+            ranks = np.full(len(self.scores), np.nan)
+            ranks[held[order]] = np.arange(1, len(order) + 1)
+            return ranks[self.places]
+        return np.array([self._rank(place) for place in self.places.tolist()], dtype=np.float64)
+
+    def _rank(self, place: int) -> float:
+        own = self.scores[place]
+        if np.isnan(own):
+            return np.nan
+        rank = 1 + np.count_nonzero(self.scores > own)
+        equal = np.flatnonzero(self.scores == own)
+        if len(equal) > 1:
+            ids, mine = self.ids[equal].tolist(), self.ids[place] or ""
+            rank += sum((id or "") < mine for id in ids)
+        return float(rank)
+
+    def tolist(self) -> list[float]:
+        """The ranks."""
+        found: list[float] = self.__array__().tolist()
+        return found
+
+
+_FEW = 64  # ranks worked out one by one
+Held = Column | Coded | Ranks
+"""A column as a table holds it."""
+
+
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """A table of candidate memories.
 
     `rows` (int64, unique) are the store's row numbers, the key that every operation takes; each
-    column has `len(rows)` entries. NaN or None means "not there", never zero.
+    column has `len(rows)` entries. NaN or None means "not there", never zero. A column may be held
+    in a form that is cheaper where there are many rows; `table[name]` is an array in any case.
     """
 
     rows: Rows
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    columns: Mapping[str, Held] = field(default_factory=dict)
 
     @classmethod
     def empty(cls) -> Candidates:
@@ -34,25 +124,32 @@ class Candidates:
         return len(self.rows)
 
     def __getitem__(self, name: str) -> Column:
-        return self.columns[name]
+        return np.asarray(self.columns[name])
 
     def floats(self, name: str) -> Floats:
         """A column as float64; None becomes NaN."""
         return np.asarray(self.columns[name], dtype=np.float64)
 
+    def ids(self, places: NDArray[Any]) -> list[str]:
+        """The ids at some places, from the column `id`."""
+        found: list[str] = self.columns["id"][places].tolist()
+        return found
+
     def take(self, index: NDArray[Any]) -> Candidates:
         """The rows chosen by an index or mask array, in its order."""
         return Candidates(self.rows[index], {n: c[index] for n, c in self.columns.items()})
 
-    def with_columns(self, **columns: Column) -> Candidates:
+    def with_columns(self, **columns: Held) -> Candidates:
         """The same rows with columns added or replaced; names with dots go in as `**{...}`."""
         return Candidates(self.rows, {**self.columns, **columns})
 
     def joined(self, other: Candidates) -> Candidates:
         """These rows and then those of another table; NaN or None for a column that it lacks."""
         columns = {
-            name: np.concatenate([column, other.columns.get(name, _nothing(column, len(other)))])
-            for name, column in self.columns.items()
+            name: np.concatenate([self[name], other[name]])
+            if name in other.columns
+            else np.concatenate([self[name], _nothing(self[name], len(other))])
+            for name in self.columns
         }
         return Candidates(np.concatenate([self.rows, other.rows]), columns)
 
@@ -70,6 +167,9 @@ def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:
     """The distinct rows of several rankings, ascending, and where each ranking's rows went."""
     if not rankings:
         return np.empty(0, dtype=np.int64), []
+    first, *others = rankings
+    if all(np.array_equal(first, other) for other in others) and np.all(first[1:] > first[:-1]):
+        return first, [np.arange(len(first))] * len(rankings)
     rows, where = np.unique(np.concatenate(rankings), return_inverse=True)
     bounds = np.cumsum([len(ranking) for ranking in rankings])[:-1]
     return rows, np.split(where, bounds)
@@ -83,22 +183,22 @@ def best_first(
     `ids` gives the ids at some places; it is asked only where scores are equal. (There is none
     for a memory that was erased since it was found; it comes first.)
     """
-    order = np.argsort(-scores, kind="stable")
-    wanted = len(order) if k is None else min(k, len(order))
+    wanted = len(scores) if k is None else min(k, len(scores))
     if not wanted:
-        return order[:0]
+        return np.empty(0, dtype=np.intp)
+    if wanted * 8 < len(scores):
+        least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
+        top = np.flatnonzero(scores >= least)
+        if wanted <= len(top) < len(scores):  # fewer where some are NaN
+            return top[best_first(scores[top], lambda at: ids(top[at]), wanted)]
+    order = np.argsort(-scores)
     ranked = scores[order]
-    equal = np.append(ranked[1:] == ranked[:-1], False)
-    ties = np.flatnonzero(equal[:wanted])
-    at = 0
-    for tie in ties:
-        if tie < at:
-            continue  # inside a run that is sorted already
-        end = int(tie) + 1
-        while end < len(order) and ranked[end] == ranked[tie]:
-            end += 1
-        run = order[tie:end]
-        names = ids(run)
-        order[tie:end] = run[sorted(range(len(run)), key=lambda i: names[i] or "")]
-        at = end
+    equal = ranked[1:] == ranked[:-1]
+    if equal.any():
+        tied = np.zeros(len(order), dtype=bool)
+        tied[1:] = equal
+        tied[:-1] |= equal
+        run = order[tied]
+        keys = zip((-ranked[tied]).tolist(), ids(run), run.tolist(), strict=True)
+        order[tied] = [place for _, _, place in sorted((s, id or "", at) for s, id, at in keys)]
     return order[:wanted]

@@ -20,6 +20,7 @@ from recollect.facets import checked as checked_facets
 from recollect.filters import Both, Compare
 from recollect.lexicon import ASSISTANT, USER
 from recollect.memory import Added, AddResult, Draft, MemoryRecord, new_id
+from recollect.messages import message_text
 from recollect.ops import Extract, Fetch, Put, Read, Search
 from recollect.plan import Plan, ask
 from recollect.query import Query
@@ -64,7 +65,7 @@ def said(messages: Any) -> list[Said]:
                 f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
         side = _side(message["role"])
-        words = write.message_text(message)
+        words = message_text(message)
         if side is not None and words.strip():
             label = str(message.get("name") or _LABELS[side])
             found.append(
@@ -209,7 +210,9 @@ def add_chat(
         items.insert(0, session(found, common, facets))
     added = yield from write.add(items, scope, strict=True)
     for draft, stale in continued:
-        yield from ask(Put((draft,), replace=True, stale=stale, embedder=scope.embedder))
+        yield from ask(
+            Put((draft,), replace=True, stale=stale, embedder=scope.embedder, actor=scope.actor)
+        )
     updated = (Added(draft.record.id, "UPDATED") for draft, _ in continued)
     degraded = dict.fromkeys([*added.degraded, *(lack for lack in lacks if lack)])
     return AddResult((*added.items, *updated), tuple(degraded))

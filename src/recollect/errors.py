@@ -39,6 +39,10 @@ class StoreClosed(StoreError):
     """The store was used after `close()`."""
 
 
+class Locked(RecollectError):
+    """Somebody else is doing what only one may do at a time; says who, and until when."""
+
+
 class EmbedderError(RecollectError):
     """The embedder could not answer: no network, no key, a wrong answer."""
 

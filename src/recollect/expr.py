@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Candidates, Floats
+from recollect.candidates import Candidates, Coded, Floats
 from recollect.errors import InvalidInput
 from recollect.explain import Explanation
 from recollect.query import Query
@@ -40,30 +40,56 @@ class Evaluation:
         self.query = query
         self.candidates = candidates
         self.origin = origin
+        self._empty = not len(candidates)
         self._values: dict[int, tuple[Signal, Values]] = {}
+        self._distinct: dict[str, tuple[NDArray[np.intp], list[Any]]] = {}
         self._groups: dict[str, tuple[NDArray[np.intp], int]] = {}
 
     def __call__(self, signal: Signal) -> Values:
-        known = self._values.get(id(signal))
+        key = id(signal)
+        known = self._values.get(key)
         if known is None:
-            values = signal.compute(self) if len(self.candidates) else np.empty(0)
-            if isinstance(values, np.ndarray) and not values.ndim:
-                values = float(values)
-            known = (signal, values)  # holds the signal, so its id stays its own
-            self._values[id(signal)] = known
+            values = np.empty(0) if self._empty else signal.compute(self)
+            known = self._values[key] = (signal, values)  # holds the signal: its id stays its own
         return known[1]
 
     def at(self, signal: Signal, row: int) -> float:
         """A signal's value at one row."""
-        values = self(signal)
+        values = self.computed(signal)
         return float(values[row] if isinstance(values, np.ndarray) else values)
+
+    def computed(self, signal: Signal) -> Values:
+        """A signal's values, asked for from outside the tree."""
+        known = self._values.get(id(signal))
+        if known is not None:
+            return known[1]
+        with np.errstate(all="ignore"):
+            return self(signal)
 
     def column(self, signal: Signal) -> Floats:
         """A signal's values as an array, shape (candidates,)."""
-        values = self(signal)
+        values = self.computed(signal)
         if isinstance(values, np.ndarray):
             return values
         return np.full(len(self.candidates), float(values))
+
+    def distinct(self, column: str) -> tuple[NDArray[np.intp], list[Any]]:
+        """A column of objects as places in the list of its distinct values, and that list."""
+        known = self._distinct.get(column)
+        if known is None:
+            held = self.candidates.columns[column]
+            if (
+                isinstance(held, Coded)
+                and len(held.distinct) <= len(held)
+                and held.codes.min() >= 0
+            ):
+                known = self._distinct[column] = (held.codes, list(held.distinct))
+                return known
+            values = self.candidates[column].tolist()
+            number: dict[Any, int] = {}
+            places = [number.setdefault(value, len(number)) for value in values]
+            known = self._distinct[column] = (np.array(places, dtype=np.intp), list(number))
+        return known
 
     def groups(self, column: str) -> tuple[NDArray[np.intp], int]:
         """Candidates with the same value of a text column by number; how many numbers there are.
@@ -72,13 +98,15 @@ class Evaluation:
         """
         known = self._groups.get(column)
         if known is None:
-            values = self.candidates[column].tolist()
-            alone = [i for i, value in enumerate(values) if value is None]
-            for i in alone:
-                values[i] = i
-            number = {value: i for i, value in enumerate(dict.fromkeys(values))}
-            codes = np.fromiter(map(number.__getitem__, values), np.intp, len(values))
-            known = self._groups[column] = (codes, len(number))
+            places, values = self.distinct(column)
+            count = len(values)
+            if None in values:
+                alone = places == values.index(None)
+                more = np.count_nonzero(alone)
+                places = places.copy()
+                places[alone] = np.arange(count, count + more)
+                count += int(more)
+            known = self._groups[column] = (places, count)
         return known
 
 
@@ -236,8 +264,8 @@ class Lookup(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         table: dict[Any, float] = dict(self.table)
-        values = [table.get(value, np.nan) for value in ev.candidates[self.column].tolist()]
-        return np.array(values, dtype=np.float64)
+        places, values = ev.distinct(self.column)
+        return np.array([table.get(value, np.nan) for value in values], dtype=np.float64)[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
         value = ev.candidates[self.column][row]
@@ -291,10 +319,11 @@ class Sum(Signal):
         _some(self.parts)
 
     def compute(self, ev: Evaluation) -> Values:
-        total = ev(self.parts[0])
-        for part in self.parts[1:]:
+        first, *rest = self.parts
+        total = ev(first)
+        for part in rest:
             value = ev(part)
-            if isinstance(value, np.ndarray) or value != 0.0:  # adding 0 changes nothing
+            if value.__class__ is np.ndarray or value != 0.0:  # adding 0 changes nothing
                 total = total + value
         return total
 
@@ -349,7 +378,8 @@ class Quotient(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         top, bottom = np.broadcast_arrays(ev(self.top), ev(self.bottom))
-        return np.divide(top, bottom, out=np.where(np.isnan(top), top, 0.0), where=bottom != 0.0)
+        zero = np.where(np.isnan(top), top, 0.0)
+        return _number(np.divide(top, bottom, out=zero, where=bottom != 0.0))
 
     def how(self) -> str:
         return "quotient"
@@ -395,8 +425,7 @@ class Apply(Signal):
             )
 
     def compute(self, ev: Evaluation) -> Values:
-        with np.errstate(all="ignore"):
-            return self.FUNCTIONS[self.function](*(ev(a) for a in self.arguments))
+        return self.FUNCTIONS[self.function](*[ev(a) for a in self.arguments])
 
     def how(self) -> str:
         return self.function
@@ -418,7 +447,7 @@ class Default(Signal):
     def compute(self, ev: Evaluation) -> Values:
         values = ev(self.of)
         missing = np.isnan(values)
-        return np.where(missing, self.value, values) if missing.any() else values
+        return _number(np.where(missing, self.value, values)) if missing.any() else values
 
     def how(self) -> str:
         return "default"
@@ -451,7 +480,7 @@ class FirstOf(Signal):
         found = ev(self.options[0])
         for option in self.options[1:]:
             found = np.where(np.isnan(found), ev(option), found)
-        return found
+        return _number(found)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         there = (option for option in self.options if not np.isnan(ev.at(option, row)))
@@ -480,6 +509,11 @@ class Named(Signal):
 
     def __str__(self) -> str:
         return self.name
+
+
+def _number(values: Floats) -> Values:
+    """An array of no dimensions as the number it is."""
+    return values if values.ndim else float(values)
 
 
 def _some(parts: tuple[Signal, ...]) -> None:

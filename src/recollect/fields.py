@@ -66,6 +66,8 @@ _FIELDS = (
     Field("boost", "number", patchable=True, most=1.0),  # as it was at boosted_at
     Field("boosted_at", "time", patchable=True),
     Field("expires_at", "time", patchable=True),
+    Field("valid_from", "time", patchable=True),  # of what is said, not of the memory
+    Field("valid_to", "time", patchable=True),
     Field("created_at", "time"),
     Field("updated_at", "time", patchable=True),
     Field("last_accessed", "time", patchable=True),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,16 @@ from recollect.errors import InvalidInput
 from recollect.fields import ACCESSES_KEPT, FIELDS
 
 Vector = NDArray[np.float32]
-LINK_TYPES = ("mentions", "supports", "contradicts", "depends_on", "same_as", "supersedes")
+Time = TypeVar("Time", float, datetime)
+LINK_TYPES = (
+    "mentions",
+    "supports",
+    "contradicts",
+    "depends_on",
+    "same_as",
+    "supersedes",
+    "consolidates",
+)
 Outcome = Literal["ADDED", "UPDATED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEEPEST = 64  # levels of lists and mappings in metadata
@@ -69,6 +78,8 @@ class MemoryRecord:
     boost: float | None = None
     boosted_at: datetime | None = None
     expires_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
     last_accessed: datetime | None = None
     access_count: int = 0
     accesses: tuple[datetime, ...] = ()
@@ -92,10 +103,14 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A record about to be written, with its vectors by name (unit length, or empty)."""
+    """A record about to be written, with its vectors by name (unit length, or empty).
+
+    The `note` goes into the event of its being written.
+    """
 
     record: MemoryRecord
     vectors: Mapping[str, Vector]
+    note: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +124,15 @@ class Added:
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """The outcome of every item of a write, in the order given."""
+    """The outcome of every item of a write, in the order given.
+
+    `pending` are the links that lead to no memory yet; they will, once one has that id, title or
+    alias.
+    """
 
     items: tuple[Added, ...]
     degraded: tuple[str, ...] = ()
+    pending: tuple[Link, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -252,8 +272,8 @@ def moment(name: str, value: Any) -> datetime:
         raise InvalidInput(name, f"{value} is out of range") from None
 
 
-def recent(*times: Iterable[float]) -> tuple[float, ...]:
-    """The most recent access times out of several series, in seconds, newest first."""
+def recent(*times: Iterable[Time]) -> tuple[Time, ...]:
+    """The most recent access times out of several series, newest first."""
     return tuple(sorted(chain(*times), reverse=True)[:ACCESSES_KEPT])
 
 

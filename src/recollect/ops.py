@@ -1,5 +1,5 @@
-"""Operations: every request to the world outside, as data. A store answers all but `Embed` and
-`Extract`.
+"""Operations: every request to the world outside, as data. A store answers all but `Embed`,
+`Extract` and `AsOf`.
 
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.
@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from recollect.candidates import Floats, Rows
+from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
 from recollect.query import Query, Term
@@ -21,7 +22,7 @@ from recollect.routes import Lexical, Route
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """The answer of one route: rows, best first, and their scores."""
+    """The answer of one route: rows and their scores, best first if that was asked for."""
 
     rows: Rows
     scores: Floats
@@ -72,12 +73,13 @@ class Search:
     """The best `depth` rows of a route (all of them for None) -> Ranking, by score then id.
 
     Only rows of the query's namespaces that pass its filter are candidates; a row without any
-    evidence for the route is none.
+    evidence for the route is none. Unless `ordered`, the rows may come in any order.
     """
 
     route: Route
     query: Query
     depth: int | None
+    ordered: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +117,7 @@ class Mentions:
 
 @dataclass(frozen=True, eq=False)
 class Fetch:
-    """Columns of the given rows by field name -> mapping of name to array (rows,).
+    """Columns of the given rows by field name -> mapping of name to array (rows,) or `Coded`.
 
     Besides the fields of a record there are the columns that a store derives: `previous`,
     `position` (0-based in its session), the features of `recollect.features`, and what links tell:
@@ -269,11 +271,15 @@ class List:
 class Put:
     """Write new memories and links in one transaction -> the ids that are taken.
 
-    `unlinks` are links to remove before, by their ends and type; those that are not there are none.
+    `unlinks` are links to remove before, by their ends and type, and `created_at` is when; those
+    that are not there are none.
 
     With `replace=True` each takes the place of the memory of the same id, whose accesses count on
     and whose vectors stay where it brings none of that name and `stale` does not list it; the
     answer is then the ids that do not exist. Nothing is written unless the answer is empty.
+
+    `also` is what happens to other memories by it, in the same transaction; the ids of those that
+    do not exist are answered, too.
     """
 
     drafts: tuple[Draft, ...]
@@ -282,23 +288,68 @@ class Put:
     replace: bool = False
     stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
+    actor: str | None = None  # who writes
+    also: Log | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
-    """Set patchable fields of one memory -> whether it exists."""
+class Log:
+    """Append events and make of the memories what they say, in one transaction.
+
+    -> the ids that do not exist; nothing is written unless the answer is empty. What an event makes
+    of a memory is `events.apply`; one without an id is of every memory of the namespace. The
+    log tells of Put (write, edit, link) and Touch by itself.
+    """
 
     namespace: str
-    id: str
-    values: Mapping[str, Any]
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The log of a namespace -> list of Event, oldest first.
+
+    Of the memories `ids` (and of all memories together), of some `types`, those after the place
+    `after`, those with the `keys` of their payload `key`; of these, the `last` so many. Uses that
+    wait to be written are written first. What is erased has no events.
+    """
+
+    namespace: str
+    ids: tuple[str, ...] | None = None
+    types: tuple[EventType, ...] | None = None
+    keys: tuple[str, ...] | None = None
+    after: int = 0
+    last: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FormerVectors:
+    """The vectors that edits replaced, as far as they are kept -> list of (edit's seq, name,
+    float32 array)."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """Set fields of STATE by id without an event, so that they are what the log says -> None."""
+
+    namespace: str
+    values: Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Touch:
-    """Count one access of each row at a time -> None; written with the next batch of touches."""
+    """Count one use of each row at a time -> None; written with the next batch of touches.
+
+    `type` is retrieval, read or reference.
+    """
 
     rows: Rows
     at: datetime
+    type: EventType = "retrieval"
+    actor: str | None = None
+    session: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,11 +362,43 @@ class Delete:
 
 
 @dataclass(frozen=True, slots=True)
+class Notes:
+    """What upkeep has noted of a namespace -> mapping of text to text."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Note something in the place of what is noted (None for nothing) -> whether it was done.
+
+    It is not if what is noted is no longer `was`, so that of several at once one succeeds.
+    """
+
+    namespace: str
+    key: str
+    value: str | None
+    was: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Neighbors:
     """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
 
     namespace: str
     ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """The answers to operations that only read, as they would have been at a time -> list.
+
+    Answered by `world.World`, for the namespaces that the operations are about.
+    """
+
+    namespaces: tuple[str, ...]
+    at: datetime
+    ops: tuple[Op, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +410,8 @@ class Stats:
 
 Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Find | List | Put | Patch | Touch | Dimensions | Unembedded
-    | PutVectors | AdoptVectors | Delete | Neighbors | Stats
+    | VectorNames | Linked | Beside | Find | List | Put | Log | Events | FormerVectors | Mend
+    | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete | Neighbors | Notes
+    | Note | Stats | AsOf
 )  # fmt: skip
 Batch = Sequence[Op]

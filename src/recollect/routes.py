@@ -41,7 +41,8 @@ class Vector:
     """score = cosine(query, memory) = q . m for unit vectors, in [-1, 1]; 0 for a zero vector.
 
     `vector` names which of a memory's vectors is compared; a memory without it is no candidate.
-    `min_similarity` keeps memories below it out.
+    `min_similarity` keeps memories below it out. Without a query vector, or with a zero one, no
+    memory is nearer than another: there are none within a depth, and all of them without one.
     """
 
     vector: str = "content"

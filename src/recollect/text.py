@@ -145,6 +145,13 @@ def term_ids(found: Sequence[str]) -> TermIds:
     return ids
 
 
+def slug(name: str) -> str:
+    """`name` in small letters, with dashes for all but letters, digits and slashes."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    steps = (re.sub(r"[\W_]+", "-", step).strip("-") for step in folded.split("/"))
+    return "/".join(step for step in steps if step) or "note"
+
+
 def count_tokens(text: str) -> int:
     """ceil(characters / 4): a rule of thumb for how many tokens a text takes; at least 0."""
     return -(-len(text) // 4)

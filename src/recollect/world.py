@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +13,13 @@ from recollect.embed import CachedEmbedder, Embedder, EmbedderIdentity
 from recollect.entities import RULES, EntityExtractor
 from recollect.errors import EmbedderError
 from recollect.memory import Vector, texts
-from recollect.ops import Embed, Extract, Op
+from recollect.ops import AsOf, Embed, Events, Extract, Op, Stats
+from recollect.plan import drive
+from recollect.rewind import rewound
 from recollect.stores.protocol import Store
+from recollect.write import Scope
+
+_REWOUND_KEPT = 4  # past states that are kept ready
 
 
 class World:
@@ -28,6 +35,8 @@ class World:
     ) -> None:
         self.store = store
         self.extractor = extractor
+        self._rewound: OrderedDict[Any, Store] = OrderedDict()
+        self._rewinding = threading.Lock()
         self._owns = owns  # whether the embedder was made for this world, and ends with it
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
 
@@ -64,16 +73,36 @@ class World:
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""
-        asked = [op for op in ops if not isinstance(op, (Embed, Extract))]
+        asked = [op for op in ops if not isinstance(op, (Embed, Extract, AsOf))]
         answers = iter(self.store.batch(asked)) if asked else iter(())
         return [
             self._embed(op)
             if isinstance(op, Embed)
             else self._extract(op)
             if isinstance(op, Extract)
+            else self._as_of(op)
+            if isinstance(op, AsOf)
             else next(answers)
             for op in ops
         ]
+
+    def _as_of(self, op: AsOf) -> list[Any]:
+        """Answers out of a store that holds what there was; the last few are kept."""
+        ends = self.store.batch([Events(namespace, last=1) for namespace in op.namespaces])
+        counts = self.store.batch([Stats(op.namespaces)])[0]["memories"]
+        key = (op.namespaces, op.at, tuple(end[0].seq for end in ends if end), counts)
+        with self._rewinding:
+            if key not in self._rewound:
+                dimensions = self.dimensions
+                scope = Scope("", self.embedder is not None, self.identity, dimensions, op.at)
+                self._rewound[key] = drive(rewound(op.namespaces, op.at, scope), self.batch)
+            self._rewound.move_to_end(key)
+            while len(self._rewound) > _REWOUND_KEPT:
+                self._rewound.popitem(last=False)
+            store = self._rewound[key]
+        past = World(store, None, self.extractor)
+        past.embedder = self.embedder
+        return past.batch(op.ops)
 
     def _extract(self, op: Extract) -> list[tuple[str, ...]]:
         if self.extractor is None:

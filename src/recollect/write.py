@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from recollect import linking
 from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.events import Event
 from recollect.facets import FACETS
 from recollect.fields import FIELDS, Type
 from recollect.memory import (
@@ -29,16 +31,17 @@ from recollect.memory import (
     number,
     optional_moment,
     optional_text,
+    plain,
     text,
     texts,
     unit,
     vector,
 )
-from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Patch, Put, Read
+from recollect.ops import STAGED, Delete, Dimensions, Embed, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
 
 _CHUNK = 2048  # memories in one transaction
-_OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
+OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
 """The vectors made of a memory's words (see `recollect.chunks`), stale when these change."""
 _KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
@@ -68,7 +71,7 @@ _ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links"})
 
 @dataclass(frozen=True)
 class Scope:
-    """Where a write goes: the namespace, whether there is an embedder and which, the time.
+    """Where a write goes: the namespace, whether there is an embedder and which, when and who.
 
     `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
     """
@@ -78,6 +81,7 @@ class Scope:
     embedder: str | None
     dimensions: int | None
     now: datetime
+    actor: str | None = None
 
 
 @dataclass(frozen=True)
@@ -164,38 +168,6 @@ def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One item for each chat message `{"role", "content"}`, in one session.
-
-    The speaker is the message's `name` or else its `role`; messages without text are left out.
-    """
-    session = common.get("session_id") or new_id()
-    if common.get("id") is not None:
-        raise InvalidInput("id", "cannot name several messages", "leave it out")
-    items = []
-    for i, message in enumerate(content):
-        if not isinstance(message, Mapping) or "role" not in message:
-            raise InvalidInput(
-                f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
-            )
-        said = message_text(message)
-        if said.strip():
-            speaker = common.get("speaker") or message.get("name") or message["role"]
-            items.append({**common, "content": said, "speaker": speaker, "session_id": session})
-    if not items:
-        raise InvalidInput("content", "has no message with text")
-    return items
-
-
-def message_text(message: Mapping[str, Any]) -> str:
-    """The text of a chat message, "" where it has none."""
-    said = message.get("content")
-    if isinstance(said, list):  # parts, as multimodal chat has them
-        parts = [part.get("text") for part in said if isinstance(part, Mapping)]
-        said = "\n".join(part for part in parts if isinstance(part, str))
-    return said if isinstance(said, str) else ""
-
-
 def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
     """A checked link."""
     if not isinstance(type, str) or type not in LINK_TYPES:
@@ -217,6 +189,10 @@ def embedded_text(record: MemoryRecord) -> str:
     return f"{record.speaker}: {said}" if record.speaker else said
 
 
+EMBEDDED = frozenset({"content", "title", "speaker"})
+"""The fields that `embedded_text` is made of."""
+
+
 def add(
     items: Iterable[Any], scope: Scope, *, strict: bool, progress: Any = None
 ) -> Plan[AddResult]:
@@ -229,6 +205,7 @@ def add(
         raise InvalidInput("items", f"must be a list of items, not {type(items).__name__}")
     outcomes: list[Added] = []
     degraded: dict[str, None] = {}
+    linked: list[Link] = []
     for chunk in _chunks(items):
         checked: list[Item | Added] = []
         dimensions = yield from _dimensions(chunk, scope)
@@ -246,7 +223,8 @@ def add(
         drafts, lack = yield from _embed(named, scope)
         if lack:
             degraded[lack] = None
-        taken = yield from _put(drafts, scope, strict)
+        taken, links = yield from _put(drafts, scope, strict)
+        linked += links
         refused = "the id is taken; use update(), or leave the id out"
         seen: set[str] = set()
         for each in checked:
@@ -259,7 +237,8 @@ def add(
                 outcomes.append(Added(each.record.id, "ADDED"))
         if progress is not None:
             progress(len(outcomes))
-    return AddResult(tuple(outcomes), tuple(degraded))
+    pending = yield from linking.pending(scope.namespace, linked)
+    return AddResult(tuple(outcomes), tuple(degraded), tuple(pending))
 
 
 def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
@@ -347,8 +326,13 @@ def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vecto
     return dict(zip(distinct, rows, strict=True)), ""
 
 
-def _put(drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool) -> Plan[set[str]]:
-    """Write; the ids that are taken and were left out (or, when strict, refused)."""
+def _put(
+    drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool
+) -> Plan[tuple[set[str], list[Link]]]:
+    """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
+
+    Links to a name lead to who has it, and those that waited for a name to who comes to have it.
+    """
     seen: set[str] = set()
     fresh = []
     for draft, each in drafts:
@@ -359,10 +343,21 @@ def _put(drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool) -> Pl
         seen.add(draft.record.id)
         fresh.append((draft, each))
     taken: set[str] = set()
+    links: list[Link] = []
     while fresh:
-        links = tuple(one for _, each in fresh for one in each.links)
+        given = [one for _, each in fresh for one in each.links]
+        links = yield from linking.resolved(scope.namespace, given, seen)
+        old, new = yield from linking.waiting(
+            scope.namespace, {d.record.id: linking.names_of(d.record) for d, _ in fresh}, scope.now
+        )
         found = yield from ask(
-            Put(tuple(draft for draft, _ in fresh), links, embedder=scope.embedder)
+            Put(
+                tuple(draft for draft, _ in fresh),
+                (*links, *new),
+                old,
+                embedder=scope.embedder,
+                actor=scope.actor,
+            )
         )
         if not found:
             break
@@ -370,9 +365,22 @@ def _put(drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool) -> Pl
             raise InvalidInput(
                 "id", f"{found[0]!r} is taken", "use update() to change it, or leave the id out"
             )
+        links = []
         taken.update(found)
         fresh = [(draft, each) for draft, each in fresh if draft.record.id not in taken]
-    return taken
+    return taken, links
+
+
+def drafts(items: Sequence[Any], scope: Scope) -> Plan[list[tuple[Draft, Item]]]:
+    """Items checked, named and embedded, ready to be written.
+
+    Raises:
+        InvalidInput: see `item`.
+    """
+    dimensions = yield from _dimensions(items, scope)
+    named = yield from _name([item(given, scope, dimensions) for given in items])
+    found, _ = yield from _embed(named, scope)
+    return found
 
 
 def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:
@@ -386,27 +394,45 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     checked = {name: _CHECKS[name](name, value) for name, value in changes.items()}
     record = yield from read(text("id", id), scope.namespace)
     if record is None:
-        raise NotFound(f"there is no memory {id!r} in the namespace {scope.namespace!r}")
+        raise no_memory(id, scope.namespace)
     if not checked:
         return record
     changed = replace(record, **checked, updated_at=scope.now)
     if "entities" not in checked and _naming_text(changed) != _naming_text(record):
-        old, new = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
-        if record.entities == old:  # they were read out of the words that change
-            changed = replace(changed, entities=new)
+        read_out, named = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
+        if record.entities == read_out:  # they were read out of the words that change
+            changed = replace(changed, entities=named)
+    names = linking.names_of(changed) - linking.names_of(record)
+    old, new = yield from linking.waiting(scope.namespace, {id: names}, scope.now)
     if all(FIELDS[name].patchable for name in checked):
-        values = {**checked, "updated_at": scope.now}
-        if not (yield from ask(Patch(scope.namespace, id, values))):
+        became = {name: plain(value) for name, value in checked.items()}
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
+        if (yield from ask(Log(scope.namespace, (event,)))):
             raise NotFound(f"the memory {id!r} was deleted meanwhile")
+        if new:
+            yield from ask(Put((), new, old, actor=scope.actor))
         return changed
     vectors: dict[str, Vector] = {}
-    stale = () if embedded_text(changed) == embedded_text(record) else _OF_WORDS
+    stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
-    put = Put((Draft(changed, vectors),), replace=True, stale=stale, embedder=scope.embedder)
+    put = Put(
+        (Draft(changed, vectors),),
+        new,
+        old,
+        replace=True,
+        stale=stale,
+        embedder=scope.embedder,
+        actor=scope.actor,
+    )
     if (yield from ask(put)):
         raise NotFound(f"the memory {id!r} was deleted meanwhile")
     return changed
+
+
+def no_memory(id: str, namespace: str) -> NotFound:
+    """The error for an id that nothing has."""
+    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
 
 
 def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
@@ -415,8 +441,8 @@ def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
     found = yield from ask(Find(scope.namespace, ends))
     missing = [end for end in ends if end not in found]
     if missing:
-        raise NotFound(f"there is no memory {missing[0]!r} in the namespace {scope.namespace!r}")
-    yield from ask(Put((), tuple(links)))
+        raise no_memory(missing[0], scope.namespace)
+    yield from ask(Put((), tuple(links), actor=scope.actor))
 
 
 def delete(id: str, scope: Scope) -> Plan[bool]:

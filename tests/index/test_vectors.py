@@ -79,7 +79,7 @@ def test_what_has_no_vector_has_no_cosine() -> None:
         *[True] * 2,
     ]
     assert cosines[2] == pytest.approx(1.0, abs=2e-3)
-    assert sorted(found.nearest(rows[0], None, None).tolist()) == [2, 4, 7]
+    assert sorted(found.holders(None).tolist()) == [2, 4, 7]
 
 
 def test_a_zero_vector_is_similar_to_nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from recollect import chunks, ops, profiles, write
+from recollect import chunks, life, ops, profiles, why, write
 from recollect import compare as comparing
 from recollect import search as searching
 from recollect import zones as zoning
@@ -16,14 +16,18 @@ from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.filters import Filter, fields_of, parse
-from recollect.memory import AddResult, Link, MemoryRecord, moment, text
+from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text
+from recollect.messages import messages
 from recollect.ops import Page
 from recollect.plan import Plan, ask, drive
 from recollect.profiles import ProfileLike
 from recollect.reembed import reembed as reembedding
+from recollect.results import SearchResult
+from recollect.rewind import as_of
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
+from recollect.why import Reason
 from recollect.world import World
 from recollect.zones import Zones
 
@@ -46,6 +50,7 @@ class Core:
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         aliases: Aliases = NO_ALIASES,
+        actor: str | None = None,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
@@ -53,6 +58,7 @@ class Core:
         self.clock = clock or _utc_now
         self.count_tokens = count_tokens
         self.aliases = aliases
+        self.actor = optional_text("actor", actor)
 
     @classmethod
     def open(
@@ -65,6 +71,7 @@ class Core:
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        actor: str | None = None,
         anew: bool = False,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
@@ -78,7 +85,7 @@ class Core:
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
-            return cls(world, namespace, chosen, clock, count_tokens, names)
+            return cls(world, namespace, chosen, clock, count_tokens, names, actor)
         except BaseException:
             if isinstance(url, str):
                 store.close()
@@ -106,7 +113,13 @@ class Core:
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
         return Core(
-            self.world, namespace, self.profile, self.clock, self.count_tokens, self.aliases
+            self.world,
+            namespace,
+            self.profile,
+            self.clock,
+            self.count_tokens,
+            self.aliases,
+            self.actor,
         )
 
     def scope(self) -> write.Scope:
@@ -117,6 +130,7 @@ class Core:
             self.world.identity,
             self.world.dimensions,
             moment("clock", self.clock()),
+            self.actor,
         )
 
     def request(
@@ -163,6 +177,31 @@ class Core:
             weights=weights,
         )
 
+    def search(self, asked: Mapping[str, Any]) -> Plan[SearchResult]:
+        """A search, of the present or of the past."""
+        at, rest = self._past(asked)
+        request = self.request(**rest)
+        plan = searching.search(request)
+        return plan if at is None else as_of(plan, request.namespaces, at)
+
+    def explain(self, asked: Mapping[str, Any], id: str, *, everywhere: bool) -> Plan[Reason]:
+        """Why a memory is, or was, found for a query or not."""
+        at, rest = self._past({**asked, "touch": False})
+        request = self.request(**rest)
+        plan = why.explain(request, text("id", id), everywhere=everywhere)
+        return plan if at is None else as_of(plan, request.namespaces, at)
+
+    def _past(self, asked: Mapping[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
+        """The time to go back to, and what to ask there; one in the future is refused."""
+        rest = {name: value for name, value in asked.items() if name != "as_of"}
+        if asked["as_of"] is None:
+            return None, rest
+        at = moment("as_of", asked["as_of"])
+        if at > moment("clock", self.clock()):
+            raise InvalidInput("as_of", f"{at.isoformat()} is in the future", "leave it out")
+        now = at if asked["now"] is None else asked["now"]
+        return at, {**rest, "now": now, "touch": False}
+
     def compare(self, given: Sequence[ProfileLike], asked: Mapping[str, Any]) -> Plan[Comparison]:
         """One query under several profiles."""
         if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
@@ -184,7 +223,7 @@ class Core:
         """Write one text, or the turns of a conversation; the first wrong one raises."""
         given = {name: value for name, value in fields.items() if value is not None}
         if isinstance(content, Sequence) and not isinstance(content, (str, bytes)):
-            items = write.messages(content, given)
+            items = messages(content, given)
         else:
             items = [{**given, "content": content}]
         return write.add(items, self.scope(), strict=True)
@@ -228,13 +267,11 @@ class Core:
         scope = self.scope()
         return write.link_all([write.link(scope, source, target, type, weight)], scope)
 
+    def touch(self, ids: Any, use: str, session: Any, now: Any) -> Plan[None]:
+        """Count a use of memories."""
+        at = moment("now", self.clock() if now is None else now)
+        return life.touch(ids, use, at, session, self.scope())
+
     def links(self, id: str | None) -> Plan[Sequence[Link]]:
         """The links of one memory or of all."""
         return ask(ops.Neighbors(self.namespace, None if id is None else (text("id", id),)))
-
-    def supersede(self, old: str, new: str) -> Plan[None]:
-        """Link the new memory to the old one, which is superseded from now on."""
-        scope = self.scope()
-        yield from self.link(new, old, "supersedes", 1.0)
-        values = {"status": "superseded", "updated_at": scope.now}
-        yield from ask(ops.Patch(scope.namespace, old, values))

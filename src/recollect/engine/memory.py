@@ -15,6 +15,7 @@ from recollect.embed import Embedder
 from recollect.engine.core import Clock, Core
 from recollect.engine.life import AsyncLiving, Living
 from recollect.engine.recalling import AsyncRecalling, Recalling
+from recollect.engine.upkeep import AsyncUpkeep, Upkeep
 from recollect.engine.writing import AsyncWriting, Writing
 from recollect.entities import RULES, EntityExtractor
 from recollect.plan import ask
@@ -23,7 +24,7 @@ from recollect.stores.protocol import Store
 from recollect.text import count_tokens
 
 
-class Memory(Writing, Recalling, Living):
+class Memory(Writing, Recalling, Living, Upkeep):
     """The memory of an agent: add to it, search it, ask why.
 
     Open one with `Memory.open`; it is safe to share between threads, and several processes may
@@ -42,6 +43,7 @@ class Memory(Writing, Recalling, Living):
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        actor: str | None = None,
     ) -> Self:
         """Open (or make) the store of a URL.
 
@@ -54,6 +56,7 @@ class Memory(Writing, Recalling, Living):
             clock: gives the present; the system's clock by default.
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+            actor: who writes and uses memories through this, for their history.
             count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
                 another one is given.
 
@@ -63,7 +66,9 @@ class Memory(Writing, Recalling, Living):
             EmbedderMismatch: the stored vectors come from another embedder.
         """
         return cls(
-            Core.open(url, namespace, embedder, profile, clock, count_tokens, entities, aliases)
+            Core.open(
+                url, namespace, embedder, profile, clock, count_tokens, entities, aliases, actor
+            )
         )
 
     @property
@@ -117,7 +122,7 @@ class Memory(Writing, Recalling, Living):
         self.close()
 
 
-class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving):
+class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
     """`Memory` for asyncio: the same methods, awaited; see there for what each does.
 
     An embedded store works in a thread, so that the event loop never waits for it.
@@ -135,10 +140,20 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving):
         count_tokens: Callable[[str], int] = count_tokens,
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
+        actor: str | None = None,
     ) -> Self:
         """See `Memory.open`."""
         opened = asyncio.to_thread(
-            Core.open, url, namespace, embedder, profile, clock, count_tokens, entities, aliases
+            Core.open,
+            url,
+            namespace,
+            embedder,
+            profile,
+            clock,
+            count_tokens,
+            entities,
+            aliases,
+            actor,
         )
         return cls(await opened)
 

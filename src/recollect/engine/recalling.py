@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from recollect import search as searching
-from recollect import why
 from recollect.compare import Comparison
 from recollect.context import Context, Format, SectionLike
 from recollect.engine.core import Filters
 from recollect.engine.face import AsyncFace, Face
-from recollect.memory import MemoryRecord, text
+from recollect.memory import MemoryRecord
 from recollect.ops import Page
 from recollect.profiles import ProfileLike
 from recollect.results import SearchResult
@@ -30,6 +28,7 @@ class Recalling(Face):
         profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         touch: bool = True,
         explain: bool = False,
         min_score: float | None = None,
@@ -50,6 +49,8 @@ class Recalling(Face):
             filters: which memories may be found; see `recollect.filters`. Only active ones are,
                 unless it says something of their `status`.
             now: the time to rank for, other than the present.
+            as_of: rank what there was at this time, as it was then: contents, links, accesses,
+                judgements, statuses. What was erased since cannot be in it. Nothing is touched.
             touch: count an access of each hit (written within a second, never waited for).
             explain: give each hit its `explanation`.
             min_score: leave out hits below it; what a score means depends on the profile.
@@ -66,7 +67,7 @@ class Recalling(Face):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return self._run(searching.search(self._core.request(**_asked(locals()))))
+        return self._run(self._core.search(_asked(locals())))
 
     def explain(
         self,
@@ -77,6 +78,7 @@ class Recalling(Face):
         profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
@@ -92,8 +94,7 @@ class Recalling(Face):
         Raises:
             NotFound: there is no such memory.
         """
-        request = self._core.request(**_asked(locals()), touch=False)
-        return self._run(why.explain(request, text("id", id), everywhere=everywhere))
+        return self._run(self._core.explain(_asked(locals()), id, everywhere=everywhere))
 
     def compare(
         self,
@@ -174,6 +175,7 @@ class AsyncRecalling(AsyncFace):
         profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         touch: bool = True,
         explain: bool = False,
         min_score: float | None = None,
@@ -186,7 +188,7 @@ class AsyncRecalling(AsyncFace):
         context: str | None = None,
     ) -> SearchResult:
         """See `Memory.search`."""
-        return await self._run(searching.search(self._core.request(**_asked(locals()))))
+        return await self._run(self._core.search(_asked(locals())))
 
     async def explain(
         self,
@@ -197,6 +199,7 @@ class AsyncRecalling(AsyncFace):
         profile: ProfileLike | None = None,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         min_score: float | None = None,
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
@@ -204,8 +207,7 @@ class AsyncRecalling(AsyncFace):
         everywhere: bool = False,
     ) -> Reason:
         """See `Memory.explain`."""
-        request = self._core.request(**_asked(locals()), touch=False)
-        return await self._run(why.explain(request, text("id", id), everywhere=everywhere))
+        return await self._run(self._core.explain(_asked(locals()), id, everywhere=everywhere))
 
     async def compare(
         self,

@@ -45,6 +45,8 @@ class Writing(Face):
         strength: float | None = None,
         decay_rate: float | None = None,
         expires_at: datetime | str | float | None = None,
+        valid_from: datetime | str | float | None = None,
+        valid_to: datetime | str | float | None = None,
         pinned: bool | None = None,
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
@@ -57,7 +59,8 @@ class Writing(Face):
         `layer` (episodic, knowledge, activity, entity); on `relevance_score`, `memory_score`,
         `confidence` and `strength` in [0, 1]; on a `decay_rate` per hour of its own. `gist` is
         what it comes down to, in words that are searched, too. From `expires_at` on it is not
-        found any more; `pinned` exempts it from being archived.
+        found any more; what it says holds from `valid_from` until `valid_to`; `pinned` exempts it
+        from being archived.
 
         Raises:
             InvalidInput: names the argument that is wrong; nothing was written.
@@ -163,6 +166,8 @@ class AsyncWriting(AsyncFace):
         strength: float | None = None,
         decay_rate: float | None = None,
         expires_at: datetime | str | float | None = None,
+        valid_from: datetime | str | float | None = None,
+        valid_to: datetime | str | float | None = None,
         pinned: bool | None = None,
     ) -> AddResult:
         """See `Memory.add`."""

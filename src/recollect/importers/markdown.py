@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.importers._source import ImportProblem, Item, clean, moment, text
+from recollect.text import slug
 
 LONGEST = 20_000
 """Characters of a note that is kept as one memory; a longer one is divided at its headings."""
@@ -64,13 +65,6 @@ def read(path: Path) -> Iterator[Item]:
     targets = _targets(notes)
     for note in notes:
         yield from _items(note, targets)
-
-
-def slug(name: str) -> str:
-    """`name` in small letters, with dashes for all but letters, digits and slashes."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    steps = (re.sub(r"[\W_]+", "-", step).strip("-") for step in folded.split("/"))
-    return "/".join(step for step in steps if step) or "note"
 
 
 def _words(heading: re.Match[str] | None, body: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.candidates import Coded
 from recollect.fields import ACCESSES_KEPT
 from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
 from recollect.index.growable import Growable
@@ -132,11 +133,8 @@ class CodedColumn:
         """The code of a value, -1 where no memory has it."""
         return self._code_of.get(_key(value), -1)
 
-    def take(self, ordinals: NDArray[Any]) -> NDArray[Any]:
-        found = np.empty(len(ordinals), dtype=object)
-        distinct = self.distinct
-        found[:] = [distinct[code] for code in self._codes.view[ordinals].tolist()]
-        return found
+    def take(self, ordinals: NDArray[Any]) -> Coded:
+        return Coded(self._codes.view[ordinals], self.distinct)
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):

@@ -117,7 +117,9 @@ class LinkGraph:
         return self._blocks.cuts
 
     def column(self, name: str, ids: Sequence[str]) -> Floats:
-        """One of `fields.GRAPH` for some memories."""
+        """One of `fields.GRAPH` for some memories, or `linked`, 1 for one with any link."""
+        if name == "linked":
+            return np.array([id in self._out or id in self._in for id in ids], dtype=np.float64)
         if name == "in_degree":
             return np.array([len(self._in.get(id, ())) for id in ids], dtype=np.float64)
         if name == "is_cut_vertex":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.analysis import by_role, name_words, named
-from recollect.candidates import Rows
+from recollect.candidates import Floats, Rows
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
@@ -25,6 +25,8 @@ from recollect.index.source import Changes, Source
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
 from recollect.ops import Named
+from recollect.query import Query
+from recollect.routes import Route
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
@@ -55,8 +57,10 @@ class Loaded:
         self._trigrams: dict[str, TrigramIndex] = {}
         self._values_of: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
+        self._link_columns: dict[str, Floats] = {}
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
+        self._last_dense: tuple[Query | None, dict[Route, Floats]] = (None, {})
         self._known_people: _People | None = None
 
     # Keeping current
@@ -86,7 +90,10 @@ class Loaded:
                 self._link(touched)
         self._seq = changes.seq
         self._last_ordinals = self._last_mask = self._known_people = None
+        self._last_dense = (None, {})
         self._lexical.changed(changes.added, bool(changes.removed))
+        if changes.added or changes.removed or changes.linked:
+            self._link_columns = {}
         if self._graph is not None and changes.linked:
             rows = self._ordinals(np.array(changes.linked, dtype=np.int64))
             self._graph.relinked(self._ids[ordinal] for ordinal in rows.tolist() if ordinal >= 0)
@@ -228,8 +235,11 @@ class Loaded:
             return self._last_ordinals[1]
         if not len(self._rows):
             return np.full(len(rows), -1, dtype=np.int64)
-        at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
-        found = np.where(self._rows.view[at] == rows, at, -1)
+        if np.array_equal(rows, self._rows.view):
+            found = np.arange(len(rows))
+        else:
+            at = np.minimum(np.searchsorted(self._rows.view, rows), len(self._rows) - 1)
+            found = np.where(self._rows.view[at] == rows, at, -1)
         self._last_ordinals = (rows, found)
         return found
 
@@ -299,6 +309,12 @@ class Loaded:
             self._graph = LinkGraph(self._source.links(self.namespace), living)
         self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph
+
+    def _told_by_links(self, name: str) -> Floats:
+        """One of `fields.GRAPH` by ordinal, kept while links and memories are the same."""
+        if name not in self._link_columns:
+            self._link_columns[name] = self._links().column(name, self._ids)
+        return self._link_columns[name]
 
     def matching(self, where: Filter | None) -> Rows:
         """The rows that pass a filter, ascending."""

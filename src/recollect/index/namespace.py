@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.candidates import Coded, Floats, Held, Rows, best_first
 from recollect.candidates import Column as Values
-from recollect.candidates import Floats, Rows, best_first
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import GRAPH
@@ -23,15 +25,24 @@ from recollect.index.vectors import Vectors
 from recollect.query import Query, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 
+_FEW = 500  # rows whose links are looked up without asking first which have any
+
 
 class NamespaceIndex(Loaded):
     """Searchable arrays over the memories of one namespace."""
 
-    def search(self, route: Route, query: Query, depth: int | None) -> tuple[Rows, Floats]:
-        """The best `depth` rows of a route and their scores, by score, then id."""
+    def search(
+        self, route: Route, query: Query, depth: int | None, ordered: bool = True
+    ) -> tuple[Rows, Floats]:
+        """The best `depth` rows of a route and their scores, by score, then id.
+
+        Unless `ordered`, they are in the order of their rows.
+        """
         ordinals, scores = self._found(route, query, depth, self._mask(query.where))
-        if isinstance(route, (Scan, During)):
+        if depth is None and not ordered:
             return self._rows.view[ordinals], scores
+        if isinstance(route, (Scan, During)):
+            return self._rows.view[ordinals[::-1][:depth]], scores[:depth]
         ids = self._ids
 
         def names(places: NDArray[np.intp]) -> list[str]:
@@ -43,20 +54,28 @@ class NamespaceIndex(Loaded):
     def _found(
         self, route: Route, query: Query, depth: int | None, mask: NDArray[np.bool_] | None
     ) -> tuple[Ordinals, Floats]:
-        """A superset of the best `depth` of a route, with exact scores."""
+        """A superset of the best `depth` of a route, ascending, with exact scores."""
         if isinstance(route, Vector):
             vectors = self._comparable(route, query)
-            if vectors is None or query.vector is None or not query.vector.any():
+            unlike = query.vector is None or not query.vector.any()
+            if vectors is None or (unlike and depth is not None):  # none is nearer than another
                 return np.empty(0, dtype=np.int64), np.empty(0)
-            ordinals = vectors.nearest(query.vector, depth, mask)
-            scores = vectors.cosines(query.vector, ordinals)
-            keep = scores >= route.min_similarity
-            return ordinals[keep], scores[keep]
+            if query.vector is None:
+                ordinals = vectors.holders(mask)
+                scores = np.zeros(len(ordinals))
+            elif depth is None:
+                ordinals, scores = vectors.all(query.vector, mask)
+            else:
+                ordinals = vectors.nearest(query.vector, depth, mask)
+                scores = vectors.cosines(query.vector, ordinals)
+            if route.min_similarity > -1.0:
+                keep = scores >= route.min_similarity
+                return ordinals[keep], scores[keep]
+            return ordinals, scores
         if isinstance(route, (Scan, During)):
             ordinals = np.arange(len(self)) if mask is None else np.flatnonzero(mask)
             if isinstance(route, During):
                 ordinals = ordinals[self._during(query)[ordinals]]
-            ordinals = ordinals[::-1][: depth or None]
             return ordinals, np.full(len(ordinals), float(isinstance(route, During)))
         dense = self._dense(route, query)
         least = route.min_similarity if isinstance(route, Trigram) else 0.0
@@ -113,11 +132,20 @@ class NamespaceIndex(Loaded):
         return (created.values >= time.start) & (created.values < time.end)
 
     def _dense(self, route: Lexical | Trigram | Exact, query: Query) -> Floats:
-        """The route's score of every ordinal."""
+        """The route's score of every ordinal; the last answers are kept."""
         if isinstance(route, Lexical):
             return self._bm25(route, query).scores
-        if isinstance(route, Exact):
-            return self._exact(route, query)
+        if self._last_dense[0] is not query:
+            self._last_dense = (query, {})
+        known = self._last_dense[1]
+        if route not in known:
+            if isinstance(route, Exact):
+                known[route] = self._exact(route, query)
+            else:
+                known[route] = self._alike(route, query)
+        return known[route]
+
+    def _alike(self, route: Trigram, query: Query) -> Floats:
         best = np.zeros(len(self))
         for name in route.fields:
             column = self.column(name)
@@ -135,13 +163,16 @@ class NamespaceIndex(Loaded):
             column = None if name == "id" else self.column(name)
             if isinstance(column, NumberColumn | TimesColumn):
                 raise InvalidInput("exact.fields", f"{name} is not a text field")
-            index = self._values_of.get(name)
-            if index is None:
-                values = self._ids if column is None else column.distinct
-                index = self._values_of[name] = ExactIndex(values)
-            places = index.places(names)
+            places = self._naming(name, self._ids if column is None else column.distinct, names)
             found[places if column is None else np.isin(column.codes, places)] = 1.0
         return found
+
+    def _naming(self, name: str, values: Sequence[Any], names: Iterable[str]) -> list[int]:
+        """The places of the values of a column that are or hold one of some folded names."""
+        index = self._values_of.get(name)
+        if index is None:
+            index = self._values_of[name] = ExactIndex(values)
+        return index.places(names)
 
     def _bm25(self, route: Lexical, query: Query) -> Bm25:
         return self._lexical.scores(
@@ -197,27 +228,39 @@ class NamespaceIndex(Loaded):
                     found[side, at] = self._rows.view[other]
         return found
 
-    def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Values]:
+    def ids_of(self, rows: Rows) -> list[str]:
+        """The ids of rows that are here."""
+        return [self._ids[ordinal] for ordinal in self._ordinals(rows).tolist()]
+
+    def linked(self, rows: Rows) -> Rows:
+        """Those of some rows that may have links: of many, those that have."""
+        if len(rows) <= _FEW:
+            return rows
+        ordinals = self._ordinals(rows)
+        return rows[(ordinals >= 0) & (self._told_by_links("linked")[ordinals] > 0.0)]
+
+    def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Held]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""
         ordinals = self._ordinals(rows)
         gone = ordinals < 0
         if gone.any():
             ordinals = np.where(gone, 0, ordinals)
-        found: dict[str, Values] = {}
+        found: dict[str, Held] = {}
         for name in names:
             values = self._values(name, ordinals) if len(self) else np.full(len(rows), np.nan)
             if gone.any():
-                values[gone] = None if values.dtype == object else np.nan
+                if isinstance(values, Coded):
+                    values = values.without(gone)
+                else:
+                    values[gone] = np.nan
             found[name] = values
         return found
 
-    def _values(self, name: str, ordinals: Ordinals) -> Values:
+    def _values(self, name: str, ordinals: Ordinals) -> Coded | Values:
         if name == "id":
-            ids = np.empty(len(ordinals), dtype=object)
-            ids[:] = [self._ids[ordinal] for ordinal in ordinals.tolist()]
-            return ids
+            return Coded(ordinals, self._ids)
         if name in GRAPH:
-            return self._links().column(name, [self._ids[o] for o in ordinals.tolist()])
+            return self._told_by_links(name)[ordinals]
         if name == "position":
             return _or_nan(self._sessions.position[ordinals], self._sessions.position[ordinals])
         if name.removeprefix("previous.") in FEATURES:
@@ -226,7 +269,11 @@ class NamespaceIndex(Loaded):
                 return self._features.view[ordinals, place].astype(np.float64)
             previous = self._sessions.previous[ordinals]
             return _or_nan(self._features.view[previous, place], previous)
-        return self.column(name).take(ordinals)
+        column = self.column(name)
+        if isinstance(column, CodedColumn):
+            naming = partial(self._naming, name, column.distinct)
+            return replace(column.take(ordinals), naming=naming)
+        return column.take(ordinals)
 
 
 def _or_nan(values: NDArray[Any], where: NDArray[Any]) -> Floats:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from recollect.candidates import Floats
+from recollect.candidates import Coded, Floats
 from recollect.expr import Evaluation, Signal, Values
 from recollect.signals.times import DAY
 
@@ -37,8 +37,8 @@ class SaidBy(Signal):
         }[self.who]
         if not wanted:
             return 0.0
-        speakers = ev.candidates["speaker"].tolist()
-        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)
+        places, speakers = ev.distinct("speaker")
+        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)[places]
 
     def __str__(self) -> str:
         return f"said_by({self.who})"
@@ -60,13 +60,15 @@ class EntityOverlap(Signal):
         asked = ev.query.entities
         if not asked:
             return 0.0
-        share: dict[tuple[str, ...] | None, float] = {None: 0.0}
-        found = []
-        for entities in ev.candidates["entities"].tolist():
-            if entities not in share:
-                share[entities] = len(asked & ev.query.aliases.keys(entities)) / len(asked)
-            found.append(share[entities])
-        return np.array(found, dtype=np.float64)
+        column, aliases = ev.candidates.columns["entities"], ev.query.aliases
+        if isinstance(column, Coded) and column.naming is not None:
+            shared = np.zeros(len(column.distinct) + 1)  # -1, "nothing", is the last
+            for key in asked:
+                shared[column.naming(aliases.spellings({key}))] += 1.0
+            return shared[column.codes] / len(asked)
+        places, values = ev.distinct("entities")
+        held = [float(len(asked & aliases.keys(entities or ()))) for entities in values]
+        return np.array(held)[places] / len(asked)
 
     def note(self, ev: Evaluation, row: int) -> str:
         asked = ev.query.entities

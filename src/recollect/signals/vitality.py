@@ -56,41 +56,50 @@ class BaseLevel(Signal):
 
     def compute(self, ev: Evaluation) -> Floats:
         table = ev.candidates
-        d = ev.column(self.d)[:, np.newaxis]
-        first = _days(ev, table.floats("created_at"))[:, np.newaxis]
-        recent = _days(ev, self._recent(ev))
+        d = ev.column(self.d)
+        first = _days(ev, table.floats("created_at"))
+        oldest = _days(ev, self._last(ev))
+        summed = np.power(oldest, -d)
         count = np.nan_to_num(table.floats("access_count")) + 1.0
-        known = np.count_nonzero(~np.isnan(recent), axis=1)
-        oldest = np.nanmax(recent, axis=1, keepdims=True, initial=0.0)
-        summed = np.nansum(np.power(recent, -d), axis=1)
-        between = _mean_power(oldest, first, d)[:, 0]
-        return np.log(summed + np.maximum(count - known, 0.0) * between)
+        known = np.ones(len(table))
+        times = _times(ev)[:, 1:]  # few were accessed twice, so only these are looked at further
+        more = np.flatnonzero(~np.isnan(times[:, 0])) if times.shape[1] else np.empty(0, np.intp)
+        if len(more):
+            ages = _days(ev, times[more])
+            summed[more] += np.nansum(np.power(ages, -d[more, np.newaxis]), axis=1)
+            known[more] += np.count_nonzero(~np.isnan(ages), axis=1)
+            oldest[more] = np.fmax(oldest[more], np.nanmax(ages, axis=1))
+        more = np.flatnonzero(count > known)
+        if len(more):
+            between = _mean_power(oldest[more], first[more], d[more])
+            summed[more] += (count[more] - known[more]) * between
+        return np.log(summed)
 
     @staticmethod
-    def _recent(ev: Evaluation) -> Floats:
-        """Times of the most recent accesses, (candidates, kept); of at least one."""
+    def _last(ev: Evaluation) -> Floats:
+        """When each was accessed last; when it was written, if that is not known."""
         table = ev.candidates
-        times = table.floats("accesses").reshape(len(table), -1) if len(table) else np.empty((0, 1))
-        last = table.floats("last_accessed")
-        last = np.where(np.isnan(last), table.floats("created_at"), last)
-        if times.shape[1] == 0:
-            return last[:, np.newaxis]
-        times = times.copy()
-        times[:, 0] = np.where(np.isnan(times[:, 0]), last, times[:, 0])
-        return times
+        found = _times(ev)[:, 0]
+        for name in ("last_accessed", "created_at"):
+            found = np.where(np.isnan(found), table.floats(name), found)
+        return found
 
     def how(self) -> str:
         return "base level"
 
     def note(self, ev: Evaluation, row: int) -> str:
         count = int(np.nan_to_num(ev.candidates.floats("access_count"))[row]) + 1
-        first, last = _days(ev, ev.candidates.floats("created_at")), _days(ev, self._recent(ev))
-        return (
-            f"{count} accesses, the first {first[row]:.3g} and the last {last[row, 0]:.3g} days ago"
-        )
+        first, last = _days(ev, ev.candidates.floats("created_at")), _days(ev, self._last(ev))
+        return f"{count} accesses, the first {first[row]:.3g} and the last {last[row]:.3g} days ago"
 
     def __str__(self) -> str:
         return f"base_level({self.d})"
+
+
+def _times(ev: Evaluation) -> Floats:
+    """Times of the most recent accesses, newest first: (candidates, at least 1), NaN-filled."""
+    times = ev.candidates.floats("accesses").reshape(len(ev.candidates), -1)
+    return times if times.shape[1] else np.full((len(ev.candidates), 1), np.nan)
 
 
 def _days(ev: Evaluation, times: Floats) -> Floats:
@@ -135,7 +144,13 @@ def revival() -> Named:
 
 
 def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Named:
-    """max(sigmoid((B - tau) / scale + boost + revival), 0.5 if it is a cut vertex), in (0, 1).
+    """max(alive, 0.5 if it is a cut vertex), in (0, 1); see `alive`."""
+    kept = FLOOR * Col("is_cut_vertex").default(0.0)
+    return maximum(alive(tau, scale, d), kept.named("bridge floor")).named("vitality")
+
+
+def alive(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Signal:
+    """sigmoid((B - tau) / scale + boost + revival), in (0, 1).
 
     With tau = 0 and scale = 1 a memory that was used once is below 0.5 after a day, whatever its
     layer.
@@ -143,9 +158,7 @@ def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Named:
     level: Signal = BaseLevel(effective_decay(d)).named("base level")
     if (tau, scale) != (0.0, 1.0):
         level = (level - tau) / scale
-    alive = Apply("sigmoid", (level + spreading_boost() + revival(),))
-    kept = FLOOR * Col("is_cut_vertex").default(0.0)
-    return maximum(alive, kept.named("bridge floor")).named("vitality")
+    return Apply("sigmoid", (level + spreading_boost() + revival(),))
 
 
 def zone(value: Any) -> Zone | None:

@@ -18,8 +18,7 @@ def ranked(query: Query, candidates: Candidates, k: int | None, by: str = "score
     """The best k (all for None) by a column descending, then id, at or above `min_score`."""
     if query.min_score is not None and by == "score":
         candidates = candidates.take(candidates.floats(by) >= query.min_score)
-    ids = candidates["id"]
-    return candidates.take(best_first(candidates.floats(by), lambda at: ids[at].tolist(), k))
+    return candidates.take(best_first(candidates.floats(by), candidates.ids, k))
 
 
 def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recollect.candidates import Candidates, Column, union
+from recollect.candidates import Candidates, Held, Ranks, Rows, union
 from recollect.errors import InvalidInput
-from recollect.ops import Fetch, Matched, Mentions, Op, Search
+from recollect.ops import Fetch, Matched, Mentions, Op, Ranking, Search
 from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan
 from recollect.query import Query
-from recollect.routes import Lexical, Route, Vector, check_depth
+from recollect.routes import During, Lexical, Route, Scan, Vector, check_depth
 from recollect.stages.core import Depth, Stage, is_stored
 
 _NAMES = "mentions_named"
@@ -57,17 +58,16 @@ class Recall(Stage):
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         depth = self.depth.of(query) if isinstance(self.depth, Depth) else self.depth
-        rankings = yield [Search(route, query, depth) for route in self.routes]
+        # Where nothing else is made of their ranks, all rows need not be sorted for the hits'.
+        ordered = [depth is not None or f"{r.name}.rank" in wanted for r in self.routes]
+        rankings = yield [
+            Search(route, query, depth, sort)
+            for route, sort in zip(self.routes, ordered, strict=True)
+        ]
         rows, places = union([ranking.rows for ranking in rankings])
-        columns: dict[str, Column] = {}
-        for route, where in zip(self.routes, places, strict=True):
-            ranks = np.full(len(rows), np.nan)
-            ranks[where] = np.arange(1, len(where) + 1)
-            columns[f"{route.name}.rank"] = ranks
-            if isinstance(route, Vector) and route.min_similarity > -1.0:
-                least = np.where(np.isnan(ranks), np.nan, route.min_similarity)
-                columns[f"{route.name}.rank.min_similarity"] = least
-        stored = tuple(sorted(name for name in wanted if is_stored(name)))
+        stored = {name for name in wanted if is_stored(name)}
+        if not all(ordered):
+            stored.add("id")  # of equally good rows the smaller id comes first
         scored: dict[str, Op] = {}
         for route in self.routes:
             if f"{route.name}.score" in wanted:
@@ -78,10 +78,30 @@ class Recall(Stage):
                 scored[f"{route.name}.matched"] = Matched(route, query, rows)
         if _NAMES in wanted:
             scored[_NAMES] = Mentions(query.reading.name_terms, rows)
-        fetched, *scores = yield [Fetch(rows, stored), *scored.values()]
-        columns.update(fetched)
-        columns.update(zip(scored, scores, strict=True))
+        fetched, *scores = yield [Fetch(rows, tuple(sorted(stored))), *scored.values()]
+        columns: dict[str, Held] = {**fetched, **dict(zip(scored, scores, strict=True))}
+        for at, route in enumerate(self.routes):
+            columns[f"{route.name}.rank"] = self._ranks(
+                route, rankings[at], rows, places[at], None if ordered[at] else columns["id"]
+            )
+            if isinstance(route, Vector) and route.min_similarity > -1.0:
+                found = np.full(len(rows), np.nan)
+                found[places[at]] = route.min_similarity
+                columns[f"{route.name}.rank.min_similarity"] = found
         return Candidates(rows, columns)
+
+    @staticmethod
+    def _ranks(
+        route: Route, ranking: Ranking, rows: Rows, places: NDArray[np.intp], ids: Held | None
+    ) -> Held:
+        """The ranks of a route by row: in the order that it came in, or by score and these ids."""
+        found = np.full(len(rows), np.nan)
+        if ids is None:
+            found[places] = np.arange(1, len(places) + 1)
+            return found
+        newest_first = isinstance(route, (Scan, During))
+        found[places] = ranking.rows if newest_first else ranking.scores
+        return Ranks(found, ids, np.arange(len(rows)))
 
 
 def recall(*routes: Route, depth: int | Depth | None = 200) -> Recall:

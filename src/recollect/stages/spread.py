@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.candidates import Candidates
+from recollect.candidates import Candidates, Floats, Held, Rows
 from recollect.errors import InvalidInput
 from recollect.expr import Evaluation, Signal
 from recollect.ops import Edge, Fetch, Linked
@@ -21,8 +21,24 @@ class Active:
     """How active a memory is, after how many hops, and the id of the memory it came by."""
 
     value: float
-    hops: int = 0
-    via: str | None = None
+    hops: int
+    via: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Front:
+    """Rows that pass activation on, ascending, and how much of it."""
+
+    rows: Rows
+    values: Floats
+
+    def place(self, row: int) -> int | None:
+        at = int(np.searchsorted(self.rows, row))
+        return at if at < len(self.rows) and self.rows[at] == row else None
+
+    def value(self, row: int) -> float:
+        place = self.place(row)
+        return 0.0 if place is None else float(self.values[place])
 
 
 @dataclass(frozen=True)
@@ -62,69 +78,70 @@ class Spread(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        seeds = Evaluation(query, candidates).column(self.seed)
-        pairs = zip(candidates.rows.tolist(), seeds.tolist(), strict=True)
-        active = {row: Active(value) for row, value in pairs if value > 0.0}
-        frontier = active.copy()
+        seeds = np.nan_to_num(Evaluation(query, candidates).column(self.seed))
+        order = np.argsort(candidates.rows)
+        order = order[seeds[order] > 0.0]
+        rows, values = candidates.rows[order], seeds[order]
+        started = _Front(rows, values)
+        active: dict[int, Active] = {}  # by row: what arrived that is better than its seed
         for hop in range(1, self.hops + 1):
-            if not frontier:
+            if not len(rows):
                 break
-            rows = np.array(sorted(frontier), dtype=np.int64)
             edges, names = yield [Linked(rows, query), Fetch(rows, ("id",))]
-            ids = dict(zip(rows.tolist(), names["id"].tolist(), strict=True))
-            reached = self._reached(frontier, edges, ids, hop)
+            reached = self._reached(_Front(rows, values), names["id"], edges, hop)
             # What is no better by a longer way cannot be better further on.
-            frontier = {
+            better = {
                 row: found
-                for row, found in reached.items()
-                if row not in active or found.value > active[row].value
+                for row, found in sorted(reached.items())
+                if found.value > (active[row].value if row in active else started.value(row))
             }
-            active.update(frontier)
-        fresh = np.array(sorted(set(active) - set(candidates.rows.tolist())), dtype=np.int64)
+            active.update(better)
+            rows = np.array(list(better), dtype=np.int64)
+            values = np.array([found.value for found in better.values()], dtype=np.float64)
+        fresh = np.setdiff1d(np.array(list(active), dtype=np.int64), candidates.rows)
         if len(fresh):
             stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
             columns = yield from ask(Fetch(fresh, stored))
             candidates = candidates.joined(Candidates(fresh, columns))
-        return self._written(candidates, active)
+            seeds = np.append(seeds, np.zeros(len(fresh)))
+        return self._written(candidates, seeds, active)
 
     def _reached(
-        self,
-        frontier: Mapping[int, Active],
-        edges: Sequence[Edge],
-        ids: Mapping[int, str],
-        hop: int,
+        self, front: _Front, ids: Held, edges: Sequence[Edge], hop: int
     ) -> dict[int, Active]:
-        """The best that arrives at each neighbour of the frontier."""
+        """The best that arrives at each neighbour of those that pass activation on."""
         best: dict[int, Active] = {}
         for source, target, weight, type in edges:
             if type in self.silent:
                 continue
             for start, end in ((source, target), (target, source)):
-                if start not in frontier or start == end:
+                place = front.place(start)
+                if place is None or start == end:
                     continue
-                found = Active(frontier[start].value * weight * self.decay, hop, ids[start])
+                value = float(front.values[place]) * weight * self.decay
+                found = Active(value, hop, ids[place])
                 known = best.get(end)
                 if found.value > 0.0 and (known is None or _order(found) < _order(known)):
                     best[end] = found
         return best
 
-    def _written(self, candidates: Candidates, active: Mapping[int, Active]) -> Candidates:
-        found = [active.get(row) for row in candidates.rows.tolist()]
-        via = np.empty(len(found), dtype=object)
-        via[:] = [None if each is None else each.via for each in found]
-        return candidates.with_columns(
-            **{
-                self.into: np.array([np.nan if each is None else each.value for each in found]),
-                f"{self.into}.hops": np.array(
-                    [np.nan if each is None else float(each.hops) for each in found]
-                ),
-                f"{self.into}.via": via,
-            }
-        )
+    def _written(
+        self, candidates: Candidates, seeds: Floats, active: Mapping[int, Active]
+    ) -> Candidates:
+        values = np.where(seeds > 0.0, seeds, np.nan)
+        hops = np.where(seeds > 0.0, 0.0, np.nan)
+        via = np.full(len(candidates), None, dtype=object)
+        order = np.argsort(candidates.rows)
+        arrived = np.array(list(active), dtype=np.int64)
+        places = order[np.searchsorted(candidates.rows, arrived, sorter=order)]
+        for place, found in zip(places.tolist(), active.values(), strict=True):
+            values[place], hops[place], via[place] = found.value, found.hops, found.via
+        reasons = {f"{self.into}.hops": hops, f"{self.into}.via": via}
+        return candidates.with_columns(**{self.into: values, **reasons})
 
 
 def _order(found: Active) -> tuple[float, str]:
-    return -found.value, found.via or ""
+    return -found.value, found.via
 
 
 def spread(seed: Signal, hops: int = 2, decay: float = 0.5) -> Spread:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.events import STATE
 from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector, recent
 from recollect.ops import Put
 from recollect.text import term_ids, words
 
+LOGGED = (*STATE, "metadata")
+"""The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
 
@@ -48,7 +53,7 @@ def packed(times: Sequence[float]) -> bytes:
 
 def unpacked(kept: bytes | None) -> tuple[float, ...]:
     """The times of `packed`."""
-    return tuple(np.frombuffer(kept or b"", dtype="<f8").tolist())
+    return struct.unpack(f"<{len(kept) // 8}d", kept) if kept else ()
 
 
 def accessed(kept: bytes | None, times: Sequence[float]) -> bytes:
@@ -78,7 +83,7 @@ def _list(value: str | None) -> tuple[str, ...]:
 
 
 def _times(value: bytes | None) -> tuple[datetime, ...]:
-    return tuple(datetime.fromtimestamp(each, tz=timezone.utc) for each in unpacked(value))
+    return tuple([datetime.fromtimestamp(each, timezone.utc) for each in unpacked(value)])
 
 
 def _seconds(moment: datetime) -> float:
@@ -86,7 +91,7 @@ def _seconds(moment: datetime) -> float:
 
 
 def _moment(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, tz=timezone.utc)
+    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
 
 
 def _json(value: str | None) -> Any:
@@ -100,6 +105,10 @@ _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "json": _json,
 }
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
+# The fields in the order in which a record takes them, without the namespace, its second.
+_ORDER = tuple(name for name in MemoryRecord.__dataclass_fields__ if name != "namespace")
+_KEPT = itemgetter(*_ORDER)
+_DECODED = [(i, d) for i, d in enumerate(map(_DECODERS.__getitem__, _ORDER)) if d is not None]
 
 
 def stored(draft: Draft) -> dict[str, Any]:
@@ -119,11 +128,15 @@ def stored(draft: Draft) -> dict[str, Any]:
 
 def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
     """The record of kept values by field name; other keys are ignored."""
-    values = {
-        name: kept[name] if decoder is None else decoder(kept[name])
-        for name, decoder in _DECODERS.items()
-    }
-    return MemoryRecord(namespace=namespace, **values)
+    values = list(_KEPT(kept))
+    for place, decoder in _DECODED:
+        values[place] = decoder(values[place])
+    return MemoryRecord(values[0], namespace, *values[1:])
+
+
+def state(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What events may change, as records have it, out of kept values."""
+    return {name: decode(name, kept[name]) for name in LOGGED}
 
 
 def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,6 +172,11 @@ def check_vectors(
                 raise InvalidInput(
                     f"vectors.{name}", f"has {len(vector)} dimensions where {size} are kept"
                 )
+
+
+def vector_of(kept: bytes) -> Vector:
+    """The vector of `vector_bytes`."""
+    return np.frombuffer(kept, dtype="<f2").astype(np.float32)
 
 
 def vector_bytes(vector: Vector) -> bytes:

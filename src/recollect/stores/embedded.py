@@ -11,101 +11,23 @@ import base64
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from typing import Any, ClassVar, Protocol
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect import ops
-from recollect.candidates import Rows, best_first
+from recollect.candidates import Held, Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
+from recollect.events import Event
 from recollect.index.namespace import NamespaceIndex
-from recollect.index.source import Source
-from recollect.memory import Link, MemoryRecord
-from recollect.stores.codec import vector_bytes
+from recollect.memory import Link, MemoryRecord, Vector
+from recollect.routes import During, Scan
+from recollect.stores.codec import vector_bytes, vector_of
+from recollect.stores.records import Records
 
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
-
-
-class Records(Source, Protocol):
-    """The durable side of an embedded store."""
-
-    def version(self) -> Any:
-        """Something that differs whenever any process has written since."""
-        ...
-
-    def put(self, op: ops.Put) -> tuple[str, ...]:
-        """Write all in one transaction, or nothing and the ids that stand in the way.
-
-        A link replaces the one between the same two of the same type.
-
-        Raises:
-            EmbedderMismatch: the stored vectors come from another embedder.
-            InvalidInput: a vector is not as long as the namespace's others of its name.
-        """
-        ...
-
-    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
-        """The length of the vectors of these names, of those that there are."""
-        ...
-
-    def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
-        """Set patchable fields (as records have them); whether the memory exists."""
-        ...
-
-    def touch(self, rows: Sequence[int], at: datetime) -> bool:
-        """Count an access of each row; may be written later. False where none is ever kept."""
-        ...
-
-    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
-        """Erase rows (all for None), their vectors and links; how many there were."""
-        ...
-
-    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
-        """Rows by id."""
-        ...
-
-    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
-        """Records by row."""
-        ...
-
-    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
-        """Links from and to memories."""
-        ...
-
-    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
-        """Rows without a vector of that name, ascending."""
-        ...
-
-    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes are loaded anew."""
-        ...
-
-    def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors once all memories have them; indexes are loaded anew."""
-        ...
-
-    def namespaces(self) -> dict[str, int]:
-        """Every namespace with how many memories it has."""
-        ...
-
-    def stats(self) -> dict[str, Any]:
-        """Figures about the whole store."""
-        ...
-
-    def embedder(self) -> str | None:
-        """Identity of the embedder of the stored vectors."""
-        ...
-
-    def flush(self) -> None:
-        """Write what is queued."""
-        ...
-
-    def close(self) -> None:
-        """Flush and release."""
-        ...
 
 
 _Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
@@ -226,15 +148,22 @@ class EmbeddedStore:
     def _search(self, op: ops.Search) -> ops.Ranking:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.query.namespaces]
-            found = [index.search(op.route, op.query, op.depth) for index in indexes]
+            found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
             if len(found) == 1:
                 return ops.Ranking(*found[0])
             rows = np.concatenate([rows for rows, _ in found])
             scores = np.concatenate([scores for _, scores in found])
-            ids = np.concatenate(
-                [i.fetch(rows, ("id",))["id"] for i, (rows, _) in zip(indexes, found, strict=True)]
-            )
-        order = best_first(scores, lambda places: ids[places].tolist(), op.depth)
+            if op.depth is None and not op.ordered:
+                return ops.Ranking(rows, scores)
+            if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+                order = np.argsort(-rows)[: op.depth]
+                return ops.Ranking(rows[order], scores[order])
+            ids = [
+                id
+                for index, (own, _) in zip(indexes, found, strict=True)
+                for id in index.ids_of(own)
+            ]
+        order = best_first(scores, lambda at: [ids[place] for place in at.tolist()], op.depth)
         return ops.Ranking(rows[order], scores[order])
 
     def _score(self, op: ops.Score) -> NDArray[np.float64]:
@@ -258,14 +187,15 @@ class EmbeddedStore:
                 found[places] = index.mentions(op.terms, rows)
         return found
 
-    def _fetch(self, op: ops.Fetch) -> dict[str, NDArray[Any]]:
+    def _fetch(self, op: ops.Fetch) -> dict[str, Held]:
         with self._lock:
             holding = self._holding(op.rows)
             if len(holding) == 1 and holding[0][1] is op.rows:
                 return holding[0][0].fetch(op.rows, op.names)
             columns: dict[str, NDArray[Any]] = {}
             for index, rows, places in holding:
-                for name, values in index.fetch(rows, op.names).items():
+                for name, held in index.fetch(rows, op.names).items():
+                    values = np.asarray(held)
                     if name not in columns:
                         empty = None if values.dtype == object else np.nan
                         shape = (len(op.rows), *values.shape[1:])
@@ -273,7 +203,7 @@ class EmbeddedStore:
                     columns[name][places] = values
             for name in op.names:
                 columns.setdefault(name, np.full(len(op.rows), np.nan))
-            return columns
+            return dict(columns)
 
     def _read(self, op: ops.Read) -> list[MemoryRecord | None]:
         found = self._records.read(op.rows.tolist())
@@ -309,7 +239,7 @@ class EmbeddedStore:
             for index, rows, _ in self._holding(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
-                ids = index.fetch(rows, ("id",))["id"].tolist()
+                ids = index.ids_of(index.linked(rows))
                 links = self._records.neighbors(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
                 row_of = self._records.find(index.namespace, sorted(ends))
@@ -339,10 +269,10 @@ class EmbeddedStore:
             for namespace in op.namespaces:
                 index = self._index(namespace)
                 rows = index.matching(op.where)
-                columns = index.fetch(rows, ("created_at", "id"))
+                [created] = index.fetch(rows, ("created_at",)).values()
                 entries += zip(
-                    (-columns["created_at"]).tolist(),
-                    columns["id"].tolist(),
+                    (-np.asarray(created)).tolist(),
+                    index.ids_of(rows),
                     rows.tolist(),
                     strict=True,
                 )
@@ -365,8 +295,24 @@ class EmbeddedStore:
     def _dimensions(self, op: ops.Dimensions) -> dict[str, int]:
         return self._records.dimensions(op.namespace, op.names)
 
-    def _patch(self, op: ops.Patch) -> bool:
-        return self._records.patch(op.namespace, op.id, dict(op.values))
+    def _log(self, op: ops.Log) -> tuple[str, ...]:
+        return self._records.log(op.namespace, op.events)
+
+    def _notes(self, op: ops.Notes) -> dict[str, str]:
+        return self._records.notes(op.namespace)
+
+    def _note(self, op: ops.Note) -> bool:
+        return self._records.note(op)
+
+    def _events(self, op: ops.Events) -> list[Event]:
+        return self._records.events(op)
+
+    def _former_vectors(self, op: ops.FormerVectors) -> list[tuple[int, str, Vector]]:
+        found = self._records.former_vectors(op.namespace)
+        return [(seq, name, vector_of(blob)) for seq, name, blob in found]
+
+    def _mend(self, op: ops.Mend) -> None:
+        self._records.mend(op.namespace, op.values)
 
     def _touch(self, op: ops.Touch) -> None:
         rows = op.rows.tolist()
@@ -374,7 +320,7 @@ class EmbeddedStore:
             return
         at = op.at.timestamp()
         with self._lock:
-            if not self._records.touch(rows, op.at):
+            if not self._records.touch(op):
                 return
             for index, rows, _ in self._holding(op.rows):
                 index.touch(rows, at)
@@ -434,7 +380,12 @@ class EmbeddedStore:
         ops.List: _list,
         ops.Put: _put,
         ops.Dimensions: _dimensions,
-        ops.Patch: _patch,
+        ops.Log: _log,
+        ops.Events: _events,
+        ops.Notes: _notes,
+        ops.Note: _note,
+        ops.FormerVectors: _former_vectors,
+        ops.Mend: _mend,
         ops.Touch: _touch,
         ops.Delete: _delete,
         ops.Unembedded: _unembedded,

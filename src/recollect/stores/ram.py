@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from recollect.events import Event, advance, edited, linked, unlinked, written
 from recollect.fields import FIELDS
 from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
-from recollect.ops import STAGED, Put
+from recollect.ops import STAGED, Events, Note, Put, Touch
 from recollect.stores import codec
 
 _CHUNK = 65_536
@@ -31,6 +33,9 @@ class RamRecords:
         self._links: dict[LinkKey, Link] = {}
         self._links_of: dict[tuple[str, str], set[LinkKey]] = {}  # by namespace and either end
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
+        self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
+        self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
+        self._notes: dict[str, dict[str, str]] = {}
         self._embedder: str | None = None
         self._whole_since = 0  # indexes from before are to be loaded anew
 
@@ -56,10 +61,13 @@ class RamRecords:
             if refused:
                 return refused
             codec.check_vectors(op, self._embedder, self.dimensions)
+            missing = self.log(op.also.namespace, op.also.events) if op.also else ()
+            if missing:
+                return missing
             for draft in op.drafts:
-                self._put(draft, op.stale)
-            self._unlink(op.unlinks)
-            self._link(op.links)
+                self._put(draft, op)
+            self._unlink(op.unlinks, op.actor)
+            self._link(op.links, op.actor)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
                 self._embedder = op.embedder
             return ()
@@ -84,12 +92,17 @@ class RamRecords:
         taken = []
         for draft in drafts:
             key = (draft.record.namespace, draft.record.id)
-            if key in seen or key[1] in self._rows.get(key[0], {}):
+            if key in seen or key[1] in self._rows.get(key[0], {}) or self._known_key(draft):
                 taken.append(key[1])
             seen.add(key)
         return tuple(taken)
 
-    def _put(self, draft: Draft, stale: Sequence[str]) -> None:
+    def _known_key(self, draft: Draft) -> bool:
+        """Whether an event has the key of a draft already."""
+        key = draft.note.get("key")
+        return key is not None and bool(self.events(Events(draft.record.namespace, keys=(key,))))
+
+    def _put(self, draft: Draft, op: Put) -> None:
         namespace, id = draft.record.namespace, draft.record.id
         values = codec.stored(draft)
         rows = self._rows.setdefault(namespace, {})
@@ -102,8 +115,19 @@ class RamRecords:
             before = memories[old]
             values["sequence"] = before["sequence"]
             values.update(codec.accesses(values, before))
-            vectors = {n: blob for n, blob in self._vectors[old].items() if n not in stale}
+            replaced = {*op.stale, *draft.vectors}
+            vectors = {n: blob for n, blob in self._vectors[old].items() if n not in op.stale}
+            former = {n: blob for n, blob in self._vectors[old].items() if n in replaced}
+            event = edited(
+                codec.record(namespace, before),
+                draft.record,
+                op.actor,
+                draft.vectors.keys() - self._vectors[old].keys(),
+            )
+            self._former[self._append(namespace, values["sequence"], event)] = former
             self._drop(namespace, old)
+        else:
+            self._append(namespace, row, written(draft, op.actor))
         rows[id] = row
         memories[row] = values
         vectors.update((n, codec.vector_bytes(v)) for n, v in draft.vectors.items())
@@ -121,60 +145,115 @@ class RamRecords:
         self._seq += 1
         self._changes.setdefault(namespace, []).append((self._seq, kind, row))
 
-    def _link(self, links: Sequence[Link]) -> None:
+    def _append(self, namespace: str, sequence: int, event: Event) -> int:
+        """Log an event of the memory of that sequence number; its place in the log."""
+        self._seq += 1
+        entries = self._events.setdefault(namespace, {}).setdefault(sequence, [])
+        entries.append(replace(event, seq=self._seq))
+        return self._seq
+
+    def _link(self, links: Sequence[Link], actor: str | None) -> None:
         for link in links:
             key = (link.namespace, link.source, link.target, link.type)
             self._links[key] = link
             for end in (link.source, link.target):
                 self._links_of.setdefault((link.namespace, end), set()).add(key)
-        self._note_linked(links)
+        self._note_linked((link.namespace, linked(link, actor)) for link in links)
 
-    def _unlink(self, links: Sequence[Link]) -> None:
+    def _unlink(self, links: Sequence[Link], actor: str | None) -> None:
+        gone = []
         for link in links:
             key = (link.namespace, link.source, link.target, link.type)
             if self._links.pop(key, None):
+                gone.append((link.namespace, unlinked(link, actor)))
                 for end in (link.source, link.target):
                     self._links_of[link.namespace, end].discard(key)
-        self._note_linked(links)
+        self._note_linked(gone)
 
-    def _note_linked(self, links: Sequence[Link]) -> None:
-        for namespace, source in dict.fromkeys((link.namespace, link.source) for link in links):
-            row = self._rows.get(namespace, {}).get(source)
+    def _note_linked(self, events: Iterable[tuple[str, Event]]) -> None:
+        """Log events of links, and tell the index of the namespace."""
+        for namespace, event in events:
+            row = self._rows.get(namespace, {}).get(event.id or "")
             if row is not None:
+                self._append(namespace, self._memories[namespace][row]["sequence"], event)
                 self._note(namespace, "linked", row)
 
-    def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
-        """Set patchable fields; whether the memory exists."""
+    def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
+        """Append events and apply them, or nothing and the ids not there."""
         with self._lock:
-            row = self._rows.get(namespace, {}).get(id)
-            if row is None:
-                return False
+            rows, memories = self._rows.get(namespace, {}), self._memories.get(namespace, {})
+            missing = [e.id for e in events if e.id is not None and e.id not in rows]
+            if missing:
+                return tuple(dict.fromkeys(missing))
+            for event in events:
+                entry = event
+                for row in list(memories) if event.id is None else [rows[event.id]]:
+                    changes, entry = advance(codec.state(memories[row]), event)
+                    self._set(namespace, row, changes)
+                sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
+                self._append(namespace, sequence, entry)
+            return ()
+
+    def _set(self, namespace: str, row: int, values: Mapping[str, Any]) -> None:
+        if values:
             kept = {name: codec.encode(name, value) for name, value in values.items()}
             self._memories[namespace][row].update(kept)
             self._note(namespace, "patched", row)
-            return True
 
-    def touch(self, rows: Sequence[int], at: datetime) -> bool:
-        """Count an access of each row."""
-        seconds = codec.encode("last_accessed", at)
+    def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set patchable fields by id without an event."""
         with self._lock:
-            for row in rows:
+            for id, row in self.find(namespace, list(values)).items():
+                self._set(namespace, row, values[id])
+
+    def events(self, op: Events) -> list[Event]:
+        """The log, oldest first."""
+        with self._lock:
+            by_memory = self._events.get(op.namespace, {})
+            if op.ids is not None:
+                rows = self.find(op.namespace, op.ids).values()
+                memories = self._memories.get(op.namespace, {})
+                chosen = {0, *(memories[row]["sequence"] for row in rows)}
+                by_memory = {s: entries for s, entries in by_memory.items() if s in chosen}
+            found = [
+                event
+                for event in chain(*by_memory.values())
+                if event.seq > op.after
+                and (op.types is None or event.type in op.types)
+                and (op.keys is None or event.payload.get("key") in op.keys)
+            ]
+        found.sort(key=lambda event: event.seq)
+        return found if op.last is None else found[max(0, len(found) - op.last) :]
+
+    def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
+        """What edits replaced: (the edit's place in the log, name, float16 bytes)."""
+        with self._lock:
+            return [
+                (event.seq, name, blob)
+                for event in chain(*self._events.get(namespace, {}).values())
+                for name, blob in self._former.get(event.seq, {}).items()
+            ]
+
+    def touch(self, op: Touch) -> bool:
+        """Count a use of each row."""
+        with self._lock:
+            for row in op.rows.tolist():
                 for namespace, memories in self._memories.items():
-                    memory = memories.get(row)
-                    if memory is not None:
-                        last = memory["last_accessed"]
-                        memory["access_count"] += 1
-                        memory["accesses"] = codec.accessed(memory["accesses"], [seconds])
-                        memory["last_accessed"] = seconds if last is None else max(last, seconds)
-                        self._note(namespace, "patched", row)
+                    if row in memories:
+                        memory = memories[row]
+                        event = Event(op.type, memory["id"], op.at, op.actor, op.session)
+                        self.log(namespace, (event,))
         return True
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
-        """Erase rows, their vectors and links; how many there were."""
+        """Erase rows, their vectors, links and events; how many there were."""
         with self._lock:
             here = self._memories.get(namespace, {})
+            if rows is None:
+                self._notes.pop(namespace, None)
             chosen = [row for row in (list(here) if rows is None else rows) if row in here]
             gone = {here[row]["id"] for row in chosen}
+            self._forget(namespace, gone, {here[row]["sequence"] for row in chosen})
             for row in chosen:
                 self._drop(namespace, row)
             for key in {k for id in gone for k in self._links_of.pop((namespace, id), ())}:
@@ -182,6 +261,15 @@ class RamRecords:
                 for end in key[1:3]:
                     self._links_of.get((namespace, end), set()).discard(key)
             return len(chosen)
+
+    def _forget(self, namespace: str, ids: set[str], sequences: set[int]) -> None:
+        """Take memories out of the log, and links to them out of that of others."""
+        log = self._events.get(namespace, {})
+        for sequence in sequences:
+            for event in log.pop(sequence, ()):
+                self._former.pop(event.seq, None)
+        for entries in log.values():
+            entries[:] = [e for e in entries if e.payload.get("target") not in ids]
 
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
@@ -206,6 +294,23 @@ class RamRecords:
             else:
                 found = {key for id in ids for key in self._links_of.get((namespace, id), ())}
             return [self._links[key] for key in sorted(found)]
+
+    def notes(self, namespace: str) -> dict[str, str]:
+        """What is noted of a namespace."""
+        with self._lock:
+            return dict(self._notes.get(namespace, {}))
+
+    def note(self, op: Note) -> bool:
+        """Note something, unless what is noted is not what it was; whether it was done."""
+        with self._lock:
+            notes = self._notes.setdefault(op.namespace, {})
+            if notes.get(op.key) != op.was:
+                return False
+            if op.value is None:
+                notes.pop(op.key, None)
+            else:
+                notes[op.key] = op.value
+            return True
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
@@ -239,6 +344,8 @@ class RamRecords:
                     }
                     self._vectors[row] = {**kept, target: self._vectors[row][source]}
                     self._count_vectors(namespace, row, 1)
+            for vectors in self._former.values():
+                vectors.pop(target, None)  # they cannot be compared with the others any more
             self._embedder = embedder
             self._seq += 1
             self._whole_since = self._seq

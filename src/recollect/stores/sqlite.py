@@ -8,18 +8,19 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from recollect.errors import StoreError
+from recollect.events import Event, edited, linked, unlinked, written
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
-from recollect.ops import STAGED, Put
+from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
-from recollect.stores.sqlite_read import SqliteReader, dimensions, embedder, marks, parts
-from recollect.stores.touches import ACCESSES, Batch, Touches
+from recollect.stores.sqlite_log import Entry, SqliteLog
+from recollect.stores.sqlite_read import dimensions, embedder, marks, parts
+from recollect.stores.touches import Batch, Touches
 
 _CHANGES_KEPT = 200_000
 _PATIENCE = 500  # milliseconds that an erasure waits for others to finish reading
@@ -33,7 +34,7 @@ _INSERT = (
 )
 
 
-class SqliteRecords(SqliteReader):
+class SqliteRecords(SqliteLog):
     """The records of one file; `:memory:` keeps them in this process.
 
     Reads and writes have a connection each, so that a search never waits for a commit. Every
@@ -96,9 +97,16 @@ class SqliteRecords(SqliteReader):
             if refused:
                 return tuple(refused)
             codec.check_vectors(op, embedder(db), partial(dimensions, db))
-            self._insert(db, prepared, old, op.stale)
-            self._unlink(db, op.unlinks)
-            self._link(db, op.links)
+            if not op.replace:
+                known = self._known_keys(db, op.drafts)
+                if known:
+                    return known
+            missing = self._happen(db, op.also.namespace, op.also.events) if op.also else ()
+            if missing:
+                return missing
+            self._insert(db, prepared, old, op)
+            self._unlink(db, op.unlinks, op.actor)
+            self._link(db, op.links, op.actor)
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
         return ()
@@ -106,11 +114,11 @@ class SqliteRecords(SqliteReader):
     def _existing(
         self, db: sqlite3.Connection, drafts: Sequence[Draft]
     ) -> dict[tuple[str, str], dict[str, Any]]:
-        """What the memories that have the drafts' ids hand on, by namespace and id."""
+        """What is kept of the memories that have the drafts' ids, by namespace and id."""
         wanted: dict[str, list[str]] = {}
         for draft in drafts:
             wanted.setdefault(draft.record.namespace, []).append(draft.record.id)
-        names = ("row", "sequence", *ACCESSES)
+        names = ("row", "sequence", *(name for name in FIELDS if name != "id"))
         found = {}
         for namespace, ids in wanted.items():
             for part in parts(ids):
@@ -120,7 +128,7 @@ class SqliteRecords(SqliteReader):
                     (namespace, *part),
                 )
                 for id, *values in cursor:
-                    found[namespace, id] = dict(zip(names, values, strict=True))
+                    found[namespace, id] = dict(zip(names, values, strict=True), id=id)
         return found
 
     def _insert(
@@ -128,27 +136,60 @@ class SqliteRecords(SqliteReader):
         db: sqlite3.Connection,
         prepared: Sequence[tuple[Draft, dict[str, Any]]],
         old: Mapping[tuple[str, str], dict[str, Any]],
-        stale: Sequence[str],
+        op: Put,
     ) -> None:
+        """Write memories, and what happened to them."""
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
-        kept = _vectors_of(db, rows, stale)
+        kept = _vectors_of(db, rows)
         self._erase(db, rows)
         first = self._numbers(db, len(prepared))
         memories, vectors = [], []
+        entries: list[Entry] = []
+        former: list[tuple[int, int, str, bytes]] = []  # by memory and edit
         for row, (draft, values) in enumerate(prepared, first):
             key = (draft.record.namespace, draft.record.id)
             space = spaces[key[0]]
             values.update(row=row, space=space, sequence=row)
             blobs: dict[str, bytes] = {}
             if key in old:
-                values.update(codec.accesses(values, old[key]), sequence=old[key]["sequence"])
-                blobs.update(kept.get(old[key]["row"], {}))
+                before = old[key]
+                values.update(codec.accesses(values, before), sequence=before["sequence"])
+                had = kept.get(before["row"], {})
+                fresh = draft.vectors.keys() - had.keys()
+                event = edited(codec.record(key[0], before), draft.record, op.actor, fresh)
+                for name, blob in had.items():
+                    if name not in op.stale:
+                        blobs[name] = blob
+                    if name in op.stale or name in draft.vectors:
+                        former.append((before["sequence"], len(entries), name, blob))
+            else:
+                event = written(draft, op.actor)
+            entries.append((space, values["sequence"], event))
             blobs.update((name, codec.vector_bytes(v)) for name, v in draft.vectors.items())
             memories.append([values[name] for name in _COLUMNS])
             vectors += [(space, name, row, blob) for name, blob in blobs.items()]
         db.executemany(_INSERT, memories)
         db.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
+        logged = self._append(db, entries)
+        db.executemany(
+            "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
+            [(sequence, logged + at, name, blob) for sequence, at, name, blob in former],
+        )
+
+    def _known_keys(self, db: sqlite3.Connection, drafts: Sequence[Draft]) -> tuple[str, ...]:
+        """The ids of drafts whose key an event has already."""
+        return tuple(
+            draft.record.id
+            for draft in drafts
+            if "key" in draft.note
+            and db.execute(
+                "SELECT 1 FROM events JOIN spaces USING (space) WHERE name = ? "
+                "AND payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL "
+                "AND json_extract(payload, '$.key') = ?",
+                (draft.record.namespace, draft.note["key"]),
+            ).fetchone()
+        )
 
     def _write_spaces(self, db: sqlite3.Connection, names: set[str]) -> dict[str, int]:
         db.executemany(
@@ -188,7 +229,12 @@ class SqliteRecords(SqliteReader):
             ).fetchall()
             self._note(db, "removed", found)
 
-    def _link(self, db: sqlite3.Connection, links: Sequence[Link]) -> None:
+    def _link(
+        self,
+        db: sqlite3.Connection,
+        links: Sequence[Link],
+        actor: str | None,
+    ) -> None:
         spaces = self._write_spaces(db, {link.namespace for link in links})
         db.executemany(
             "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
@@ -204,28 +250,45 @@ class SqliteRecords(SqliteReader):
                 for link in links
             ],
         )
-        self._note_linked(db, links)
+        self._note_linked(db, [(link.namespace, linked(link, actor)) for link in links])
 
-    def _unlink(self, db: sqlite3.Connection, links: Sequence[Link]) -> None:
-        spaces = self._write_spaces(db, {link.namespace for link in links})
-        db.executemany(
-            "DELETE FROM links WHERE space = ? AND source = ? AND target = ? AND type = ?",
-            [(spaces[one.namespace], one.source, one.target, one.type) for one in links],
-        )
-        self._note_linked(db, links)
+    def _unlink(self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None) -> None:
+        gone = [
+            (link.namespace, unlinked(link, actor))
+            for link in links
+            if db.execute(
+                "DELETE FROM links WHERE source = ? AND target = ? AND type = ? "
+                "AND space = (SELECT space FROM spaces WHERE name = ?)",
+                (link.source, link.target, link.type, link.namespace),
+            ).rowcount
+        ]
+        self._note_linked(db, gone)
 
-    def _note_linked(self, db: sqlite3.Connection, links: Sequence[Link]) -> None:
-        sources: dict[str, dict[str, None]] = {}
-        for link in links:
-            sources.setdefault(link.namespace, {})[link.source] = None
+    def _note_linked(self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]]) -> None:
+        """Log events of links, and tell the indexes of their namespaces."""
+        sources: dict[str, dict[str | None, None]] = {}
+        for namespace, event in events:
+            sources.setdefault(namespace, {})[event.id] = None
+        memories: dict[tuple[str, str | None], tuple[int, int]] = {}
         for namespace, ids in sources.items():
             for part in parts(list(ids)):
                 found = db.execute(
-                    "SELECT space, row FROM memories JOIN spaces USING (space) "
+                    "SELECT space, row, sequence, id FROM memories JOIN spaces USING (space) "
                     f"WHERE name = ? AND id IN ({marks(part)}) ORDER BY row",
                     (namespace, *part),
                 ).fetchall()
-                self._note(db, "linked", found)
+                memories.update(
+                    ((namespace, id), (space, sequence)) for space, _, sequence, id in found
+                )
+                self._note(db, "linked", [each[:2] for each in found])
+        self._append(
+            db,
+            [
+                (*memories[namespace, event.id], event)
+                for namespace, event in events
+                if (namespace, event.id) in memories
+            ],
+        )
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
         """Give rows a vector; indexes are loaded anew."""
@@ -254,6 +317,8 @@ class SqliteRecords(SqliteReader):
                 (target, STAGED, source),
             )
             db.execute("UPDATE vectors SET name = ? WHERE name = ?", (target, source))
+            # These cannot be compared with the others any more.
+            db.execute("DELETE FROM former_vectors WHERE name = ?", (target,))
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
             self._load_anew(db, self._numbers(db, 1))
         return True
@@ -266,28 +331,11 @@ class SqliteRecords(SqliteReader):
             (str(seq),),
         )
 
-    def patch(self, namespace: str, id: str, values: dict[str, Any]) -> bool:
-        """Set patchable fields; whether the memory exists."""
-        self._touches.flush()
-        with self._writing() as db:
-            found = db.execute(
-                "SELECT space, row FROM memories JOIN spaces USING (space) "
-                "WHERE name = ? AND id = ?",
-                (namespace, id),
-            ).fetchone()
-            if found is None:
-                return False
-            db.execute(
-                f"UPDATE memories SET {', '.join(f'{name} = ?' for name in values)} WHERE row = ?",
-                (*(codec.encode(name, value) for name, value in values.items()), found[1]),
-            )
-            self._note(db, "patched", [found])
-        return True
-
-    def touch(self, rows: Sequence[int], at: datetime) -> bool:
-        """Queue an access of each row; written within a second. Reading-only stores keep none."""
+    def touch(self, op: Touch) -> bool:
+        """Queue a use of each row; written within a second. Reading-only stores keep none."""
         if not self.read_only:
-            self._touches.add(rows, codec.encode("last_accessed", at))
+            at = codec.encode("last_accessed", op.at)
+            self._touches.add((op.rows.tolist(), at, op.type, op.actor, op.session))
         return not self.read_only
 
     def _write_touches(self, batch: Batch) -> None:
@@ -299,13 +347,14 @@ class SqliteRecords(SqliteReader):
 
     def _write_batch(self, batch: Batch) -> None:
         with self._writing() as db:
-            touched = []
+            touched, memories = [], {}
             for row, (count, times) in sorted(batch.rows.items()):
                 found = db.execute(
-                    "SELECT space, row, accesses FROM memories WHERE row = ?", (row,)
+                    "SELECT space, row, accesses, sequence FROM memories WHERE row = ?", (row,)
                 ).fetchone()
                 if found is None:
                     continue
+                memories[row] = (found[0], found[3])
                 db.execute(
                     "UPDATE memories SET access_count = access_count + ?, accesses = ?, "
                     "last_accessed = max(coalesce(last_accessed, ?), ?) WHERE row = ?",
@@ -313,6 +362,20 @@ class SqliteRecords(SqliteReader):
                 )
                 touched.append(found[:2])
             self._note(db, "patched", touched)
+            first = self._numbers(db, sum(len(rows) for rows, *_ in batch.uses))
+            uses = [
+                (memories[row], type_, at, actor, session)
+                for rows, at, type_, actor, session in batch.uses
+                for row in rows
+                if row in memories
+            ]
+            db.executemany(
+                "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+                [
+                    (space, seq, memory, *use)
+                    for seq, ((space, memory), *use) in enumerate(uses, first)
+                ],
+            )
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
@@ -321,6 +384,7 @@ class SqliteRecords(SqliteReader):
         space = self._space(namespace)
         with self._writing() as db:
             if rows is None:
+                db.execute("DELETE FROM notes WHERE space = ?", (space,))
                 rows = [
                     row
                     for (row,) in db.execute("SELECT row FROM memories WHERE space = ?", (space,))
@@ -328,13 +392,21 @@ class SqliteRecords(SqliteReader):
             gone = []
             for part in parts(rows):
                 gone += db.execute(
-                    f"SELECT id, row FROM memories WHERE space = ? AND row IN ({marks(part)})",
+                    f"SELECT id, row, sequence FROM memories WHERE space = ? "
+                    f"AND row IN ({marks(part)})",
                     (space, *part),
                 ).fetchall()
-            for id, _ in gone:
+            for id, _, sequence in gone:
                 for end in ("source", "target"):
                     db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))
-            self._erase(db, [row for _, row in gone])
+                for table in ("events", "former_vectors"):
+                    db.execute(f"DELETE FROM {table} WHERE memory = ?", (sequence,))
+                db.execute(
+                    "DELETE FROM events WHERE space = ? AND type = 'link' "
+                    "AND json_extract(payload, '$.target') = ?",
+                    (space, id),
+                )
+            self._erase(db, [row for _, row, _ in gone])
         if gone:
             self._truncate_log(_PATIENCE)
         return len(gone)
@@ -368,15 +440,12 @@ class SqliteRecords(SqliteReader):
                 self._reader.close()
 
 
-def _vectors_of(
-    db: sqlite3.Connection, rows: Sequence[int], stale: Sequence[str]
-) -> dict[int, dict[str, bytes]]:
-    """The vectors of rows by row and name, those of the stale names left out."""
+def _vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
+    """The vectors of rows by row and name."""
     found: dict[int, dict[str, bytes]] = {}
     for part in parts(rows):
         for row, name, blob in db.execute(
             f"SELECT row, name, vector FROM vectors WHERE row IN ({marks(part)})", part
         ):
-            if name not in stale:
-                found.setdefault(row, {})[name] = blob
+            found.setdefault(row, {})[name] = blob
     return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,6 +117,7 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     db.execute("BEGIN EXCLUSIVE")
     try:
         [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
+        db.create_function("exact_json", 1, _exact_json, deterministic=True)
         for step in steps[version:]:
             for statement in _statements(step):
                 db.execute(statement)
@@ -125,6 +128,11 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
+
+
+def _exact_json(kept: float | bytes | None) -> str:
+    """A number or packed times as JSON, to the last bit."""
+    return json.dumps(list(array("d", kept)) if isinstance(kept, bytes) else kept)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -8,17 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from recollect.events import ACCESSES
 from recollect.fields import FIELDS
 from recollect.index.source import Changes
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
 from recollect.stores.sqlite_file import guarded
-from recollect.stores.touches import ACCESSES, Batch, Touches, overlay
+from recollect.stores.touches import Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
 _SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
+_RECORD = ("row", "space", *FIELDS, "seq")
+_RECORDS = f"SELECT row, space, {', '.join(FIELDS)}, {_SEQ} FROM memories WHERE row"
 
 
 class SqliteReader:
@@ -94,18 +97,16 @@ class SqliteReader:
 
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Records by row."""
-        names = ("row", "space", *FIELDS)
-        waiting = self._touches.waiting()
         found: dict[int, MemoryRecord] = {}
+        if not rows:
+            return found
+        waiting = self._touches.waiting()
         with self._reading() as db:
             for part in parts(rows):
-                cursor = db.execute(
-                    f"SELECT {', '.join(names)}, {_SEQ} FROM memories WHERE row IN ({marks(part)})",
-                    part,
-                )
-                for *values, seq in cursor:
-                    kept = dict(zip(names, values, strict=True))
-                    kept.update(overlay(waiting, seq, kept["row"], kept))
+                for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
+                    kept = dict(zip(_RECORD, values, strict=True))
+                    if any(kept["row"] in batch.rows for batch in waiting):
+                        kept.update(overlay(waiting, kept["seq"], kept["row"], kept))
                     found[kept["row"]] = codec.record(self._name(kept["space"]), kept)
         return found
 

@@ -7,19 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from recollect.events import ACCESSES
 from recollect.memory import recent
 from recollect.stores import codec
 
 Waiting = tuple[int, tuple[float, ...]]
 """How many accesses of a row wait, and the times of the most recent, newest first."""
-ACCESSES = ("access_count", "last_accessed", "accesses")
-"""The fields that an access changes."""
+Use = tuple[Sequence[int], float, str, str | None, str | None]
+"""Rows used at a time in seconds; of what type the use was, by whom and in which session."""
 _DELAY = 0.5  # seconds from the first queued access to the write
 
 
 @dataclass(eq=False)
 class Batch:
-    """Accesses by row that are written together.
+    """Accesses by row, and the uses that they come from, which are written together.
 
     `seq` is the number of the change that writes them: whoever reads a state of the records at or
     beyond it has them already. It is None until then.
@@ -27,6 +28,7 @@ class Batch:
 
     rows: dict[int, Waiting] = field(default_factory=dict)
     seq: int | None = None
+    uses: list[Use] = field(default_factory=list)
 
     def add(self, row: int, count: int, times: Sequence[float]) -> None:
         """Count accesses of a row, at least one of them with its time."""
@@ -50,9 +52,11 @@ class Touches:
         self._flushing = threading.RLock()
         self._timer: threading.Timer | None = None
 
-    def add(self, rows: Sequence[int], at: float) -> None:
-        """Queue an access of each row at a time in seconds."""
+    def add(self, use: Use) -> None:
+        """Queue a use of rows."""
+        rows, at, *_ = use
         with self._lock:
+            self._pending.uses.append(use)
             for row in rows:
                 self._pending.add(row, 1, (at,))
             if self._lazy and self._timer is None:
@@ -85,6 +89,7 @@ class Touches:
                 with self._lock:
                     for row, (count, times) in batch.rows.items():
                         self._pending.add(row, count, times)
+                    self._pending.uses[:0] = batch.uses
                     self._writing = Batch()
                 raise
 

@@ -72,6 +72,14 @@ class Searching(StoreCase):
         assert dict(hits["b"].routes) == {"vector": 2}
         assert hits["a"].record == record(memory, "a") or hits["a"].record.access_count == 0
 
+    def test_a_question_like_nothing_is_ranked_by_the_rest(self, memory: Memory) -> None:
+        memory.add("Tea.", id="low", importance=0.1)
+        memory.add("Bread.", id="high", importance=0.9)
+        ranked = memory.search("???", profile="composite", explain=True)  # its vector is zero
+        assert ranked.ids == ("high", "low")
+        assert ranked[0].score == pytest.approx(0.3 * 0.9 + 0.2 * 1.0)
+        assert found(memory, "???", profile="balanced") == []
+
     def test_nothing_is_found_in_nothing(self, memory: Memory) -> None:
         for profile in PROFILES:
             assert memory.search("anything", profile=profile).ids == ()

@@ -34,6 +34,8 @@ CREATE TABLE memories (
     access_count double precision NOT NULL,
     accesses double precision[] NOT NULL, -- the most recent times, newest first
     expires_at double precision,
+    valid_from double precision, -- when what it says holds
+    valid_to double precision,
     importance double precision, -- this and the next four in [0, 1]
     relevance_score double precision,
     memory_score double precision,
@@ -75,6 +77,7 @@ CREATE INDEX memories_by_session ON memories (namespace, session_id, created_at,
 -- What a search with no filter of its own leaves out is among these.
 CREATE INDEX memories_special ON memories (namespace, "row")
     WHERE status <> 'active' OR expires_at IS NOT NULL;
+CREATE INDEX memories_by_sequence ON memories (namespace, sequence) WHERE "row" <> sequence;
 CREATE INDEX memories_greeting ON memories (namespace, session_id) WHERE greets IS NOT NULL;
 CREATE INDEX memories_by_spelling ON memories USING gin (namespace, spellings);
 CREATE INDEX memories_by_tag ON memories USING gin (namespace, tags) WHERE tags IS NOT NULL;
@@ -163,6 +166,47 @@ CREATE TABLE links (
     PRIMARY KEY (namespace, source, target, type)
 );
 CREATE INDEX links_by_target ON links (namespace, target);
+
+-- What happened to memories: see recollect.events.
+CREATE TABLE events (
+    namespace text COLLATE "C" NOT NULL,
+    seq bigint NOT NULL,
+    memory integer NOT NULL, -- the sequence of the memory that it is of, 0 for all of the namespace
+    type text COLLATE "C" NOT NULL,
+    at double precision NOT NULL,
+    actor text COLLATE "C",
+    session text COLLATE "C",
+    payload json, -- NULL when empty
+    PRIMARY KEY (namespace, seq)
+);
+CREATE INDEX events_by_memory ON events (namespace, memory);
+CREATE UNIQUE INDEX events_by_key ON events (namespace, (payload ->> 'key'))
+    WHERE payload ->> 'key' IS NOT NULL;
+CREATE INDEX events_by_target ON events (namespace, (payload ->> 'target')) WHERE type = 'link';
+-- The place of the last event of a namespace. It is apart from `spaces`, so that counting an access
+-- does not wait for somebody who writes much.
+CREATE TABLE clocks (
+    namespace text COLLATE "C" PRIMARY KEY,
+    seq bigint NOT NULL
+);
+
+-- Vectors that edits replaced.
+CREATE TABLE former_vectors (
+    namespace text COLLATE "C" NOT NULL,
+    memory integer NOT NULL, -- its sequence
+    event bigint NOT NULL, -- the edit's place in the log
+    name text COLLATE "C" NOT NULL,
+    vector halfvec NOT NULL,
+    PRIMARY KEY (namespace, memory, event, name)
+);
+
+-- What upkeep has noted of a namespace: its lock, how far it has come.
+CREATE TABLE notes (
+    namespace text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    value text NOT NULL,
+    PRIMARY KEY (namespace, key)
+);
 
 -- Full case folding, for "contains". PostgreSQL has it from version 18 on.
 DO $$

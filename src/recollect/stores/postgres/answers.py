@@ -124,6 +124,9 @@ class Answers(Stored):
 
     def _ranking(self, op: ops.Search, rows: Rows, scores: Floats) -> ops.Ranking:
         if _in_order(op):
+            if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+                newest = np.argsort(-rows, kind="stable")[: op.depth]
+                rows, scores = rows[newest], scores[newest]
             return ops.Ranking(rows, scores)
         ids = self._sight.ids
         order = best_first(scores, lambda at: [ids.get(r, "") for r in rows[at].tolist()], op.depth)
@@ -254,8 +257,8 @@ class Answers(Stored):
 
 
 def _in_order(op: ops.Search) -> bool:
-    """Whether what a route finds comes in its order."""
-    return len(op.query.namespaces) == 1 and isinstance(op.route, (Scan, During))
+    """Whether what a route finds need not be put in order by score."""
+    return isinstance(op.route, (Scan, During)) or (op.depth is None and not op.ordered)
 
 
 def _head(scores: Floats, depth: int | None) -> NDArray[np.intp]:

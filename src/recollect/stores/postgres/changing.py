@@ -1,57 +1,17 @@
-"""Changes of what is there, as steps: patches, accesses, erasures, vectors made anew."""
+"""Changes of what is there, as steps: erasures, and vectors made anew."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
-from recollect import ops
 from recollect.filters import Filter
 from recollect.memory import Vector
 from recollect.ops import STAGED
-from recollect.stores import codec
 from recollect.stores.postgres.database import Abandon, Command, Many, Statement, Steps
 from recollect.stores.postgres.where import compiled
-from recollect.stores.postgres.writing import LOCK, MEMORY, OLD, Space, buried, unvectored
+from recollect.stores.postgres.writing import LOCK, Space, buried, unvectored
 
-
-def patch(op: ops.Patch) -> Steps[bool]:
-    """Set patchable fields; whether the memory exists."""
-    values = {name: codec.encode(name, value) for name, value in op.values.items()}
-    if "accesses" in values:
-        values["accesses"] = list(codec.unpacked(values["accesses"]))
-    sets = ", ".join(
-        f"{name} = %s::{'json' if name == 'metadata' else MEMORY[name]}" for name in values
-    )
-    [found] = yield [
-        Statement(
-            f'UPDATE memories SET {sets} WHERE namespace = %s AND id = %s RETURNING "row"',
-            (*values.values(), op.namespace, op.id),
-        )
-    ]
-    return bool(found)
-
-
-Accesses = Mapping[tuple[str, int], tuple[int, tuple[float, ...]]]
-"""By namespace and row: how many, and their times."""
-
-
-def touch(accesses: Accesses) -> Steps[None]:
-    """Count accesses. A crash of the server may lose those of its last moments."""
-    rows = [
-        (float(count), max(times), list(times), namespace, row)
-        for (namespace, row), (count, times) in sorted(accesses.items())
-    ]
-    yield [
-        Statement("SELECT set_config('synchronous_commit', 'off', true)"),
-        Many(
-            "UPDATE memories SET access_count = access_count + %s::float8, last_accessed = "
-            "greatest(last_accessed, %s::float8), accesses = (SELECT array_agg(at ORDER BY at "
-            "DESC) FROM (SELECT at FROM unnest(accesses || %s::float8[]) AS at ORDER BY at DESC "
-            'LIMIT 10) AS latest) WHERE namespace = %s AND "row" = %s::integer',
-            rows,
-        ),
-    ]
+_GONE = ("row", "sequence", "session_id", "speaker")
 
 
 def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
@@ -61,13 +21,13 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
     condition = compiled(where, "m")
     chosen = (
         Statement(
-            "SELECT id, " + ", ".join(f'm."{name}"' for name in OLD) + " FROM memories m "
+            "SELECT id, " + ", ".join(f'm."{name}"' for name in _GONE) + " FROM memories m "
             f"WHERE m.namespace = %s AND {condition.sql}",
             (namespace, *condition.parameters),
         )
         if ids is None
         else Statement(
-            "SELECT id, " + ", ".join(f'"{name}"' for name in OLD) + " FROM memories "
+            "SELECT id, " + ", ".join(f'"{name}"' for name in _GONE) + " FROM memories "
             "WHERE namespace = %s AND id = ANY(%s::text[])",
             (namespace, list(ids)),
         )
@@ -76,7 +36,7 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
     if not found:
         raise Abandon(0)
     space = Space(namespace, *head[0])
-    space.old = {id: dict(zip(OLD, values, strict=True)) for id, *values in found}
+    space.old = {id: dict(zip(_GONE, values, strict=True)) for id, *values in found}
     rows = [before["row"] for before in space.old.values()]
     [having] = yield [
         Statement(
@@ -105,6 +65,21 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
         )
         for end in ("source", "target")
     ]
+    sequences = [before["sequence"] for before in space.old.values()]
+    commands += [
+        Statement(
+            f"DELETE FROM {table} WHERE namespace = %s AND memory = ANY(%s::integer[])",
+            (namespace, sequences),
+        )
+        for table in ("events", "former_vectors")
+    ]
+    commands.append(
+        Statement(
+            "DELETE FROM events WHERE namespace = %s AND type = 'link' "
+            "AND payload ->> 'target' = ANY(%s::text[])",
+            (namespace, gone),
+        )
+    )
     commands.append(
         Statement(
             "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s",
@@ -116,7 +91,8 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
 
 
 _TABLES = (
-    "memories", "places", "words", "segments", "chunks", "vectors", "links",
+    "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
+    "notes",
 )  # fmt: skip
 
 
@@ -137,6 +113,7 @@ def _emptied(namespace: str) -> Steps[int]:
     ]
     commands += [
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
+        Statement("DELETE FROM events WHERE namespace = %s AND memory <> 0", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
     ]
     yield commands
@@ -182,6 +159,8 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
         Statement("UPDATE spaces SET version = version + 1"),
         Statement(f"DELETE FROM vectors WHERE {others}", chosen),
         Statement("UPDATE vectors SET name = %s WHERE name = %s", (target, source)),
+        # These cannot be compared with the others any more.
+        Statement("DELETE FROM former_vectors WHERE name = %s", (target,)),
         Statement(
             "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number, t.size, s.version "
             "FROM tallies t JOIN spaces s USING (namespace) WHERE t.kind = 'vector' "
@@ -206,8 +185,3 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
         ),
     ]
     return True
-
-
-def seconds(at: datetime) -> float:
-    """A moment as kept."""
-    return float(codec.encode("last_accessed", at))

@@ -142,9 +142,11 @@ class Routes:
     ) -> Steps[tuple[Rows, Floats]]:
         asked = query.vector
         news = known.news()
-        if asked is None or not asked.any():
+        if (asked is None or not asked.any()) and depth is not None:  # none is nearer than another
             self.see(sight, known, (yield news))
             return np.empty(0, dtype=np.int64), np.empty(0)
+        if asked is None:
+            return (yield from self._holders(sight, known, route, query))
         indexed = known.tallies.get((INDEXED, route.vector), (0, 0))[0] and depth is not None
         nearest = _by_index if indexed else _exactly
         statements = nearest(known.namespace, route, query, depth)
@@ -159,6 +161,26 @@ class Routes:
         scores = cosines(vectors, asked)
         keep = scores >= route.min_similarity
         return rows[keep], scores[keep]
+
+    def _holders(
+        self, sight: Sight, known: Known, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every memory that has a vector, where there is none to compare it with."""
+        kept, news = passing(query.where, "v"), known.news()
+        answers = yield [
+            *news,
+            Statement(
+                'SELECT array_agg(v."row") FROM vectors v WHERE v.namespace = %s AND v.name = %s'
+                + kept.sql,
+                (known.namespace, route.vector, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        [[rows]] = answers[-1]
+        scores = np.zeros(0 if rows is None else len(rows))
+        keep = scores >= route.min_similarity
+        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
+        return found[keep], scores[keep]
 
     # Everything, and times
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from recollect import ops
 from recollect.errors import StoreClosed, StoreError
-from recollect.memory import recent
-from recollect.stores.postgres import changing, writing
+from recollect.stores import codec
+from recollect.stores.postgres import changing, happening, writing
 from recollect.stores.postgres.answers import Answers
 from recollect.stores.postgres.database import Database, Statement, Steps
+from recollect.stores.postgres.happening import Use
 from recollect.stores.postgres.schema import check
 from recollect.stores.postgres.sight import Numbers, Sight, together
 from recollect.stores.postgres.spaces import Spaces
@@ -36,7 +37,7 @@ class PostgresStore:
         self._spaces = Spaces()
         self._sights = threading.local()
         self._closed = False
-        self._touches: dict[tuple[str, int], tuple[int, tuple[float, ...]]] = {}
+        self._uses: dict[str, list[Use]] = {}
         self._touch_lock = threading.Lock()
         self._flush_lock = threading.Lock()
         self._timer: threading.Timer | None = None
@@ -129,9 +130,16 @@ class PostgresStore:
         self._spaces.written(namespaces)
         return refused
 
-    def _patch(self, op: ops.Patch) -> bool:
+    def _log(self, op: ops.Log) -> tuple[str, ...]:
         self.flush()
-        return self.database.write(lambda: changing.patch(op), (op.namespace,))
+        return self.database.write(lambda: happening.log(op), (op.namespace,))
+
+    def _mend(self, op: ops.Mend) -> None:
+        self.flush()
+        self.database.write(lambda: happening.mend(op), (op.namespace,))
+
+    def _note(self, op: ops.Note) -> bool:
+        return self.database.write(lambda: happening.note(op), (op.namespace,))
 
     def _delete(self, op: ops.Delete) -> int:
         self.flush()
@@ -174,19 +182,15 @@ class PostgresStore:
     # Accesses
 
     def _touch(self, op: ops.Touch) -> None:
-        at = changing.seconds(op.at)
+        at = codec.encode("last_accessed", op.at)
         with self._touch_lock:
             for namespace, rows, _ in self._numbers.parts(op.rows):
-                for row in rows.tolist():
-                    self._count((namespace, row), 1, (at,))
-            if self._touches and self._timer is None:
+                uses = [Use(row, op.type, at, op.actor, op.session) for row in rows.tolist()]
+                self._uses.setdefault(namespace, []).extend(uses)
+            if self._uses and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._flush_later)
                 self._timer.daemon = True
                 self._timer.start()
-
-    def _count(self, key: tuple[str, int], number: int, times: Iterable[float]) -> None:
-        count, known = self._touches.get(key, (0, ()))
-        self._touches[key] = (count + number, recent(known, times))
 
     def _flush_later(self) -> None:
         try:
@@ -201,16 +205,15 @@ class PostgresStore:
                 if self._timer is not None:
                     self._timer.cancel()
                     self._timer = None
-                waiting, self._touches = self._touches, {}
+                waiting, self._uses = self._uses, {}
             if not waiting:
                 return
             try:
-                namespaces = {namespace for namespace, _ in waiting}
-                self.database.write(lambda: changing.touch(waiting), namespaces)
+                self.database.write(lambda: happening.touch(waiting), waiting)
             except BaseException:
                 with self._touch_lock:
-                    for key, (count, times) in waiting.items():
-                        self._count(key, count, times)
+                    for namespace, uses in waiting.items():
+                        self._uses[namespace] = [*uses, *self._uses.get(namespace, ())]
                 raise
 
     _READS: ClassVar[dict[type, Callable[[Answers, Any], Steps[Any]]]] = {
@@ -231,10 +234,15 @@ class PostgresStore:
         ops.Unembedded: Answers.unembedded,
         ops.Neighbors: Answers.neighbors,
         ops.Stats: Answers.stats,
+        ops.Events: lambda _, op: happening.events(op),
+        ops.FormerVectors: lambda _, op: happening.former_vectors(op),
+        ops.Notes: lambda _, op: happening.notes(op),
     }
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Any]]] = {
         ops.Put: _put,
-        ops.Patch: _patch,
+        ops.Log: _log,
+        ops.Mend: _mend,
+        ops.Note: _note,
         ops.Touch: _touch,
         ops.Delete: _delete,
         ops.PutVectors: _put_vectors,

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from recollect import ops
+from recollect.events import edited, linked, unlinked, written
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
 from recollect.stores import codec
-from recollect.stores.postgres import segments
+from recollect.stores.postgres import happening, segments
 from recollect.stores.postgres.database import Abandon, Command, Copy, Many, Statement, Steps
+from recollect.stores.postgres.sight import plain
 from recollect.stores.postgres.spelled import spellings
 
 _FEW = 24  # rows up to which they are sent together with everything else, not by COPY
@@ -45,7 +47,8 @@ _TALLY = (
     " excluded.number, size = greatest(excluded.size, CASE WHEN excluded.number < 0 THEN"
     " tallies.size END), version = excluded.version"
 )
-OLD = ("row", "sequence", "access_count", "last_accessed", "accesses", "session_id", "speaker")
+OLD = ("row", "sequence", *FIELDS)
+"""What is read of a memory that gives way."""
 _RELINK = """
 UPDATE places AS p SET previous = now.previous, following = now.following,
     position = now.position, version = %s
@@ -89,6 +92,12 @@ class Space:
     words: list[list[Any]] = field(default_factory=list)
     places: list[list[Any]] = field(default_factory=list)
     given: list[list[Any]] = field(default_factory=list)  # vectors
+    keys: set[str] = field(default_factory=set)  # of drafts that an event has already
+    sequences: dict[str, int] = field(default_factory=dict)  # of memories that links come from
+    unlinked: set[tuple[str, ...]] = field(default_factory=set)  # links from where some go
+    states: Sequence[Any] = ()  # of memories to which something happens besides
+    entries: list[happening.Entry] = field(default_factory=list)
+    former: list[tuple[int, int, int, list[str]]] = field(default_factory=list)  # see `_take`
     moved: list[tuple[int, str, str, int]] = field(default_factory=list)  # to, namespace, name, row
 
     def lose(self, row: int, kept: Mapping[str, Any], handed: Iterable[str] = ()) -> None:
@@ -130,6 +139,7 @@ def namespaces_of(op: ops.Put) -> list[str]:
     return sorted(
         {draft.record.namespace for draft in op.drafts}
         | {link.namespace for link in (*op.links, *op.unlinks)}
+        | ({op.also.namespace} if op.also is not None else set())
     )
 
 
@@ -144,11 +154,20 @@ def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
             name: size for name, size in spaces[namespace].sizes.items() if name in set(names)
         },
     )
-    for draft, values in prepared:
-        _take(spaces[draft.record.namespace], draft, dict(values), op.stale)
     commands: list[Command] = []
+    if op.also is not None:
+        space = spaces[op.also.namespace]
+        changes, entries = happening.happened(op.also.namespace, space.states, op.also.events)
+        commands += changes
+        space.entries += entries
+    for draft, values in prepared:
+        _take(spaces[draft.record.namespace], draft, dict(values), op)
     for space in spaces.values():
-        commands += _written(space)
+        _note_links(space, op)
+    places = yield [happening.clock(name, len(space.entries)) for name, space in spaces.items()]
+    for space, [[last]] in zip(spaces.values(), places, strict=True):
+        commands += _written(space, last)
+        commands += happening.appended(space.namespace, last, space.entries)
     commands += _linked(op, spaces)
     if op.embedder and any(draft.vectors for draft in op.drafts):
         commands.append(
@@ -166,41 +185,85 @@ def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
 def _begun(op: ops.Put) -> Steps[tuple[dict[str, Space], str | None]]:
     """Lock the namespaces, and see what is there."""
     names = namespaces_of(op)
-    ids: dict[str, list[str]] = {name: [] for name in names}
-    for draft in op.drafts:
-        ids[draft.record.namespace].append(draft.record.id)
     commands: list[Command] = [Statement("SELECT value FROM meta WHERE key = 'embedder'")]
-    columns = ", ".join(f'"{name}"' for name in OLD)
-    for name in names:
-        commands += [
-            Statement(LOCK, (name,)),
-            Statement(
-                f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[])",
-                (name, ids[name]),
-            ),
-            Statement(
-                "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
-                "AND number > 0",
-                (name,),
-            ),
-            Statement(
-                'SELECT v."row", v.name FROM memories m JOIN vectors v ON v.namespace = '
-                'm.namespace AND v."row" = m."row" WHERE m.namespace = %s AND m.id = '
-                "ANY(%s::text[]) AND v.name IN (SELECT name FROM tallies WHERE namespace = %s "
-                "AND kind = 'vector')",
-                (name, ids[name] if op.replace else [], name),
-            ),
-        ]
+    asked = [_asked(op, name) for name in names]
+    commands += [statement for each in asked for statement in each]
     [kept, *answers] = yield commands
-    spaces = {}
-    for i, name in enumerate(names):
-        [[counter, version, merged]], old, sizes, having = answers[4 * i : 4 * i + 4]
+    spaces, given = {}, iter(answers)
+    for name, each in zip(names, asked, strict=True):
+        [[counter, version, merged]], old, sizes, having, known, ends, gone, *also = [
+            next(given) for _ in each
+        ]
         space = spaces[name] = Space(name, counter, version, merged)
-        space.old = {id: dict(zip(OLD, values, strict=True)) for id, *values in old}
+        space.old = {values[0]: dict(zip(OLD, values[1:], strict=True)) for values in old}
         space.sizes = dict(sizes)
         for row, vector in having:
             space.vectors.setdefault(row, set()).add(vector)
+        space.keys = {key for (key,) in known}
+        space.sequences = dict(ends)
+        space.unlinked = {tuple(link) for link in gone}
+        space.states = also[0] if also else ()
     return spaces, (kept[0][0] if kept else None)
+
+
+def _asked(op: ops.Put, name: str) -> list[Statement]:
+    """What has to be known of a namespace before it is written to."""
+    drafts = [draft for draft in op.drafts if draft.record.namespace == name]
+    ids = [draft.record.id for draft in drafts]
+    keys = [draft.note["key"] for draft in drafts if "key" in draft.note]
+    links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
+    gone = [link for link in op.unlinks if link.namespace == name]
+    columns = ", ".join("metadata::text" if n == "metadata" else f'"{n}"' for n in OLD)
+    found = [
+        Statement(LOCK, (name,)),
+        Statement(
+            f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
+            'ORDER BY "row" FOR UPDATE',
+            (name, ids),
+        ),
+        Statement(
+            "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
+            "AND number > 0",
+            (name,),
+        ),
+        Statement(
+            'SELECT v."row", v.name FROM memories m JOIN vectors v ON v.namespace = '
+            'm.namespace AND v."row" = m."row" WHERE m.namespace = %s AND m.id = '
+            "ANY(%s::text[]) AND v.name IN (SELECT name FROM tallies WHERE namespace = %s "
+            "AND kind = 'vector')",
+            (name, ids if op.replace else [], name),
+        ),
+        Statement(
+            "SELECT payload ->> 'key' FROM events WHERE namespace = %s "
+            "AND payload ->> 'key' = ANY(%s::text[])",
+            (name, keys),
+        ),
+        Statement(
+            "SELECT id, sequence FROM memories WHERE namespace = %s AND id = ANY(%s::text[])",
+            (name, [link.source for link in links]),
+        ),
+        Statement(
+            "SELECT source, target, type FROM links WHERE namespace = %s "
+            "AND source = ANY(%s::text[])",
+            (name, [link.source for link in gone]),
+        ),
+    ]
+    if op.also is not None and op.also.namespace == name:
+        found.append(happening.states(name, happening.asked_ids(op.also.events)))
+    return found
+
+
+def _note_links(space: Space, op: ops.Put) -> None:
+    """Note what happens to the memories that links come from."""
+    for link in op.unlinks:
+        if link.namespace == space.namespace and (
+            (link.source, link.target, link.type) in space.unlinked
+            and link.source in space.sequences
+        ):
+            space.entries.append((space.sequences[link.source], unlinked(link, op.actor)))
+    for link in op.links:
+        if link.namespace == space.namespace and link.source in space.sequences:
+            space.entries.append((space.sequences[link.source], linked(link, op.actor)))
 
 
 def _check(op: ops.Put, spaces: Mapping[str, Space]) -> None:
@@ -211,11 +274,16 @@ def _check(op: ops.Put, spaces: Mapping[str, Space]) -> None:
         twice = [key for key, count in Counter(keys).items() if count > 1]
         refused = [id for namespace, id in keys if id in spaces[namespace].old]
         refused += [id for _, id in twice]
+        refused += [
+            draft.record.id
+            for draft in op.drafts
+            if draft.note.get("key") in spaces[draft.record.namespace].keys
+        ]
     if refused:
         raise Abandon(tuple(refused))
 
 
-def _take(space: Space, draft: Draft, values: dict[str, Any], stale: Sequence[str]) -> None:
+def _take(space: Space, draft: Draft, values: dict[str, Any], op: ops.Put) -> None:
     """Note one memory with the next row."""
     record = draft.record
     space.counter += 1
@@ -223,11 +291,20 @@ def _take(space: Space, draft: Draft, values: dict[str, Any], stale: Sequence[st
     values.update(namespace=space.namespace, row=row, sequence=row)
     before = space.old.get(record.id)
     if before is not None:
-        handed = space.vectors.get(before["row"], set()) - set(stale) - set(draft.vectors)
+        had = space.vectors.get(before["row"], set())
+        handed = had - set(op.stale) - set(draft.vectors)
         space.moved += [(row, space.namespace, name, before["row"]) for name in sorted(handed)]
         space.lose(before["row"], before, handed)
-        kept = {**before, "accesses": codec.packed(before["accesses"].tolist())}
+        kept = plain(before)
         values.update(codec.accesses(values, kept), sequence=before["sequence"])
+        old = codec.record(space.namespace, kept)
+        event = edited(old, record, op.actor, draft.vectors.keys() - had)
+        lost = sorted(had - handed)
+        space.former.append((before["sequence"], len(space.entries), before["row"], lost))
+    else:
+        event = written(draft, op.actor)
+    space.entries.append((values["sequence"], event))
+    space.sequences[record.id] = values["sequence"]
     values.update(
         tags=list(record.tags) or None,
         entities=list(record.entities) or None,
@@ -250,10 +327,23 @@ def _take(space: Space, draft: Draft, values: dict[str, Any], stale: Sequence[st
         space.sizes.setdefault(name, len(vector))
 
 
-def _written(space: Space) -> list[Command]:
+def _written(space: Space, last: int) -> list[Command]:
     name = space.namespace
     old = [before["row"] for before in space.old.values()] if space.memories else []
     commands: list[Command] = []
+    first = last - len(space.entries) + 1
+    former = [
+        (memory, first + at, name, row, names) for memory, at, row, names in space.former if names
+    ]
+    if former:
+        commands.append(
+            Many(
+                "INSERT INTO former_vectors SELECT namespace, %s::integer, %s::bigint, name, "
+                'vector FROM vectors WHERE namespace = %s AND "row" = %s::integer '
+                "AND name = ANY(%s::text[])",
+                former,
+            )
+        )
     if old:
         commands += [
             Statement(
@@ -331,17 +421,21 @@ def _linked(op: ops.Put, spaces: Mapping[str, Space]) -> list[Command]:
     if op.links:
         commands.append(
             Many(
-                "INSERT INTO links VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (namespace, source,"
-                " target, type) DO UPDATE SET weight = excluded.weight,"
+                "INSERT INTO links (namespace, source, target, type, weight, created_at) "
+                "VALUES (%s, %s, %s, %s, %s, %s) ON CONFLICT (namespace, source, target, type) DO UPDATE SET weight = excluded.weight,"
                 " created_at = excluded.created_at",
                 [_link_values(link) for link in op.links],
             )
         )
-    linked = {link.namespace for link in (*op.links, *op.unlinks)}
+    changed = {link.namespace for link in (*op.links, *op.unlinks)}
     commands += [
-        Statement("UPDATE spaces SET linked = version WHERE namespace = %s", (name,))
-        for name in spaces
-        if name in linked or spaces[name].old
+        Statement(
+            # What was linked to before it was there has its links from now on.
+            "UPDATE spaces SET linked = version WHERE namespace = %s AND (%s OR EXISTS (SELECT "
+            "FROM links WHERE namespace = %s AND target = ANY(%s::text[])))",
+            (name, name in changed or bool(space.old), name, list(space.sequences)),
+        )
+        for name, space in spaces.items()
     ]
     return commands
 

@@ -1,0 +1,44 @@
+"""In what two texts that are alike differ so that both have to be kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from recollect.entities import folded
+from recollect.lexicon import MONTHS, WEEKDAYS
+
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_NEGATIONS = frozenset(
+    (
+        "no not never none nobody nothing neither nor cannot without hardly stopped quit former "
+        "formerly"
+    ).split()
+)
+
+
+def differences(
+    one: str, other: str, names: Iterable[str] = (), other_names: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Which of number, date, name and negation two texts do not share; () if they do.
+
+    Numbers are compared as written, dates are names of months and weekdays, names the entities
+    given, without regard to case. Of negations it is compared how many there are.
+    """
+    words = [[word.casefold().replace("’", "'") for word in _WORD.findall(t)] for t in (one, other)]
+    numbers = [sorted(_NUMBER.findall(text)) for text in (one, other)]
+    dates = [{word for word in said if word in MONTHS or word in WEEKDAYS} for said in words]
+    named = [{folded(name) for name in each} for each in (names, other_names)]
+    negated = [sum(map(_negates, said)) for said in words]
+    same = {
+        "number": numbers[0] == numbers[1],
+        "date": dates[0] == dates[1],
+        "name": named[0] == named[1],
+        "negation": negated[0] == negated[1],
+    }
+    return tuple(what for what, alike in same.items() if not alike)
+
+
+def _negates(word: str) -> bool:
+    return word in _NEGATIONS or word.endswith("n't")

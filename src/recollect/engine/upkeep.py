@@ -1,0 +1,238 @@
+"""Upkeep: what keeps memories healthy, previewed first, recorded, and undone by a run's name."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from recollect.engine.core import Core, Filters
+from recollect.engine.face import AsyncFace, Face
+from recollect.filters import parse
+from recollect.memory import moment, new_id, texts
+from recollect.plan import Plan
+from recollect.upkeep import audit as auditing
+from recollect.upkeep import consolidation, maintenance, pruning, runs
+from recollect.upkeep.audit import Audit
+from recollect.upkeep.consolidation import Consolidation, Summariser
+from recollect.upkeep.lock import Owner
+from recollect.upkeep.maintenance import Maintenance, Wanted
+from recollect.upkeep.pruning import Pruning
+from recollect.upkeep.runs import Undone
+
+Progress = Callable[[str, int, int], None]
+
+
+def _owner() -> Owner:
+    """This process, which knows of others on its machine whether they are gone."""
+    here = socket.gethostname()
+
+    def gone(name: str) -> bool:
+        host, _, process = name.rpartition(":")[0].rpartition(":")
+        if host != here or not process.isdecimal():
+            return False
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # it is there, and somebody else's
+            return False
+        return False
+
+    return Owner(f"{here}:{os.getpid()}:{new_id()[:8]}", gone)
+
+
+def _maintain(core: Core, **given: Any) -> Plan[Maintenance]:
+    def clock() -> datetime:
+        return moment("clock", core.clock())
+
+    return maintenance.maintain(core.scope(), Wanted(clock, **given), _owner())
+
+
+class Upkeep(Face):
+    """Prune, archive and restore, consolidate, maintain, audit; and undo."""
+
+    def prune(
+        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
+    ) -> Pruning:
+        """Archive what has faded (vitality below 0.1), least alive first; a preview unless applied.
+
+        At most `cap` memories are moved. Pinned ones and those that hold the link graph together
+        never are. The result says why each is a candidate; its `run` is what `undo` takes.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        scope = self._core.scope()
+        return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
+
+    def archive(self, ids: str | Sequence[str]) -> str:
+        """Move memories to the archive, where only `include_archived` finds them; the run's name.
+
+        Raises:
+            NotFound: one of them does not exist; nothing was moved.
+            InvalidInput: one of them is pinned; nothing was moved.
+        """
+        return self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
+
+    def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+        """Bring memories back from the archive; by id, the status that each has again.
+
+        Raises:
+            NotFound: one of them does not exist; nothing was moved.
+            InvalidInput: one of them is not archived; nothing was moved.
+        """
+        return self._run(pruning.restore(self._core.scope(), texts("ids", ids)))
+
+    def consolidate(
+        self,
+        *,
+        apply: bool = False,
+        everything: bool = False,
+        summarise: Summariser = consolidation.first,
+        filters: Filters = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidation:
+        """Merge active memories of one owner that say the same; a preview unless applied.
+
+        Clusters are at a cosine of 0.80 or more to their centroid, of at least 3 members, and of
+        owners (agent and user together) with more than 20 active memories. What stands for a
+        cluster has the text that `summarise` makes of its members, most central first; by default
+        the text of that one, and then clusters whose members differ in a number, a date, a name or
+        a negation are left as they are. Its importance is min(largest + 0.1, 1). The originals
+        become `consolidated` and stay linked to it. Conversation turns and pinned memories stay.
+
+        Only what is new since the last applied run is looked at, unless `everything` is asked for.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(
+            maintenance.consolidate_on(
+                self._core.scope(),
+                apply=apply,
+                everything=everything,
+                summarise=summarise,
+                where=parse(filters),
+                progress=progress,
+            )
+        )
+
+    def undo(self, run: str) -> Undone:
+        """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
+
+        What was changed again since is left alone, and the result says why.
+
+        Raises:
+            NotFound: no run of that name changed anything.
+            InvalidInput: that is no name of a run.
+        """
+        return self._run(runs.undo(self._core.scope(), run))
+
+    def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        steps: Sequence[str] = maintenance.USUAL,
+        cap: int = pruning.CAP,
+        summarise: Summariser = consolidation.first,
+        progress: Progress | None = None,
+    ) -> Maintenance:
+        """Do what is due: archive what has expired, complete tasks untouched for 7 days, let links
+        by name find their target; and, among the `steps` only if named, "consolidate" and "prune".
+
+        Twice at one time is as good as once; broken off, the next run goes on. A lock in the store
+        keeps a second run out; one whose owner died is taken over.
+
+        Raises:
+            Locked: somebody else maintains the namespace.
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(
+            _maintain(
+                self._core,
+                dry_run=dry_run,
+                steps=steps,
+                cap=cap,
+                summarise=summarise,
+                progress=progress,
+            )
+        )
+
+    def audit(self, *, progress: Progress | None = None) -> Audit:
+        """How many memories are duplicates, junk, stale, contradicted, orphaned or unembedded.
+
+        With examples, and the command that mends each; nothing is changed.
+        """
+        return self._run(auditing.audit(self._core.scope(), progress=progress))
+
+
+class AsyncUpkeep(AsyncFace):
+    """`Upkeep`, awaited."""
+
+    async def prune(
+        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
+    ) -> Pruning:
+        """See `Memory.prune`."""
+        scope = self._core.scope()
+        return await self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
+
+    async def archive(self, ids: str | Sequence[str]) -> str:
+        """See `Memory.archive`."""
+        return await self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
+
+    async def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+        """See `Memory.restore`."""
+        return await self._run(pruning.restore(self._core.scope(), texts("ids", ids)))
+
+    async def consolidate(
+        self,
+        *,
+        apply: bool = False,
+        everything: bool = False,
+        summarise: Summariser = consolidation.first,
+        filters: Filters = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidation:
+        """See `Memory.consolidate`."""
+        return await self._run(
+            maintenance.consolidate_on(
+                self._core.scope(),
+                apply=apply,
+                everything=everything,
+                summarise=summarise,
+                where=parse(filters),
+                progress=progress,
+            )
+        )
+
+    async def undo(self, run: str) -> Undone:
+        """See `Memory.undo`."""
+        return await self._run(runs.undo(self._core.scope(), run))
+
+    async def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        steps: Sequence[str] = maintenance.USUAL,
+        cap: int = pruning.CAP,
+        summarise: Summariser = consolidation.first,
+        progress: Progress | None = None,
+    ) -> Maintenance:
+        """See `Memory.maintain`."""
+        return await self._run(
+            _maintain(
+                self._core,
+                dry_run=dry_run,
+                steps=steps,
+                cap=cap,
+                summarise=summarise,
+                progress=progress,
+            )
+        )
+
+    async def audit(self, *, progress: Progress | None = None) -> Audit:
+        """See `Memory.audit`."""
+        return await self._run(auditing.audit(self._core.scope(), progress=progress))

@@ -1,0 +1,41 @@
+"""Chat messages as items to be written, a turn each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.memory import new_id
+
+
+def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One item for each chat message `{"role", "content"}`, in one session.
+
+    The speaker is the message's `name` or else its `role`; messages without text are left out.
+    """
+    session = common.get("session_id") or new_id()
+    if common.get("id") is not None:
+        raise InvalidInput("id", "cannot name several messages", "leave it out")
+    items = []
+    for i, message in enumerate(content):
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise InvalidInput(
+                f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
+            )
+        said = message_text(message)
+        if said.strip():
+            speaker = common.get("speaker") or message.get("name") or message["role"]
+            items.append({**common, "content": said, "speaker": speaker, "session_id": session})
+    if not items:
+        raise InvalidInput("content", "has no message with text")
+    return items
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """The text of a chat message, "" where it has none."""
+    said = message.get("content")
+    if isinstance(said, list):  # parts, as multimodal chat has them
+        parts = [part.get("text") for part in said if isinstance(part, Mapping)]
+        said = "\n".join(part for part in parts if isinstance(part, str))
+    return said if isinstance(said, str) else ""

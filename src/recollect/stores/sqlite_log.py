@@ -1,0 +1,216 @@
+"""The log of a SQLite file: appending events, making memories what they say, reading them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from recollect.events import Event, advance
+from recollect.ops import Events, Note
+from recollect.stores import codec
+from recollect.stores.sqlite_read import SqliteReader, marks, parts
+
+_MANY = 10_000  # rows patched at once, beyond which indexes are loaded anew
+Entry = tuple[int, int, Event]
+"""The number of a namespace, the sequence number of a memory (0 for all), what happened to it."""
+
+
+class SqliteLog(SqliteReader):
+    """The events of `SqliteRecords`."""
+
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        raise NotImplementedError
+
+    def _numbers(self, db: sqlite3.Connection, count: int) -> int:
+        raise NotImplementedError
+
+    def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
+        raise NotImplementedError
+
+    def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
+        raise NotImplementedError
+
+    def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> int:
+        """Log events; the place of the first."""
+        if not entries:
+            return 0
+        first = self._numbers(db, len(entries))
+        db.executemany(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    space,
+                    seq,
+                    sequence,
+                    event.type,
+                    codec.encode("created_at", event.at),
+                    event.actor,
+                    event.session,
+                    json.dumps(event.payload, ensure_ascii=False) if event.payload else None,
+                )
+                for seq, (space, sequence, event) in enumerate(entries, first)
+            ],
+        )
+        return first
+
+    def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
+        """Append events and apply them in one transaction, or nothing and the ids not there."""
+        self._touches.flush()
+        with self._writing() as db:
+            return self._happen(db, namespace, events)
+
+    def _happen(
+        self, db: sqlite3.Connection, namespace: str, events: Sequence[Event]
+    ) -> tuple[str, ...]:
+        """Append events and apply them, or nothing and the ids not there."""
+        space = self._space(namespace)
+        ids = {event.id for event in events}
+        wanted = None if None in ids else sorted(id for id in ids if id is not None)
+        known = self._states(db, space, wanted)
+        missing = sorted(id for id in ids if id is not None and id not in known)
+        if missing or not space:
+            return tuple(missing)
+        changed: dict[str, dict[str, Any]] = {}
+        entries: list[Entry] = []
+        for event in events:
+            entry = event
+            for id in list(known) if event.id is None else [event.id]:
+                changes, entry = advance(known[id], event)
+                known[id].update(changes)
+                changed.setdefault(id, {}).update(changes)
+            sequence = 0 if event.id is None else known[event.id]["sequence"]
+            entries.append((space, sequence, entry))
+        self._set(db, space, {known[id]["row"]: values for id, values in changed.items()})
+        self._append(db, entries)
+        return ()
+
+    def notes(self, namespace: str) -> dict[str, str]:
+        """What is noted of a namespace."""
+        space = self._space(namespace)
+        with self._reading() as db:
+            found = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
+            return dict(found.fetchall())
+
+    def note(self, op: Note) -> bool:
+        """Note something, unless what is noted is not what it was; whether it was done."""
+        with self._writing() as db:
+            db.execute("INSERT OR IGNORE INTO spaces (name) VALUES (?)", (op.namespace,))
+            [space] = db.execute(
+                "SELECT space FROM spaces WHERE name = ?", (op.namespace,)
+            ).fetchone()
+            [known] = db.execute(
+                "SELECT max(value) FROM notes WHERE space = ? AND key = ?", (space, op.key)
+            ).fetchone()
+            if known != op.was:
+                return False
+            if op.value is None:
+                db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
+            else:
+                db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
+        return True
+
+    def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set patchable fields by id without an event."""
+        self._touches.flush()
+        space = self._space(namespace)
+        with self._writing() as db:
+            known = self._states(db, space, sorted(values))
+            self._set(db, space, {known[id]["row"]: values[id] for id in known})
+
+    def _states(
+        self, db: sqlite3.Connection, space: int, ids: Sequence[str] | None
+    ) -> dict[str, dict[str, Any]]:
+        """What events may change of memories (all for None), with `row` and `sequence`, by id."""
+        names = ("id", "row", "sequence", *codec.LOGGED)
+        select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
+        found: dict[str, dict[str, Any]] = {}
+        for part in parts(ids) if ids is not None else [()]:
+            where = "" if ids is None else f" AND id IN ({marks(part)})"
+            for values in db.execute(select + where, (space, *part)):
+                kept = dict(zip(names, values, strict=True))
+                state = codec.state(kept)
+                found[kept["id"]] = {**state, "row": kept["row"], "sequence": kept["sequence"]}
+        return found
+
+    def _set(
+        self, db: sqlite3.Connection, space: int, changes: Mapping[int, Mapping[str, Any]]
+    ) -> None:
+        """Set fields by row, and tell the indexes."""
+        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        for row, values in changes.items():
+            kept = (codec.encode(name, value) for name, value in values.items())
+            if values:
+                alike.setdefault(tuple(values), []).append((*kept, row))
+        for names, rows in alike.items():
+            what = ", ".join(f"{name} = ?" for name in names)
+            db.executemany(f"UPDATE memories SET {what} WHERE row = ?", rows)
+        patched = [(space, rows[-1]) for each in alike.values() for rows in each]
+        if len(patched) > _MANY:
+            self._load_anew(db, self._numbers(db, 1))
+        else:
+            self._note(db, "patched", patched)
+
+    def events(self, op: Events) -> list[Event]:
+        """The log, oldest first."""
+        self._touches.flush()
+        clauses = ["events.space = ?", "seq > ?"]
+        values: list[Any] = [self._space(op.namespace), op.after]
+        for column, given in (
+            ("type", op.types),
+            ("json_extract(payload, '$.key')", op.keys),
+        ):
+            if given is not None:
+                clauses.append(f"{column} IN ({marks(given)})")
+                values += given
+        if op.keys is not None:  # as the index has it
+            clauses.append("payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL")
+        select = (
+            "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
+            "FROM events LEFT JOIN memories AS first ON first.row = memory "
+            "LEFT JOIN memories AS later "
+            "ON later.sequence = memory AND later.row <> later.sequence WHERE "
+        )
+        order = " ORDER BY seq DESC" + ("" if op.last is None else f" LIMIT {op.last:d}")
+        found: list[tuple[Any, ...]] = []
+        with self._snapshot() as db:
+            for part in [None] if op.ids is None else self._sequences(db, op):
+                here = [] if part is None else [f"memory IN ({marks(part)})"]
+                asked = select + " AND ".join([*clauses, *here]) + order
+                found += db.execute(asked, (*values, *(part or ()))).fetchall()
+        found.sort()
+        if op.last is not None:
+            found = found[max(0, len(found) - op.last) :]
+        return [_event(seq, type_, *rest) for seq, type_, of, *rest in found if not of or rest[0]]
+
+    def _sequences(self, db: sqlite3.Connection, op: Events) -> Iterable[Sequence[int]]:
+        """The sequence numbers of the memories asked for, and of events that are of all."""
+        found = [0]
+        for part in parts(op.ids or ()):
+            found += [
+                sequence
+                for (sequence,) in db.execute(
+                    f"SELECT sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                    (self._space(op.namespace), *part),
+                )
+            ]
+        return parts(found)
+
+    def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
+        """What edits replaced: (the edit's place in the log, name, float16 bytes)."""
+        with self._reading() as db:
+            return db.execute(
+                "SELECT event, name, vector FROM events JOIN former_vectors USING (memory) "
+                "WHERE space = ? AND seq = event ORDER BY event, name",
+                (self._space(namespace),),
+            ).fetchall()
+
+
+def _event(
+    seq: int, type_: Any, id: str | None, at: float, actor: str | None, session: str | None,
+    payload: str | None,
+) -> Event:  # fmt: skip
+    moment = codec.decode("created_at", at)
+    return Event(type_, id, moment, actor, session, json.loads(payload) if payload else {}, seq)

@@ -1,0 +1,89 @@
+"""The log of a SQLite file: older files get one, and uses wait to be written with the accesses."""
+
+import sqlite3
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from recollect import Memory
+from recollect.events import STATE, folded
+from recollect.stores import touches
+from recollect.testing import WordHashEmbedder
+from recollect.testing._case import WORDS, record
+from recollect.testing._life import events, told
+
+ODD = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=timezone.utc)
+
+
+def opened(path: Path) -> Memory:
+    return Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
+
+
+def without_log(path: Path) -> None:
+    """Make a file what it would have been before there was a log."""
+    db = sqlite3.connect(path)
+    for table in ("events", "former_vectors", "notes"):
+        db.execute(f"DROP TABLE {table}")
+    db.execute("DROP INDEX memories_by_sequence")
+    for column in ("valid_from", "valid_to"):
+        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    db.execute("PRAGMA user_version = 1")
+    db.commit()
+    db.close()
+
+
+def test_the_log_of_an_older_file_begins_with_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("An apple.", id="a", created_at=ODD, importance=0.1 + 0.2, tier="long")
+        memory.add("A pear.", id="b", pinned=True, expires_at="2030-01-01")
+        memory.link("b", "a", "supports", 0.1 + 0.2)
+        for i in range(3):
+            memory.search("apple", profile=WORDS, now=ODD.timestamp() + i / 3)
+        memory.update("b", content="A plum.")
+    without_log(path)
+    with opened(path) as memory:
+        assert told(events(memory)) == [("write", "a"), ("write", "b"), ("link", "b")]
+        for id in "ab":
+            kept = record(memory, id)
+            assert folded(events(memory, id)) == {n: getattr(kept, n) for n in STATE}
+        assert events(memory)[-1].payload == {
+            "target": "a",
+            "link": "supports",
+            "weight": 0.1 + 0.2,
+        }
+        memory.add("A fig.", id="c")  # the numbers go on
+        assert [event.id for event in events(memory)] == ["a", "b", "b", "c"]
+
+
+def test_uses_that_could_not_be_written_wait_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touches, "_DELAY", 3600.0)
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("An apple.", id="a")
+        memory.search("apple", profile=WORDS)
+        store = memory._core.world.store
+        records = store._records  # type: ignore[attr-defined]
+        with monkeypatch.context() as broken:
+            broken.setattr(records, "_write_batch", lambda batch: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                memory.flush()
+        memory.search("apple", profile=WORDS)
+        assert told(events(memory)) == [("write", "a"), ("retrieval", "a"), ("retrieval", "a")]
+        assert record(memory, "a").access_count == 2
+
+
+def test_a_use_of_what_was_erased_meanwhile_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(touches, "_DELAY", 3600.0)
+    path = tmp_path / "memory.db"
+    with opened(path) as memory, opened(path) as other:
+        memory.add_many([{"id": id, "content": f"apple {id}"} for id in "ab"])
+        memory.search("apple", profile=WORDS)
+        other.delete("a")
+        memory.flush()
+        assert told(events(memory)) == [("write", "b"), ("retrieval", "b")]
