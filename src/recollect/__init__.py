@@ -11,7 +11,8 @@ The map, in flow order:
       face.py            how a plan is run, at once or awaited
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
-    write.py             the plans of add, update, link and delete; what is written is checked here
+    items.py              what a caller gives to be written, checked field by field
+    write.py             the plans of add, update, link and delete
     linking.py           links by name, pending until there is such a memory
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from recollect import write
+from recollect import items, write
 from recollect.errors import InvalidInput
 from recollect.facets import Facets, by_rules, facets_of
 from recollect.facets import checked as checked_facets
@@ -172,7 +172,7 @@ def from_items(
 
 def add_chat(
     messages: Any,
-    scope: write.Scope,
+    scope: items.Scope,
     *,
     mode: Any = "chunks",
     facets: Any = by_rules,
@@ -219,7 +219,7 @@ def add_chat(
 
 
 def _open(
-    session_id: Any, mode: Mode, scope: write.Scope
+    session_id: Any, mode: Mode, scope: items.Scope
 ) -> Plan[tuple[MemoryRecord | None, MemoryRecord | None]]:
     """The last chunk of a session and its session chunk, where they are there already."""
     kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
@@ -238,7 +238,7 @@ def _continued(
     record: MemoryRecord,
     further: Sequence[Said],
     following: str,
-    scope: write.Scope,
+    scope: items.Scope,
     facets: Facets,
 ) -> Plan[tuple[Draft, tuple[str, ...], str]]:
     """A chunk with what was said further, and what the user said after it.
@@ -258,7 +258,7 @@ def _continued(
             entities=entities,
             updated_at=scope.now,
         )
-        texts |= {"content": write.embedded_text(record), **item["vector_texts"]}
+        texts |= {"content": items.embedded_text(record), **item["vector_texts"]}
     made, lack = yield from write.vectors_of(texts.values(), scope)
     changed = {name: made[words] for name, words in texts.items() if words in made}
     return Draft(record, changed), tuple(sorted(texts)), lack

@@ -85,10 +85,13 @@ class Evaluation:
             ):
                 known = self._distinct[column] = (held.codes, list(held.distinct))
                 return known
-            values = self.candidates[column].tolist()
-            number: dict[Any, int] = {}
-            places = [number.setdefault(value, len(number)) for value in values]
-            known = self._distinct[column] = (np.array(places, dtype=np.intp), list(number))
+            values = (held.codes if isinstance(held, Coded) else held).tolist()
+            number = {value: place for place, value in enumerate(dict.fromkeys(values))}
+            places = np.fromiter(map(number.__getitem__, values), np.intp, len(values))
+            found = list(number)
+            if isinstance(held, Coded):
+                found = [None if code < 0 else held.distinct[code] for code in found]
+            known = self._distinct[column] = (places, found)
         return known
 
     def groups(self, column: str) -> tuple[NDArray[np.intp], int]:

@@ -11,10 +11,11 @@ import numpy as np
 
 from recollect.errors import InvalidInput
 from recollect.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType, as_told
+from recollect.items import Scope, link
 from recollect.memory import MemoryRecord, optional_text, plain, text, texts
 from recollect.ops import Events, Find, Log, Put, Touch
 from recollect.plan import Plan, ask
-from recollect.write import Scope, link, link_all, no_memory, read
+from recollect.write import link_all, no_memory, read
 
 
 @dataclass(frozen=True, slots=True)

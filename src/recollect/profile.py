@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,21 @@ class Profile:
         self.pipeline.check()
         return self
 
-    @property
+    @cached_property
     def routes(self) -> tuple[Route, ...]:
         """Where its candidates come from."""
         recalls = (s for s in self.pipeline.stages if isinstance(s, Recall))
         return tuple(route for stage in recalls for route in stage.routes)
 
-    @property
+    @cached_property
+    def names_entities(self) -> bool:
+        """Whether it asks which entities a question names."""
+        return any(
+            isinstance(route, Exact) or (isinstance(route, Trigram) and route.entities)
+            for route in self.routes
+        ) or any("entities" in signal.inputs() for signal in self.signals())
+
+    @cached_property
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
         semantic = any(isinstance(route, Vector) for route in self.routes)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from recollect.candidates import Rows
+from recollect.items import embedded_text
 from recollect.memory import MemoryRecord
 from recollect.ops import STAGED, AdoptVectors, Embed, PutVectors, Read, Stats, Unembedded
 from recollect.plan import Plan, ask
-from recollect.write import embedded_text
 
 _CHUNK = 1024  # memories embedded and written at once
 

@@ -9,6 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from recollect.events import Event, as_told, happened
+from recollect.items import EMBEDDED, OF_WORDS, Scope, embedded_text
 from recollect.memory import Draft, Link, MemoryRecord, Vector
 from recollect.ops import (
     AsOf,
@@ -24,7 +25,7 @@ from recollect.plan import Plan, ask
 from recollect.stores.embedded import EmbeddedStore
 from recollect.stores.protocol import Store
 from recollect.stores.ram import RamRecords
-from recollect.write import EMBEDDED, OF_WORDS, Scope, embedded_text, vectors_of
+from recollect.write import vectors_of
 
 T = TypeVar("T")
 _PAGE = 10_000

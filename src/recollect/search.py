@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -201,10 +202,10 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
     during, degraded = _during(asked)
     text = asked.text if during is None else _without(asked.text, during.words)
-    known, vectors, [entities] = yield [
+    known, vectors, *named = yield [
         Names(asked.namespaces, *possible_names(text)),
         VectorNames(asked.namespaces),
-        Extract((asked.text,)),
+        *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
     reading = analyse(text, known.names, known.users, known.assistants)
     reading = replace(reading, during=during)
@@ -237,7 +238,7 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         reading=reading,
         token_budget=asked.token_budget,
         count_tokens=asked.count_tokens,
-        entities=asked.aliases.keys(entities),
+        entities=asked.aliases.keys(name for [names] in named for name in names),
         aliases=asked.aliases,
     )
     ranked = yield from asked.profile.plan(query)
@@ -315,6 +316,7 @@ def _hits(
     return tuple(hits)
 
 
+@lru_cache(maxsize=1024)
 def _is_reason(column: str) -> bool:
     """Whether a column is what a stage leaves, not a field, a route's or the score itself."""
     if is_stored(column) or column == "score" or column.startswith("neighbors."):

@@ -12,12 +12,12 @@ import numpy as np
 from recollect.embed import CachedEmbedder, Embedder, EmbedderIdentity
 from recollect.entities import RULES, EntityExtractor
 from recollect.errors import EmbedderError
+from recollect.items import Scope
 from recollect.memory import Vector, texts
 from recollect.ops import AsOf, Embed, Events, Extract, Op, Stats
 from recollect.plan import drive
 from recollect.rewind import rewound
 from recollect.stores.protocol import Store
-from recollect.write import Scope
 
 _REWOUND_KEPT = 4  # past states that are kept ready
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from recollect import chunks, life, ops, profiles, why, write
+from recollect import chunks, items, life, ops, profiles, why, write
 from recollect import compare as comparing
 from recollect import search as searching
 from recollect import zones as zoning
@@ -122,9 +122,9 @@ class Core:
             self.actor,
         )
 
-    def scope(self) -> write.Scope:
+    def scope(self) -> items.Scope:
         """Where and when a write happens."""
-        return write.Scope(
+        return items.Scope(
             self.namespace,
             self.world.embedder is not None,
             self.world.identity,
@@ -265,7 +265,7 @@ class Core:
     def link(self, source: str, target: str, type: str, weight: float) -> Plan[None]:
         """Link two memories."""
         scope = self.scope()
-        return write.link_all([write.link(scope, source, target, type, weight)], scope)
+        return write.link_all([items.link(scope, source, target, type, weight)], scope)
 
     def touch(self, ids: Any, use: str, session: Any, now: Any) -> Plan[None]:
         """Count a use of memories."""

@@ -32,14 +32,17 @@ def guarded(path: str) -> Iterator[None]:
     """Turn SQLite's errors into `StoreError`s that name the file and the remedy."""
     try:
         yield
-    except sqlite3.ProgrammingError as problem:
-        if "closed" in str(problem):
-            raise StoreError(f"{path}: the store is closed") from problem
-        raise
     except sqlite3.Error as problem:
-        text = str(problem)
-        remedy = next((r for sign, r in _REMEDIES if sign in text.lower()), "")
-        raise StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else "")) from problem
+        raise translated(path, problem) from problem
+
+
+def translated(path: str, problem: sqlite3.Error) -> Exception:
+    """SQLite's error as a `StoreError`; a wrong use of SQLite as it is."""
+    text = str(problem)
+    if isinstance(problem, sqlite3.ProgrammingError):
+        return StoreError(f"{path}: the store is closed") if "closed" in text else problem
+    remedy = next((r for sign, r in _REMEDIES if sign in text.lower()), "")
+    return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
 
 
 def connect(path: str, read_only: bool) -> sqlite3.Connection:

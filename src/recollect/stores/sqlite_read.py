@@ -14,7 +14,7 @@ from recollect.index.source import Changes
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
-from recollect.stores.sqlite_file import guarded
+from recollect.stores.sqlite_file import guarded, translated
 from recollect.stores.touches import Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
@@ -54,8 +54,12 @@ class SqliteReader:
 
     def version(self) -> tuple[int, int]:
         """SQLite's data version, which another connection's commit moves, and our own writes."""
-        with self._reading() as db:
-            return db.execute("PRAGMA data_version").fetchone()[0], self._writes
+        try:  # asked for by every search, so without the ceremony of `_reading`
+            with self._read_lock:
+                moved = self._reader.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error as problem:
+            raise translated(self.path, problem) from problem
+        return moved, self._writes
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""

@@ -14,6 +14,7 @@ from recollect.candidates import Candidates
 from recollect.differences import differences
 from recollect.entities import folded
 from recollect.filters import Compare
+from recollect.items import Scope
 from recollect.memory import Link
 from recollect.ops import Neighbors, Texts, Vectors
 from recollect.plan import Plan, ask
@@ -24,7 +25,6 @@ from recollect.upkeep.clusters import pairs
 from recollect.upkeep.consolidation import EPISODES
 from recollect.upkeep.junk import junk
 from recollect.upkeep.runs import table
-from recollect.write import Scope
 
 ALIKE = 0.92
 """The cosine from which two facts or notes of one owner count as duplicates."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from recollect.events import Event
+from recollect.items import Scope
 from recollect.memory import Link, MemoryRecord, plain, unit
 from recollect.ops import Log, Neighbors
 from recollect.plan import Plan, ask
 from recollect.signals.vitality import BOOST_HALF_LIFE_DAYS
 from recollect.upkeep.runs import records
-from recollect.write import Scope
 
 SHARE = 0.6  # of the utility that reaches the next hop
 HOPS = 2

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from recollect.candidates import Candidates
 from recollect.differences import differences
 from recollect.filters import Both, Compare, Filter
+from recollect.items import Scope
 from recollect.memory import MemoryRecord, new_id, text
 from recollect.ops import Log, Put, Read, Vectors
 from recollect.plan import Plan, ask
 from recollect.upkeep.clusters import central, clusters
 from recollect.upkeep.runs import RUN, begun, event, records, table
-from recollect.write import Scope, drafts
+from recollect.write import drafts
 
 OWNED = 20
 """An owner (agent and user together) has more active memories than this, or is left alone."""

@@ -10,6 +10,7 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.events import EventType
 from recollect.filters import Both, Compare, Filter, Not
+from recollect.items import Scope
 from recollect.linking import resolve_pending
 from recollect.ops import Note, Notes
 from recollect.plan import Plan, ask
@@ -17,7 +18,6 @@ from recollect.upkeep import lock
 from recollect.upkeep.consolidation import Consolidation, Summariser, consolidate, first
 from recollect.upkeep.pruning import ARCHIVED, CAP, LIVE, prune
 from recollect.upkeep.runs import begun, change, table
-from recollect.write import Scope
 
 UNTOUCHED = timedelta(days=7)
 """How long a task is left alone until it counts as completed."""

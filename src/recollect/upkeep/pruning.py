@@ -13,13 +13,13 @@ from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
+from recollect.items import Scope
 from recollect.ops import Events, Texts
 from recollect.plan import Plan, ask
 from recollect.query import Query
 from recollect.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
 from recollect.stages import score
 from recollect.upkeep.runs import begun, change, records, table
-from recollect.write import Scope
 
 CAP = 10
 """How many memories one run moves at most, unless it is told otherwise."""

@@ -12,12 +12,12 @@ from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import USES, Event, EventType, revived
 from recollect.filters import Filter
+from recollect.items import Scope
 from recollect.memory import MemoryRecord, plain
 from recollect.ops import Delete, Events, Fetch, Find, Log, Read, Search
 from recollect.plan import Plan, ask
 from recollect.query import Query
 from recollect.routes import Scan
-from recollect.write import Scope
 
 RUN = "run"  # the key of an event's payload that names its run
 _CHUNK = 2048  # memories changed in one transaction

@@ -1,0 +1,182 @@
+"""What a caller gives to be written, checked field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from recollect.errors import InvalidInput
+from recollect.facets import FACETS
+from recollect.fields import FIELDS, Type
+from recollect.memory import (
+    LINK_TYPES,
+    Link,
+    MemoryRecord,
+    Vector,
+    choice,
+    flag,
+    metadata_of,
+    moment,
+    new_id,
+    number,
+    optional_moment,
+    optional_text,
+    text,
+    texts,
+    unit,
+    vector,
+)
+from recollect.ops import STAGED
+
+OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
+"""The vectors made of a memory's words (see `recollect.chunks`), stale when these change."""
+_KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
+_REQUIRED = ("id", "content", "kind", "status", "created_at")
+
+Check = Callable[[str, Any], Any]
+
+
+def _check(name: str) -> Check:
+    """What a value of a field has to pass."""
+    field, required = FIELDS[name], name in _REQUIRED
+    if field.choices:
+        return choice
+    by_type: dict[Type, Check] = {
+        "text": text if required else optional_text,
+        "number": flag if name == "pinned" else number,
+        "time": moment if required else optional_moment,
+        "list": texts,
+        "json": lambda _, value: metadata_of(value),
+    }
+    return by_type[field.type]
+
+
+CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
+_SETTABLE = tuple(name for name in CHECKS if name != "status")
+_ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links"})
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a write goes: the namespace, whether there is an embedder and which, when and who.
+
+    `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
+    """
+
+    namespace: str
+    embeds: bool
+    embedder: str | None
+    dimensions: int | None
+    now: datetime
+    actor: str | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One checked item of a write."""
+
+    record: MemoryRecord
+    vectors: Mapping[str, Vector]
+    vector_texts: Mapping[str, str]  # what further vectors are made of, by their name
+    links: tuple[Link, ...]
+    named: bool  # whether the caller said what entities there are
+
+
+def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
+    """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
+
+    Raises:
+        InvalidInput: names the key that is wrong or unknown.
+    """
+    if isinstance(given, str):
+        given = {"content": given}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("item", f"must be text or a mapping, not {type(given).__name__}")
+    unknown = set(given) - _ITEM
+    if unknown:
+        raise InvalidInput(
+            str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(_ITEM))}"
+        )
+    values = {
+        name: CHECKS[name](name, given[name]) for name in _SETTABLE if given.get(name) is not None
+    }
+    if "content" not in values:
+        raise InvalidInput("content", "is missing", "give the text to remember")
+    values.setdefault("id", new_id())
+    values.setdefault("created_at", scope.now)
+    values.setdefault("kind", "turn" if "session_id" in values else "note")
+    values["accesses"] = (values["created_at"],)
+    record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
+    links = tuple(
+        link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
+        for each in _mappings("links", given.get("links"))
+    )
+    return Item(
+        record,
+        _vectors(given.get("vectors"), dimensions),
+        _vector_texts(given.get("vector_texts")),
+        links,
+        "entities" in values,
+    )
+
+
+def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
+    staged = [name for name in given if isinstance(name, str) and name.startswith(STAGED)]
+    if staged:
+        raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
+    return {
+        text("vectors", name, limit=64): vector(f"vectors.{name}", value, dimensions.get(name))
+        for name, value in given.items()
+    }
+
+
+def _vector_texts(given: Any) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("vector_texts", f"must be a mapping, not {type(given).__name__}")
+    return {
+        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", value)
+        for name, value in given.items()
+    }
+
+
+def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
+    if given is None:
+        return []
+    wrong = isinstance(given, (str, Mapping)) or not isinstance(given, Iterable)
+    found = [] if wrong else list(given)
+    if wrong or not all(isinstance(each, Mapping) for each in found):
+        raise InvalidInput(name, "must be a list of mappings")
+    return found
+
+
+def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
+    """A checked link."""
+    if not isinstance(type, str) or type not in LINK_TYPES:
+        raise InvalidInput("type", f"there is no {type!r}", f"use one of {', '.join(LINK_TYPES)}")
+    checked = unit("weight", weight)
+    return Link(
+        scope.namespace,
+        text("source", source),
+        text("target", target),
+        type,
+        1.0 if checked is None else checked,
+        scope.now,
+    )
+
+
+def embedded_text(record: MemoryRecord) -> str:
+    """What the vector of a record is made of: who said it, its title, its words."""
+    said = f"{record.title}\n{record.content}" if record.title else record.content
+    return f"{record.speaker}: {said}" if record.speaker else said
+
+
+EMBEDDED = frozenset({"content", "title", "speaker"})
+"""The fields that `embedded_text` is made of."""
