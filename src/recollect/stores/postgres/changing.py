@@ -8,8 +8,9 @@ from recollect.filters import Filter
 from recollect.memory import Vector
 from recollect.ops import STAGED
 from recollect.stores.postgres.database import Abandon, Command, Many, Statement, Steps
+from recollect.stores.postgres.draft import Space
 from recollect.stores.postgres.where import compiled
-from recollect.stores.postgres.writing import LOCK, Space, buried, unvectored
+from recollect.stores.postgres.writing import LOCK, buried, unvectored
 
 _GONE = ("row", "sequence", "session_id", "speaker")
 

@@ -208,7 +208,8 @@ def touch(uses: Mapping[str, Sequence[Use]]) -> Steps[None]:
             clock(namespace, len(each)),
             Statement(
                 f"INSERT INTO events ({', '.join(_EVENT)}) "
-                "SELECT m.namespace, c.seq - %s::integer + u.place, m.sequence, u.type, u.at, u.actor, u.session, NULL FROM clocks c CROSS JOIN unnest("
+                "SELECT m.namespace, c.seq - %s::integer + u.place, m.sequence, u.type, u.at, "
+                "u.actor, u.session, NULL FROM clocks c CROSS JOIN unnest("
                 "%s::integer[], %s::text[], %s::float8[], %s::text[], %s::text[]) WITH ORDINALITY "
                 'AS u("row", type, at, actor, session, place) JOIN memories m ON m.namespace = '
                 'c.namespace AND m."row" = u."row" WHERE c.namespace = %s',
