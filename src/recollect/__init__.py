@@ -165,7 +165,8 @@ The map, in flow order:
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
       reading.py         get, list, stats
-      upkeep.py          migrate
+      upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
+      moving.py          migrate
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr
