@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from recollect.candidates import Coded, Floats
-from recollect.expr import Evaluation, Signal, Values
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Signal
 from recollect.signals.times import DAY
 
 _MONTHS = 12
