@@ -144,6 +144,7 @@ The map, in flow order:
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
       reading.py         get, list, stats
+      upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr

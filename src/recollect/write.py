@@ -208,16 +208,15 @@ def _put(
     return taken, links
 
 
-def drafts(items: Sequence[Any], scope: Scope) -> Plan[list[tuple[Draft, Item]]]:
-    """Items checked, named and embedded, ready to be written.
+def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+    """Items checked, named and embedded, ready to be written; and why they lack vectors.
 
     Raises:
         InvalidInput: see `item`.
     """
     dimensions = yield from _dimensions(items, scope)
     named = yield from _name([item(given, scope, dimensions) for given in items])
-    found, _ = yield from _embed(named, scope)
-    return found
+    return (yield from _embed(named, scope))
 
 
 def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:

@@ -21,7 +21,7 @@ from recollect.testing._lasting import Concurrency, Lasting
 from recollect.testing._life import Living, Logging, Rewinding
 from recollect.testing._recalling import Neighbours, Touching, Vectors
 from recollect.testing._searching import Namespaces, Scripts, Searching
-from recollect.testing._upkeep import Keeping, Noting, Pending
+from recollect.testing._upkeep import Keeping, Lending, Noting, Pending
 from recollect.testing._writing import Adding, Erasing, Linking, Listing, Updating
 
 __all__ = ["Clock", "StoreConformance"]
@@ -30,6 +30,6 @@ __all__ = ["Clock", "StoreConformance"]
 class StoreConformance(
     Adding, Listing, Updating, Erasing, Linking, Filtering, Searching, Namespaces, Scripts, Vectors,
     Touching, Neighbours, Lasting, Concurrency, Logging, Living, Rewinding, Pending, Noting,
-    Keeping,
+    Keeping, Lending,
 ):  # fmt: skip
     """Every test there is; subclass it and say how the store is opened."""
