@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import recollect
-from recollect.serve.cli import demo, measuring, reading, recall, upkeep, writing
+from recollect.serve.cli import demo, measuring, moving, reading, recall, upkeep, writing
 from recollect.serve.cli.settings import Settings
 
 _Db = Annotated[
@@ -122,6 +122,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": upkeep.audit,
     "reembed": writing.reembed,
     "stats": reading.stats,
+    "migrate": moving.migrate,
     "profiles": recall.profiles,
     "eval": measuring.eval_,
     "bench": measuring.bench,
