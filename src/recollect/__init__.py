@@ -64,6 +64,7 @@ The map, in flow order:
     routes.py            where candidates come from, as data: lexical, vector, trigram ...
     candidates.py        Candidates: the working table of one search, one array a column
     expr.py              the algebra of signals: col, + - * /, default, named, exp, minimum ...
+    evaluation.py        the values of a formula's parts over one table, each computed once
     weights.py           which named parts a formula weighs, and the same with other weights
     signals/             signals with formulas of their own, a module for each family
       scaling.py         in proportion to the other candidates: min-max, share of the largest

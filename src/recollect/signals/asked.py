@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Coded, Floats
-from recollect.expr import Evaluation, Signal, Values
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Signal
 from recollect.signals.times import DAY
 
 _MONTHS = 12

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.expr import Apply, Col, Evaluation, Named, Signal, Values, exp, first_of, lookup
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Apply, Col, Named, Signal, exp, first_of, lookup
 
 DAY = 86_400.0
 HOUR = 3_600.0
