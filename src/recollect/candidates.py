@@ -193,6 +193,10 @@ def best_first(
             return top[best_first(scores[top], lambda at: ids(top[at]), wanted)]
     order = np.argsort(-scores)
     ranked = scores[order]
+    if wanted < len(order):  # what equals the last one wanted may take its place
+        end = np.count_nonzero(ranked >= ranked[wanted - 1])
+        if end >= wanted:
+            order, ranked = order[:end], ranked[:end]
     equal = ranked[1:] == ranked[:-1]
     if equal.any():
         tied = np.zeros(len(order), dtype=bool)

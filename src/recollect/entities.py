@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -26,6 +26,7 @@ _MARKED = re.compile(
     r"|[\"“«](?P<title>[A-Z0-9][^\"“”«».!?\n]{1,78}[^\s\"“”«».,!?\n])[\"”»]",
     re.DOTALL,
 )
+_SIGNS = ("@", "`", '"', "“", "«", "://", "www.")  # one of them is in whatever is _MARKED
 _TOKEN = re.compile(r"[^\W_](?:[^\W_]|['’.&+-](?=[^\W_]))*(?:\+\+|#)?")
 _ENDLESS = re.compile(r"\S{257,}")
 _SENTENCE = re.compile(r"[.!?…:;\n•|*]")
@@ -135,13 +136,14 @@ class Rules:
         """The entities of a text, each once, in the order and spelling of the text."""
         # Encoded data names nobody, and would be tried as an address from each of its letters.
         text = _ENDLESS.sub(lambda run: " " * len(run.group()), text)
-        found = [
-            (match.start(), match.group(str(match.lastgroup)))
-            for match in _MARKED.finditer(text)
-            if match.lastgroup != "code"
-        ]
+        found: list[tuple[int, str]] = []
+        plain = text
+        if any(sign in text for sign in _SIGNS):
+            marked = list(_MARKED.finditer(text))
+            found += [(m.start(), m.group(m.lastgroup or 0)) for m in marked if not m["code"]]
+            plain = _MARKED.sub(_blank, text)
         if not text.isupper() or len(text.split()) < 3:
-            found.extend(_names(_MARKED.sub(_blank, text)))
+            found.extend(_names(plain))
         distinct: dict[str, str] = {}
         for _, name in sorted(found):
             distinct.setdefault(folded(name), name)
@@ -158,17 +160,19 @@ def _blank(match: re.Match[str]) -> str:
 
 def _names(text: str) -> Iterator[tuple[int, str]]:
     """Names by capitals, with where they begin."""
-    tokens = list(_tokens(text))
-    small = {token.text for token in tokens if token.text.islower()}
+    tokens = _Tokens(text)
     run: list[_Token] = []
-    for i, token in enumerate(tokens):
+    for i, word in enumerate(tokens.words):
+        if not run and word.islower():
+            continue
+        token = tokens[i]
         together = bool(run) and text[run[-1].end : token.start] == " " and not token.initial
         if run and not together:
             yield from _name(text, run)
             run = []
         joins = together and token.text in JOINING and _goes_on(text, tokens, i)
         joins = joins and not run[-1].text.isupper()  # the API of NASA
-        if joins or _counts(token, small):
+        if joins or _counts(token, tokens):
             run.append(token)
         elif run:
             yield from _name(text, run)
@@ -176,21 +180,40 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
     yield from _name(text, run)
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    end, last = 0, ""
-    for match in _TOKEN.finditer(text):
-        word, start = match.group(), match.start()
-        if word[-2:] in ("'s", "’s"):
-            word = word[:-2]
-        between = text[end:start]
-        initial = not last or (between != " " and _SENTENCE.search(between) is not None)
-        if initial and between == ". " and (last.lower() in HONORIFICS or len(last) == 1):
-            initial = False
-        yield _Token(word, start, start + len(word), initial)
-        end, last = match.end(), word
+class _Tokens:
+    """The words of a text, looked at closely only where somebody asks: most are no names."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._matches = list(_TOKEN.finditer(text))
+        self.words = [_owner(match.group()) for match in self._matches]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __getitem__(self, i: int) -> _Token:
+        word, start = self.words[i], self._matches[i].start()
+        return _Token(word, start, start + len(word), self._initial(i, start))
+
+    def _initial(self, i: int, start: int) -> bool:
+        if i == 0:
+            return True
+        last, between = self.words[i - 1], self._text[self._matches[i - 1].end() : start]
+        if between == " " or _SENTENCE.search(between) is None:
+            return False
+        return between != ". " or not (last.lower() in HONORIFICS or len(last) == 1)
+
+    @cached_property
+    def small(self) -> frozenset[str]:
+        """The words that are written small."""
+        return frozenset(word for word in self.words if word.islower())
 
 
-def _counts(token: _Token, small: set[str]) -> bool:
+def _owner(word: str) -> str:
+    return word[:-2] if word[-2:] in ("'s", "’s") else word
+
+
+def _counts(token: _Token, tokens: _Tokens) -> bool:
     """Whether a word is (a part of) a name."""
     if token.text.islower():
         return False
@@ -202,14 +225,15 @@ def _counts(token: _Token, small: set[str]) -> bool:
         return False
     if not token.initial or (token.marked and not token.text.isupper()):
         return True
-    if low in ORDINARY or low in small:
+    if low in ORDINARY or low in tokens.small:
         return False
     return token.marked or ORDINARY_ENDING.search(low) is None
 
 
-def _goes_on(text: str, tokens: Sequence[_Token], i: int) -> bool:
+def _goes_on(text: str, tokens: _Tokens, i: int) -> bool:
     """Whether a name goes on after the joining word at place i, as in "Bank of America"."""
-    for before, token in zip(tokens[i : i + 2], tokens[i + 1 : i + 3], strict=False):
+    for j in range(i, min(i + 2, len(tokens) - 1)):
+        before, token = tokens[j], tokens[j + 1]
         if text[before.end : token.start] != " ":
             return False
         if token.capital:

@@ -54,9 +54,10 @@ def by_rules(user: str, assistant: str) -> dict[str, str]:
             continue
         if _PERSONAL.search(said):
             found["personal_info"].append(said)
-        if PREFERENCE.search(said):
+        low = said.lower()
+        if PREFERENCE.search(low):
             found["preferences"].append(said)
-        if TEMPORAL.search(said) or _HAPPENED.search(said):
+        if TEMPORAL.search(low) or _HAPPENED.search(said):
             found["events"].append(said)
     return {facet: " ".join(said) for facet, said in found.items() if said}
 

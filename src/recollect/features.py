@@ -33,18 +33,19 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Ara
 
 def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
-    own = sum(word not in STOP for word in words)
-    mine = sum(word in FIRST_PERSON for word in words)
-    names = 0 if content.islower() else len(NAME_INSIDE.findall(content))
+    own = len(words) - sum(map(STOP.__contains__, words))
+    mine = sum(map(FIRST_PERSON.__contains__, words))
+    low = content.lower()
+    names = 0 if content == low else len(NAME_INSIDE.findall(content))
     return (
         float(own),
         float(content.rstrip().endswith(_QUESTION_MARKS)),
         min(1.0, 5.0 * mine / max(1, len(words))),
-        float(TEMPORAL.search(content) is not None),
-        float(NUMBER.search(content) is not None),
+        float(TEMPORAL.search(low) is not None),
+        float(NUMBER.search(low) is not None),
         min(3, names) / 3.0,
-        float(len(words) <= _LONGEST_INSTRUCTION and INSTRUCTION.search(content) is not None),
-        float(own <= _LONGEST_PREFERENCE and PREFERENCE.search(content) is not None),
+        float(len(words) <= _LONGEST_INSTRUCTION and INSTRUCTION.search(low) is not None),
+        float(own <= _LONGEST_PREFERENCE and PREFERENCE.search(low) is not None),
     )
 
 

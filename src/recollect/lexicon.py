@@ -130,7 +130,6 @@ ORDINARY_ENDING = re.compile(
 )
 """Words, and endings of words, that are no name when a sentence begins with them."""
 
-_I = re.IGNORECASE
 
 # In a memory
 
@@ -139,12 +138,10 @@ TEMPORAL = re.compile(
     r"|months?|years?|days?|morning|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january"
     r"|february|march|april|june|july|august|september|october|november|december|(?:19|20)\d\d"
     r"|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|[ap]m)\b",
-    _I,
 )
 NUMBER = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
     r"|twice|once|couple|half)\b",
-    _I,
 )
 NAME_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 """A capitalised word inside a sentence."""
@@ -158,12 +155,10 @@ INSTRUCTION = re.compile(
     r"|\b(?:when(?:ever)?|if|every time|any time|anytime) i(?:'m)? "
     r"(?:ask|asking|request|tell you to|mention|talk about|bring up|say)\b"
     r"|\bi(?:'d like| want| need) you to (?:always|never)\b|\bfrom now on\b",
-    _I,
 )
 PREFERENCE = re.compile(
     r"\bprefer|\brather\b|\bfavou?rite|\bi (?:really |also )?(?:like|love|enjoy|hate|dislike|avoid)"
     r"\b|\ballergic|\bvegan|\bvegetarian|\bfan of\b",
-    _I,
 )
 
 # In a question, in lower case

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import numpy as np
 import recollect.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
+from recollect.evaluation import Evaluation
 from recollect.explain import Explanation
-from recollect.expr import Evaluation, Named, Signal
+from recollect.expr import Named, Signal
 from recollect.formula import written
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
@@ -44,13 +46,21 @@ class Profile:
         self.pipeline.check()
         return self
 
-    @property
+    @cached_property
     def routes(self) -> tuple[Route, ...]:
         """Where its candidates come from."""
         recalls = (s for s in self.pipeline.stages if isinstance(s, Recall))
         return tuple(route for stage in recalls for route in stage.routes)
 
-    @property
+    @cached_property
+    def names_entities(self) -> bool:
+        """Whether it asks which entities a question names."""
+        return any(
+            isinstance(route, Exact) or (isinstance(route, Trigram) and route.entities)
+            for route in self.routes
+        ) or any("entities" in signal.inputs() for signal in self.signals())
+
+    @cached_property
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
         semantic = any(isinstance(route, Vector) for route in self.routes)

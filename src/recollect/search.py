@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, fields_of, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Extract, Names, Read, Touch, VectorNames
+from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import During, Query
@@ -172,6 +173,8 @@ def search(asked: Request) -> Plan[SearchResult]:
     final = ranked.final
     around = _neighbors(final)
     records, near = yield [Read(final.rows), Read(np.unique(around[around >= 0]))]
+    if None in records:
+        records = yield from _found_again(asked.namespaces, final, records)
     if asked.touch and len(final):
         yield from ask(Touch(final.rows, asked.now))
     trees: Sequence[Explanation | None] = (
@@ -197,14 +200,31 @@ def search(asked: Request) -> Plan[SearchResult]:
     )
 
 
+def _found_again(
+    namespaces: Sequence[str], final: Candidates, records: Sequence[MemoryRecord | None]
+) -> Plan[list[MemoryRecord | None]]:
+    """The records, with those that were edited since they were ranked as they are now.
+
+    An edit gives a memory a new row; one that was erased stays missing.
+    """
+    moved = {final["id"][place]: place for place, record in enumerate(records) if record is None}
+    found = yield [Find(namespace, tuple(filter(None, moved))) for namespace in namespaces]
+    rows = {id: row for each in found for id, row in each.items()}
+    again = yield from ask(Read(np.array(list(rows.values()), dtype=np.int64)))
+    renewed = list(records)
+    for id, record in zip(rows, again, strict=True):
+        renewed[moved[id]] = record
+    return renewed
+
+
 def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
     during, degraded = _during(asked)
     text = asked.text if during is None else _without(asked.text, during.words)
-    known, vectors, [entities] = yield [
+    known, vectors, *named = yield [
         Names(asked.namespaces, *possible_names(text)),
         VectorNames(asked.namespaces),
-        Extract((asked.text,)),
+        *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
     reading = analyse(text, known.names, known.users, known.assistants)
     reading = replace(reading, during=during)
@@ -237,7 +257,7 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         reading=reading,
         token_budget=asked.token_budget,
         count_tokens=asked.count_tokens,
-        entities=asked.aliases.keys(entities),
+        entities=asked.aliases.keys(name for [names] in named for name in names),
         aliases=asked.aliases,
     )
     ranked = yield from asked.profile.plan(query)
@@ -315,6 +335,7 @@ def _hits(
     return tuple(hits)
 
 
+@lru_cache(maxsize=1024)
 def _is_reason(column: str) -> bool:
     """Whether a column is what a stage leaves, not a field, a route's or the score itself."""
     if is_stored(column) or column == "score" or column.startswith("neighbors."):

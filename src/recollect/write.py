@@ -144,16 +144,15 @@ def put(
     return taken, links
 
 
-def drafts(items: Sequence[Any], scope: Scope) -> Plan[list[tuple[Draft, Item]]]:
-    """Items checked, named and embedded, ready to be written.
+def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+    """Items checked, named and embedded, ready to be written; and why they lack vectors.
 
     Raises:
         InvalidInput: see `item`.
     """
     dimensions = yield from dimensions_of(items, scope)
     checked = [item(given, scope, dimensions) for given in items]
-    found, _ = yield from embedded((yield from named(checked)), scope)
-    return found
+    return (yield from embedded((yield from named(checked)), scope))
 
 
 def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:

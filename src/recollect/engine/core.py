@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
@@ -17,7 +18,7 @@ from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.filters import Filter, fields_of, parse
-from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text
+from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text, texts, unit
 from recollect.messages import messages
 from recollect.ops import Page
 from recollect.plan import Plan, ask, drive
@@ -28,6 +29,7 @@ from recollect.rewind import as_of
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
+from recollect.upkeep import boosts
 from recollect.why import Reason
 from recollect.world import World
 from recollect.zones import Zones
@@ -283,10 +285,14 @@ class Core:
         scope = self.scope()
         return write.link_all([items.link(scope, source, target, type, weight)], scope)
 
-    def touch(self, ids: Any, use: str, session: Any, now: Any) -> Plan[None]:
-        """Count a use of memories."""
+    def touch(self, ids: Any, use: str, session: Any, now: Any, utility: Any) -> Plan[None]:
+        """Count a use of memories, and lend to those linked with them."""
         at = moment("now", self.clock() if now is None else now)
-        return life.touch(ids, use, at, session, self.scope())
+        scope = replace(self.scope(), now=at)
+        worth = None if utility is None else unit("utility", utility)
+        yield from life.touch(ids, use, at, session, scope)
+        if worth is not None:
+            yield from boosts.lend(texts("ids", ids), worth, scope)
 
     def links(self, id: str | None) -> Plan[Sequence[Link]]:
         """The links of one memory or of all."""

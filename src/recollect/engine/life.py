@@ -73,15 +73,20 @@ class Living(Face):
         *,
         session_id: str | None = None,
         now: datetime | str | float | None = None,
+        utility: float | None = None,
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
         Counted within a second, never waited for. What `search` returns is a retrieval by itself.
 
+        With `utility` in [0, 1], how much they helped (such as their score), those linked with them
+        become more alive: each within 2 hops gets utility * 0.6^hops as a boost, which adds up as
+        1 - (1 - a)(1 - b) and halves every 7 days.
+
         Raises:
             NotFound: one of them does not exist; nothing was counted.
         """
-        self._run(self._core.touch(ids, use, session_id, now))
+        self._run(self._core.touch(ids, use, session_id, now, utility))
 
     def feedback(
         self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None
@@ -194,9 +199,10 @@ class AsyncLiving(AsyncFace):
         *,
         session_id: str | None = None,
         now: datetime | str | float | None = None,
+        utility: float | None = None,
     ) -> None:
         """See `Memory.touch`."""
-        await self._run(self._core.touch(ids, use, session_id, now))
+        await self._run(self._core.touch(ids, use, session_id, now, utility))
 
     async def feedback(
         self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None

@@ -68,8 +68,10 @@ class Upkeep(Face):
         scope = self._core.scope()
         return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
 
-    def archive(self, ids: str | Sequence[str]) -> str:
-        """Move memories to the archive, where only `include_archived` finds them; the run's name.
+    def archive(self, ids: str | Sequence[str]) -> str | None:
+        """Move memories to the archive, where only `include_archived` finds them.
+
+        What is returned is the run's name for `undo`, None if all were archived already.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -179,7 +181,7 @@ class AsyncUpkeep(AsyncFace):
         scope = self._core.scope()
         return await self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
 
-    async def archive(self, ids: str | Sequence[str]) -> str:
+    async def archive(self, ids: str | Sequence[str]) -> str | None:
         """See `Memory.archive`."""
         return await self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Floats
 from recollect.index.growable import Growable
 from recollect.memory import Vector
 
 _QUERY_BITS = 4
-_BLOCK = 1 << 16  # vectors coded at once
+_BLOCK = 1 << 12  # vectors coded at once: as many as fit into a cache
 
 Places = NDArray[np.intp]
 
@@ -43,6 +42,9 @@ class Codes:
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Code more vectors, shape (n, dimensions)."""
         step = np.float32(self._dimensions**-0.5)
+        if not len(self):
+            for plane in (*self._high, *self._low):
+                plane.reserve(len(vectors))
         for start in range(0, len(vectors), _BLOCK):
             block = vectors[start : start + _BLOCK]
             # Codes 0, 1 | 2, 3 are below -step, up to 0 | up to step, above.
@@ -58,7 +60,7 @@ class Codes:
             total += np.bitwise_count(plane.view ^ asked)
         return total
 
-    def similarity(self, query: Vector, places: Places) -> Floats:
+    def similarity(self, query: Vector, places: Places) -> NDArray[np.int32]:
         """About q . x for the vectors at some places, up to a constant factor and summand.
 
         The query is rounded to 4 bits in two's complement, so that q . bits is a sum of counts.
@@ -66,15 +68,20 @@ class Codes:
         top = float(np.abs(query).max()) or 1.0
         half = 2 ** (_QUERY_BITS - 1)
         rounded = np.clip(np.rint(query * (half / top)), -half, half - 1).astype(np.int8)
-        total = np.zeros(len(places), dtype=np.int32)
         bits = [_words(((rounded >> b) & 1)[np.newaxis] == 1) for b in range(_QUERY_BITS)]
-        for planes, share in ((self._high, 2), (self._low, 1)):
-            for word, plane in enumerate(planes):
-                codes = plane.view[places]
-                for b in range(_QUERY_BITS):
-                    weight = share * (2**b if b < _QUERY_BITS - 1 else -(2**b))
-                    total += np.bitwise_count(codes & bits[b][word]) * np.int32(weight)
-        return total.astype(np.float64)
+        # The counts of both planes for each bit of the query, weighted once at the end.
+        counts = np.zeros((_QUERY_BITS, len(places)), dtype=np.uint16)
+        for high, low, *asked in zip(self._high, self._low, *bits, strict=True):
+            above, large = high.view[places], low.view[places]
+            for count, word in zip(counts, asked, strict=True):
+                each = np.bitwise_count(above & word)
+                count += each
+                count += each
+                count += np.bitwise_count(large & word)
+        total = np.zeros(len(places), dtype=np.int32)
+        for b, count in enumerate(counts):
+            total += count * np.int32(2**b if b < _QUERY_BITS - 1 else -(2**b))
+        return total
 
 
 def _words(bits: NDArray[np.bool_]) -> NDArray[np.uint64]:

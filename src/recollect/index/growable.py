@@ -25,17 +25,21 @@ class Growable:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, spare room included."""
-        return self._data.nbytes
+        """Memory held; spare room takes none until it is written to."""
+        return self.view.nbytes
+
+    def reserve(self, size: int) -> None:
+        """Make room for so many elements in all, so that filling it copies nothing."""
+        if size > len(self._data):
+            grown = np.empty((size, *self._data.shape[1:]), dtype=self._data.dtype)
+            grown[: self._size] = self.view
+            self._data = grown
 
     def extend(self, values: NDArray[Any]) -> None:
         """Append values along the first axis."""
         size = self._size + len(values)
         if size > len(self._data):
             # The first fill is exact, as most namespaces are loaded once and grow little.
-            room = size if self._size == 0 else max(size, self._size + self._size // 4 + 16)
-            grown = np.empty((room, *self._data.shape[1:]), dtype=self._data.dtype)
-            grown[: self._size] = self.view
-            self._data = grown
+            self.reserve(size if self._size == 0 else max(size, self._size + self._size // 4 + 16))
         self._data[self._size : size] = values
         self._size = size

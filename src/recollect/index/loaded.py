@@ -96,7 +96,7 @@ class Loaded:
             self._link_columns = {}
         if self._graph is not None and changes.linked:
             rows = self._ordinals(np.array(changes.linked, dtype=np.int64))
-            self._graph.relinked(self._ids[ordinal] for ordinal in rows.tolist() if ordinal >= 0)
+            self._graph.relinked(self._names_of(rows[rows >= 0]))
 
     def _append(
         self, rows: Sequence[int] | None, until: int, touched: set[int] | None = None
@@ -143,7 +143,7 @@ class Loaded:
             vectors = self._vectors.get(name)
             size = len(known[0][1]) // 2
             if vectors is None or vectors.dimensions != size:  # those of another length are gone
-                vectors = self._vectors[name] = Vectors(size)
+                vectors = self._vectors[name] = Vectors(size, len(self))
             start, end = known[0][0], known[-1][0] + 1
             spread: list[bytes | None] = [None] * (end - start)
             for ordinal, blob in known:
@@ -158,7 +158,7 @@ class Loaded:
         self._alive.view[ordinals] = False
         self._dead += len(ordinals)
         if self._graph is not None:
-            self._graph.removed(self._ids[ordinal] for ordinal in ordinals.tolist())
+            self._graph.removed(self._names_of(ordinals))
         return set(self._coded("session_id").codes[ordinals].tolist())
 
     def _patch(self, rows: Sequence[int]) -> None:
@@ -243,6 +243,10 @@ class Loaded:
         self._last_ordinals = (rows, found)
         return found
 
+    def _names_of(self, ordinals: Ordinals) -> list[str]:
+        """The ids of memories."""
+        return [self._ids[ordinal] for ordinal in ordinals.tolist()]
+
     def contains(self, rows: Rows) -> NDArray[np.bool_]:
         """Which of the rows are memories of this namespace."""
         at = self._ordinals(rows)
@@ -305,7 +309,7 @@ class Loaded:
     def _links(self) -> LinkGraph:
         """What links tell now."""
         if self._graph is None or self._graph.outdated:
-            living = [self._ids[ordinal] for ordinal in np.flatnonzero(self._alive.view).tolist()]
+            living = self._names_of(np.flatnonzero(self._alive.view))
             self._graph = LinkGraph(self._source.links(self.namespace), living)
         self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph

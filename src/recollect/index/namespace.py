@@ -25,6 +25,8 @@ from recollect.index.vectors import Vectors
 from recollect.query import Query, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 
+_FEATURE = {name: place for place, name in enumerate(FEATURES)}
+_PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
 _FEW = 500  # rows whose links are looked up without asking first which have any
 
 
@@ -43,12 +45,7 @@ class NamespaceIndex(Loaded):
             return self._rows.view[ordinals], scores
         if isinstance(route, (Scan, During)):
             return self._rows.view[ordinals[::-1][:depth]], scores[:depth]
-        ids = self._ids
-
-        def names(places: NDArray[np.intp]) -> list[str]:
-            return [ids[ordinal] for ordinal in ordinals[places].tolist()]
-
-        order = best_first(scores, names, depth)
+        order = best_first(scores, lambda places: self._names_of(ordinals[places]), depth)
         return self._rows.view[ordinals[order]], scores[order]
 
     def _found(
@@ -226,16 +223,13 @@ class NamespaceIndex(Loaded):
 
     def beside(self, rows: Rows, where: Filter | None) -> Rows:
         """The rows right before and after each in its session, of its kind (see `ops.Beside`)."""
-        sessions, kinds, passing = self._coded("session_id"), self.column("kind"), self._mask(where)
+        kinds, passing = self.column("kind"), self._mask(where)
         assert isinstance(kinds, CodedColumn)
         found = np.full((2, len(rows)), -1, dtype=np.int64)
         for at, ordinal in enumerate(self._ordinals(rows).tolist()):
-            session = sessions.codes[ordinal]
-            if ordinal < 0 or session == sessions.code(None):
+            if ordinal < 0:
                 continue
-            members = self._alive.view & (sessions.codes == session)
-            members &= kinds.codes == kinds.codes[ordinal]
-            for side, other in enumerate(self._sessions.beside(ordinal, members)):
+            for side, other in enumerate(self._sessions.beside(ordinal, kinds.codes)):
                 if other >= 0 and (passing is None or passing[other]):
                     found[side, at] = self._rows.view[other]
         return found
@@ -258,8 +252,16 @@ class NamespaceIndex(Loaded):
         if gone.any():
             ordinals = np.where(gone, 0, ordinals)
         found: dict[str, Held] = {}
+        features: NDArray[np.float64] | None = None
         for name in names:
-            values = self._values(name, ordinals) if len(self) else np.full(len(rows), np.nan)
+            if not len(self):
+                values: Coded | Values = np.full(len(rows), np.nan)
+            elif name in _FEATURE:
+                if features is None:
+                    features = self._features.view[ordinals].T.astype(np.float64, order="C")
+                values = features[_FEATURE[name]]
+            else:
+                values = self._values(name, ordinals)
             if gone.any():
                 if isinstance(values, Coded):
                     values = values.without(gone)
@@ -274,13 +276,11 @@ class NamespaceIndex(Loaded):
         if name in GRAPH:
             return self._told_by_links(name)[ordinals]
         if name == "position":
-            return _or_nan(self._sessions.position[ordinals], self._sessions.position[ordinals])
-        if name.removeprefix("previous.") in FEATURES:
-            place = FEATURES.index(name.removeprefix("previous."))
-            if not name.startswith("previous."):
-                return self._features.view[ordinals, place].astype(np.float64)
+            position = self._sessions.position[ordinals]
+            return _or_nan(position, position)
+        if name in _PREVIOUS:
             previous = self._sessions.previous[ordinals]
-            return _or_nan(self._features.view[previous, place], previous)
+            return _or_nan(self._features.view[previous, _PREVIOUS[name]], previous)
         column = self.column(name)
         if isinstance(column, CodedColumn):
             naming = partial(self._naming, name, column.distinct)

@@ -117,7 +117,15 @@ class Segment:
             return []
         at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
         found = np.flatnonzero(self.terms[at] == terms)
-        return [(int(i), int(self.start[at[i]]), int(self.start[at[i] + 1])) for i in found]
+        here = at[found]
+        return list(
+            zip(
+                found.tolist(),
+                self.start[here].tolist(),
+                self.start[here + 1].tolist(),
+                strict=True,
+            )
+        )
 
     @property
     def nbytes(self) -> int:

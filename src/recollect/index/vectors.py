@@ -13,7 +13,7 @@ from recollect.index.codes import Codes
 from recollect.index.growable import Growable
 from recollect.memory import Vector
 
-EXACT_BELOW = 40_000
+EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
 _COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
 _FINE = 8  # the codes keep 8 rows for each one wanted, to be compared exactly
@@ -26,9 +26,10 @@ Ordinals = NDArray[np.int64]
 class Vectors:
     """The unit vectors of one name over a namespace; `ordinals[i]` is the memory of vector i."""
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, expected: int = 0) -> None:
         self.dimensions = dimensions
         self._matrix = Growable(np.float32, (dimensions,))
+        self._matrix.reserve(expected)
         self._ordinals = Growable(np.int32)
         self._place = Growable(np.int32)  # by ordinal, -1 where the memory has no vector
         self._codes = Codes(dimensions)
@@ -45,21 +46,33 @@ class Vectors:
         place[has] = len(self._matrix) + np.arange(int(has.sum()))
         self._place.extend(place)
         self._ordinals.extend((first + np.flatnonzero(has)).astype(np.int32))
-        self._matrix.extend(flat.reshape(-1, self.dimensions).astype(np.float32))
+        self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last = None
 
     def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
-        """q . m for the given memories, NaN where one has no vector.
-
-        Each row is added up on its own, so that the value does not depend on its neighbours.
-        """
+        """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)
-        if self._last is not None and self._last[0] is query:
-            return np.where(place >= 0, self._last[1][place], np.nan)
-        found = np.full(len(ordinals), np.nan)
-        has = place >= 0
-        found[has] = _bounded(np.vecdot(self._matrix.view[place[has]], query))
+        if self._exact or (self._last is not None and self._last[0] is query):
+            found = self._compared(query)[np.maximum(place, 0)]
+        else:
+            found = _bounded(np.vecdot(self._matrix.view[np.maximum(place, 0)], query))
+        found[place < 0] = np.nan
         return found
+
+    @property
+    def _exact(self) -> bool:
+        return len(self._matrix) <= EXACT_BELOW
+
+    def _compared(self, query: Vector) -> Floats:
+        """q . m for all vectors; the last answer is kept.
+
+        Each row is added up on its own, so that its value does not depend on which others there
+        are. A matrix product would not promise that, and the threads it starts get into each
+        other's way where other programs keep the cores busy.
+        """
+        if self._last is None or self._last[0] is not query:
+            self._last = (query, _bounded(np.vecdot(self._matrix.view, query)))
+        return self._last[1]
 
     def holders(self, mask: NDArray[np.bool_] | None) -> Ordinals:
         """Every memory that has a vector and passes."""
@@ -67,13 +80,8 @@ class Vectors:
         return ordinals if mask is None else ordinals[mask[ordinals]]
 
     def all(self, query: Vector, mask: NDArray[np.bool_] | None) -> tuple[Ordinals, Floats]:
-        """Every memory that has a vector and passes, and its cosine, kept for the next look-up.
-
-        They are those of `cosines`, bit for bit, without a copy of the vectors.
-        """
-        if self._last is None or self._last[0] is not query:
-            self._last = (query, _bounded(np.vecdot(self._matrix.view, query)))
-        cosines = self._last[1]
+        """Every memory that has a vector and passes, and its cosine."""
+        cosines = self._compared(query)
         if mask is not None:
             cosines = cosines[mask[self._ordinals.view]]
         return self.holders(mask), cosines
@@ -87,7 +95,10 @@ class Vectors:
 
     def _places(self, ordinals: NDArray[Any]) -> NDArray[Any]:
         """Where the vectors of the given memories stand, -1 where one has none."""
-        known = ordinals < len(self._place)
+        size = len(self._place)
+        if not len(ordinals) or ordinals.max() < size:
+            return self._place.view[ordinals]
+        known = ordinals < size
         return np.where(known, self._place.view[np.where(known, ordinals, 0)], -1)
 
     def nearest(self, query: Vector, depth: int, mask: NDArray[np.bool_] | None) -> Ordinals:
@@ -101,12 +112,12 @@ class Vectors:
         allowed = None if mask is None else mask[ordinals]
         if allowed is not None and np.count_nonzero(allowed) <= depth * _FINE:
             return ordinals[allowed].astype(np.int64)
-        if len(ordinals) <= EXACT_BELOW:
-            similar = self._matrix.view @ query
+        if self._exact:
+            similar = self._compared(query)
             if allowed is not None:
-                similar[~allowed] = -2.0
+                similar = np.where(allowed, similar, np.float32(-2.0))
             bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
-            return ordinals[similar >= bound - _NOISE].astype(np.int64)
+            return ordinals[similar >= bound].astype(np.int64)
         return self._nearest_by_codes(query, depth, allowed)
 
     def most_alike(
@@ -146,9 +157,9 @@ class Vectors:
         if allowed is not None:
             apart[~allowed] = self.dimensions + 1
         per_row, share = _COARSE
-        counts = np.cumsum(np.bincount(apart, minlength=self.dimensions + 2))
-        bound = int(np.searchsorted(counts, max(depth * per_row, len(apart) // share)))
-        places = np.flatnonzero(apart <= min(bound, self.dimensions))
+        swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
+        bound = min(np.partition(apart, swept)[swept], self.dimensions)
+        places = np.flatnonzero(apart <= bound)
         similar = self._codes.similarity(query, places)
         wanted = depth * _FINE
         if len(similar) > wanted:

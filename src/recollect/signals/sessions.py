@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.expr import Evaluation, Signal, Values
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Signal
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class Nearby(Signal):
         # near in a session is near in the order, too.
         place = groups * 1e6 + np.nan_to_num(ev.candidates.floats("position"))
         order = np.argsort(place, kind="stable")
-        scaled = place[order] / -self.tau
-        weight = np.square(np.nan_to_num(ev.column(self.of)[order]))
-        around = np.zeros(len(order))
-        for step in range(1, min(self.reach, len(order) - 1) + 1):
-            fading = np.exp(scaled[step:] - scaled[:-step])
-            around[step:] += fading * weight[:-step]
-            around[:-step] += fading * weight[step:]
-        found = np.empty(len(order))
+        count, reach = len(order), self.reach
+        scaled = np.full(count + reach, -np.inf)  # behind the last: infinitely far away
+        scaled[:count] = place[order] / -self.tau
+        weight = np.zeros(count + reach)
+        weight[:count] = np.square(np.nan_to_num(ev.column(self.of)[order]))
+        later = np.arange(1, reach + 1)[:, np.newaxis] + np.arange(count)
+        fading = np.exp(scaled[later] - scaled[:count])
+        around = np.bincount(later.ravel(), (fading * weight[:count]).ravel())[:count]
+        around += np.add.reduce(fading * weight[later], axis=0)
+        found = np.empty(count)
         found[order] = around
         return found
 
@@ -60,14 +63,18 @@ class SessionCover(Signal):
         return frozenset({self.matched, "session_id"})
 
     def compute(self, ev: Evaluation) -> Values:
-        groups, count = ev.groups("session_id")
+        groups, _ = ev.groups("session_id")
         matched = ev.candidates[self.matched]
         total = float(matched.max(axis=0, initial=0.0).sum())
         if not total > 0.0:
             return 0.0
-        covered = np.zeros((count, matched.shape[1]))
-        np.maximum.at(covered, groups, matched)
-        return covered.sum(axis=1)[groups] / total
+        order = np.argsort(groups, kind="stable")
+        begins = np.diff(groups[order], prepend=-1) != 0
+        starts = np.flatnonzero(begins)
+        covered = np.add.reduce(np.maximum.reduceat(matched[order], starts, axis=0), axis=1)
+        found = np.empty(len(order))
+        found[order] = covered[np.cumsum(begins) - 1]
+        return found / total
 
     def __str__(self) -> str:
         return f"session_cover({self.matched})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -65,9 +66,7 @@ class Recall(Stage):
             for route, sort in zip(self.routes, ordered, strict=True)
         ]
         rows, places = union([ranking.rows for ranking in rankings])
-        stored = {name for name in wanted if is_stored(name)}
-        if not all(ordered):
-            stored.add("id")  # of equally good rows the smaller id comes first
+        stored = _stored(wanted) if all(ordered) else _stored(wanted | {"id"})
         scored: dict[str, Op] = {}
         for route in self.routes:
             if f"{route.name}.score" in wanted:
@@ -78,7 +77,7 @@ class Recall(Stage):
                 scored[f"{route.name}.matched"] = Matched(route, query, rows)
         if _NAMES in wanted:
             scored[_NAMES] = Mentions(query.reading.name_terms, rows)
-        fetched, *scores = yield [Fetch(rows, tuple(sorted(stored))), *scored.values()]
+        fetched, *scores = yield [Fetch(rows, stored), *scored.values()]
         columns: dict[str, Held] = {**fetched, **dict(zip(scored, scores, strict=True))}
         for at, route in enumerate(self.routes):
             columns[f"{route.name}.rank"] = self._ranks(
@@ -102,6 +101,16 @@ class Recall(Stage):
         newest_first = isinstance(route, (Scan, During))
         found[places] = ranking.rows if newest_first else ranking.scores
         return Ranks(found, ids, np.arange(len(rows)))
+
+
+@lru_cache(maxsize=256)
+def _stored(wanted: frozenset[str]) -> tuple[str, ...]:
+    """The columns among those wanted that the store has, in an order of their own.
+
+    (Where ranks are not sorted out beforehand the id is wanted: of equally good rows the smaller
+    id comes first.)
+    """
+    return tuple(sorted(name for name in wanted if is_stored(name)))
 
 
 def recall(*routes: Route, depth: int | Depth | None = 200) -> Recall:

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,16 +28,8 @@ _LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more r
 
 def encode(name: str, value: Any) -> Any:
     """A field's value as kept: times in seconds, lists and metadata as JSON, empty ones as None."""
-    if value is None:
-        return None
-    kind = FIELDS[name].type
-    if kind == "time":
-        return _seconds(value)
-    if kind == "times":
-        return packed([_seconds(each) for each in value])
-    if kind in ("list", "json"):
-        return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
-    return value
+    encoder = _ENCODERS.get(FIELDS[name].type)
+    return value if encoder is None or value is None else encoder(value)
 
 
 def decode(name: str, value: Any) -> Any:
@@ -48,7 +40,7 @@ def decode(name: str, value: Any) -> Any:
 
 def packed(times: Sequence[float]) -> bytes:
     """Times in seconds as kept: float64, the first first."""
-    return np.array(times, dtype="<f8").tobytes()
+    return struct.pack(f"<{len(times)}d", *times)
 
 
 def unpacked(kept: bytes | None) -> tuple[float, ...]:
@@ -98,12 +90,28 @@ def _json(value: str | None) -> Any:
     return json.loads(value) if value else {}
 
 
+def _written(value: Any) -> str | None:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
+
+
+def _packed(times: Iterable[datetime]) -> bytes:
+    return packed([_seconds(each) for each in times])
+
+
 _BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "time": _moment,
     "times": _times,
     "list": _list,
     "json": _json,
 }
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "time": _seconds,
+    "times": _packed,
+    "list": _written,
+    "json": _written,
+}
+_ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
+_FIELDS_OF = attrgetter(*FIELDS)
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 # The fields in the order in which a record takes them, without the namespace, its second.
 _ORDER = tuple(name for name in MemoryRecord.__dataclass_fields__ if name != "namespace")
@@ -114,7 +122,10 @@ _DECODED = [(i, d) for i, d in enumerate(map(_DECODERS.__getitem__, _ORDER)) if 
 def stored(draft: Draft) -> dict[str, Any]:
     """Everything a store keeps of a record: its fields, features and terms."""
     record = draft.record
-    found = {name: encode(name, getattr(record, name)) for name in FIELDS}
+    found = dict(zip(FIELDS, _FIELDS_OF(record), strict=True))
+    for name, encoder in _ENCODED:
+        value = found[name]
+        found[name] = None if value is None else encoder(value)
     said = words(record.content)
     found["features"] = np.array(features(record.content, said), dtype=np.float32).tobytes()
     found["greets"] = greeted(record.content) if record.session_id else None

@@ -14,7 +14,7 @@ from recollect.index.source import Changes
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
-from recollect.stores.sqlite_file import guarded
+from recollect.stores.sqlite_file import guarded, translated
 from recollect.stores.touches import Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
@@ -36,6 +36,7 @@ class SqliteReader:
     def __init__(self) -> None:
         self._spaces: dict[str, int] = {}
         self._names: dict[int, str] = {}
+        self._moved = -1  # SQLite's data version when they were looked up
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -54,8 +55,20 @@ class SqliteReader:
 
     def version(self) -> tuple[int, int]:
         """SQLite's data version, which another connection's commit moves, and our own writes."""
-        with self._reading() as db:
-            return db.execute("PRAGMA data_version").fetchone()[0], self._writes
+        try:  # asked for by every search, so without the ceremony of `_reading`
+            with self._read_lock:
+                moved = self._reader.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error as problem:
+            raise translated(self.path, problem) from problem
+        if moved != self._moved:
+            self._moved = moved
+            self._forget_spaces()
+        return moved, self._writes
+
+    def _forget_spaces(self) -> None:
+        """Look numbers of namespaces up again: one that was erased may be there anew."""
+        self._spaces.clear()
+        self._names.clear()
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
@@ -170,6 +183,8 @@ class SqliteReader:
             [seq] = db.execute("SELECT value FROM counter").fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
+            if not 0 < space <= after:  # all of it was erased since, and maybe begun anew
+                return Changes(seq, reload=True)
             [kept_from] = db.execute(
                 "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta "
                 "WHERE key = 'changes_from'), 0)"

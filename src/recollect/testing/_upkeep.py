@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -215,6 +216,8 @@ class Keeping(StoreCase):
             memory.restore("a")
         before = everything(memory)
         run = memory.archive(["a", "b"])
+        assert run is not None
+        assert memory.archive("a") is None
         assert {record(memory, id).status for id in "ab"} == {"archived"}
         assert memory.restore(["a", "b"]) == {"a": "active", "b": "superseded"}
         assert memory.undo(run).left == {
@@ -407,3 +410,72 @@ class Keeping(StoreCase):
         )
         clock.pass_(days=30)
         assert memory.audit()["stale"].count == 7
+
+
+class Lending(StoreCase):
+    """What the declared use of a memory lends to those that are linked with it."""
+
+    def boosts(self, memory: Memory) -> dict[str, float | None]:
+        return {record.id: record.boost for record in memory.get_all()}
+
+    def test_a_use_spreads_two_hops_both_ways(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abcdez")
+        for source, target in ("ab", "cb", "cd", "ea", "eb"):
+            memory.link(source, target)
+        memory.touch("a", utility=0.8)
+        first = {"b": 0.48, "e": 0.48, "c": 0.288}  # .8 * .6, and .8 * .6^2; d is 3 hops away
+        assert self.boosts(memory) == pytest.approx(
+            {"a": None, "d": None, "z": None, **first}, nan_ok=True
+        )
+        assert record(memory, "a").access_count == 1
+        assert {record(memory, id).boosted_at for id in first} == {clock.now}
+        clock.pass_(days=7)  # half of it is left
+        memory.touch("d", utility=0.5)
+        # c: 1 - (1 - .144)(1 - .3); b: 1 - (1 - .24)(1 - .18)
+        boosts = {"c": 0.4008, "b": 0.3768, "e": 0.48}
+        assert {id: self.boosts(memory)[id] for id in boosts} == pytest.approx(boosts)
+        assert record(memory, "e").boosted_at == clock.now - timedelta(days=7)
+
+    def test_several_at_once_lend_to_each_other(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abc")
+        memory.link("a", "b")
+        memory.link("b", "c")
+        memory.touch(["a", "b"], utility=1.0)
+        # a by b .6, b by a .6, c by b .6 and by a .36: 1 - .4 * .64
+        assert self.boosts(memory) == pytest.approx({"a": 0.6, "b": 0.6, "c": 0.744})
+
+    def test_without_a_utility_nothing_is_lent(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "ab")
+        memory.link("a", "b")
+        memory.touch("a")
+        memory.touch("a", utility=0)
+        memory.search("a")
+        assert self.boosts(memory) == {"a": None, "b": None}
+        with pytest.raises(InvalidInput, match="utility"):
+            memory.touch("a", utility=1.5)
+        with pytest.raises(NotFound):
+            memory.touch("nobody", utility=0.5)
+        assert memory.verify()
+
+    def test_a_boost_and_a_new_link_revive(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
+        memory.link("a", "b")
+        clock.pass_(days=20)
+        alive = {one.id: one.vitality for one in memory.zones()}
+        memory.touch("a", utility=1.0)
+        memory.link("b", "c")
+        after = {one.id: one.vitality for one in memory.zones()}
+        base = -1.5 * math.log(20)
+        assert alive["c"] == pytest.approx(1 / (1 + math.exp(-base)))
+        # A link from b: s = 1.1, and exp(0) of revival. It was not linked when a was used.
+        assert after["c"] == pytest.approx(1 / (1 + math.exp(-(base / 1.1 + 1.0))))
+        # b has the boost of .6, and holds a and c together: at least .5.
+        assert after["b"] == 0.5
+        clock.pass_(days=14)
+        assert memory.verify()
+        later = {one.id: one.vitality for one in memory.zones()}
+        base = -1.5 / 1.1 * math.log(34)
+        assert later["c"] == pytest.approx(1 / (1 + math.exp(-(base + math.exp(-2.8)))))
+        clock.pass_(seconds=1)
+        gone = next(one.vitality for one in memory.zones() if one.id == "c")
+        assert gone == pytest.approx(1 / (1 + math.exp(-base)), rel=1e-5)

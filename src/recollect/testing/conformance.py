@@ -15,6 +15,7 @@ The first call of `open_memory` in a test has to give an empty store, every late
 again. Set `persistent = False` where nothing survives a closing.
 """
 
+from recollect.testing._alike import Alike
 from recollect.testing._case import Clock
 from recollect.testing._filtering import Filtering
 from recollect.testing._lasting import Concurrency, Lasting
@@ -22,7 +23,7 @@ from recollect.testing._life import Living, Logging, Rewinding
 from recollect.testing._outcomes import Keys, Outcomes
 from recollect.testing._recalling import Neighbours, Touching, Vectors
 from recollect.testing._searching import Namespaces, Scripts, Searching
-from recollect.testing._upkeep import Keeping, Noting, Pending
+from recollect.testing._upkeep import Keeping, Lending, Noting, Pending
 from recollect.testing._writing import Adding, Erasing, Linking, Listing, Updating
 
 __all__ = ["Clock", "StoreConformance"]
@@ -31,7 +32,6 @@ __all__ = ["Clock", "StoreConformance"]
 class StoreConformance(
     Adding, Listing, Updating, Erasing, Linking, Filtering, Searching, Namespaces, Scripts, Vectors,
     Touching, Neighbours, Lasting, Concurrency, Logging, Living, Rewinding, Pending, Noting,
-    Outcomes, Keys,
-    Keeping,
+    Keeping, Lending, Alike, Outcomes, Keys,
 ):  # fmt: skip
     """Every test there is; subclass it and say how the store is opened."""

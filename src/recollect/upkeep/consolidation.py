@@ -76,6 +76,7 @@ class Consolidation:
     fresh: int
     owners: int
     run: str | None = None
+    degraded: tuple[str, ...] = ()
 
     @property
     def merged(self) -> int:
@@ -91,6 +92,7 @@ class Consolidation:
             "looked_at": self.looked_at,
             "fresh": self.fresh,
             "owners": self.owners,
+            "degraded": list(self.degraded),
         }
 
 
@@ -209,7 +211,8 @@ def _differs(members: Sequence[MemoryRecord]) -> str:
 def _apply(scope: Scope, report: Consolidation) -> Plan[Consolidation]:
     """Merge, each cluster in a transaction of its own."""
     run = yield from begun("consolidate", scope.namespace)
-    done = []
+    done: list[Cluster] = []
+    lacks: dict[str, None] = {}
     for one in report.clusters:
         if one.apart:
             done.append(one)
@@ -217,15 +220,17 @@ def _apply(scope: Scope, report: Consolidation) -> Plan[Consolidation]:
         found = yield from records(scope.namespace, one.members)
         members = [found[id] for id in one.members if id in found]
         if len(members) == len(one.members) and all(m.status == "active" for m in members):
-            done.append((yield from _merge(scope, run, one, members)))
-    return replace(report, clusters=tuple(done), run=run)
+            merged, lack = yield from _merge(scope, run, one, members)
+            done.append(merged)
+            lacks |= {lack: None} if lack else {}
+    return replace(report, clusters=tuple(done), run=run, degraded=tuple(lacks))
 
 
 def _merge(
     scope: Scope, run: str, cluster: Cluster, members: Sequence[MemoryRecord]
-) -> Plan[Cluster]:
-    """Write what stands for the members, which are `consolidated` from then on."""
-    [(draft, each)] = yield from drafts([_standing(cluster, members)], scope)
+) -> Plan[tuple[Cluster, str]]:
+    """Write what stands for the members, which are `consolidated` from then on; what it lacks."""
+    [(draft, each)], lack = yield from drafts([_standing(cluster, members)], scope)
     consolidated = {"status": CONSOLIDATED}
     events = tuple(
         event(scope, run, "status", one.id, consolidated, into=draft.record.id) for one in members
@@ -238,7 +243,7 @@ def _merge(
         also=Log(scope.namespace, events),
     )
     yield from ask(put)
-    return replace(cluster, id=draft.record.id)
+    return replace(cluster, id=draft.record.id), lack
 
 
 def _standing(cluster: Cluster, members: Sequence[MemoryRecord]) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     places = places[np.lexsort((ids[places].astype(str), values[places]))][:cap]
     texts = yield from ask(Texts(found.rows[places]))
     candidates = tuple(
-        Candidate(ids[place], _beginning(text), float(values[place]), _reasons(found, place, now))
+        Candidate(ids[place], beginning(text), float(values[place]), _reasons(found, place, now))
         for place, text in zip(places.tolist(), texts, strict=True)
     )
     zones: Counter[Zone] = Counter(
@@ -152,9 +152,10 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     )
 
 
-def _beginning(text: str | None) -> str:
+def beginning(text: str | None, most: int = _SHOWN) -> str:
+    """The first characters of a text, on one line."""
     words = " ".join((text or "").split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1].rstrip()}…"
+    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 
 
 def _reasons(found: Candidates, place: int, now: float) -> tuple[str, ...]:
@@ -186,8 +187,8 @@ def _days(days: float) -> str:
     return f"{max(0.0, days):.0f} days"
 
 
-def archive(scope: Scope, ids: Sequence[str]) -> Plan[str]:
-    """The plan of moving memories to the archive by hand; the name of the run that did.
+def archive(scope: Scope, ids: Sequence[str]) -> Plan[str | None]:
+    """The plan of moving memories to the archive by hand; the run that did, None if all were there.
 
     Raises:
         NotFound: one of them does not exist; nothing was moved.
@@ -197,8 +198,10 @@ def archive(scope: Scope, ids: Sequence[str]) -> Plan[str]:
     for record in known.values():
         if record.pinned:
             raise InvalidInput("ids", f"{record.id!r} is pinned", "unpin it first")
-    run = yield from begun("archive", scope.namespace)
     moved = {id: {"status": ARCHIVED} for id, one in known.items() if one.status != ARCHIVED}
+    if not moved:
+        return None
+    run = yield from begun("archive", scope.namespace)
     yield from change(scope, run, "archive", moved)
     return run
 

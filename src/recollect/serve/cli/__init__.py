@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from recollect.errors import EmbedderError, NotFound, RecollectError, StoreError
+from recollect.errors import EmbedderError, Locked, NotFound, RecollectError, StoreError
 
 NOTHING, WRONG, UNUSABLE, INTERRUPTED = 1, 2, 3, 130
 """The exit codes besides 0."""
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _code(problem: RecollectError) -> int:
-    if isinstance(problem, NotFound):
+    if isinstance(problem, (NotFound, Locked)):
         return NOTHING
     return UNUSABLE if isinstance(problem, (StoreError, EmbedderError)) else WRONG
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import recollect
-from recollect.serve.cli import demo, measuring, reading, recall, writing
+from recollect.serve.cli import demo, measuring, moving, reading, recall, upkeep, writing
 from recollect.serve.cli.settings import Settings
 
 _Db = Annotated[
@@ -113,8 +113,16 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "get": reading.get,
     "list": reading.list_,
     "delete": writing.delete,
+    "prune": upkeep.prune,
+    "archive": upkeep.archive,
+    "restore": upkeep.restore,
+    "consolidate": upkeep.consolidate,
+    "undo": upkeep.undo,
+    "maintain": upkeep.maintain,
+    "audit": upkeep.audit,
     "reembed": writing.reembed,
     "stats": reading.stats,
+    "migrate": moving.migrate,
     "profiles": recall.profiles,
     "eval": measuring.eval_,
     "bench": measuring.bench,

@@ -1,0 +1,103 @@
+"""Commands of upkeep against a real SQLite file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from cli.conftest import Run
+
+OLD = "2020-01-01"
+
+
+@pytest.fixture
+def old(run: Run, tmp_path: Path) -> Run:
+    """`run` where memory.db holds facts from long ago, three of which say the same."""
+    said = (
+        "volcano teapot glacier violin mortgage penguin algebra sandwich lighthouse carburettor "
+        "orchid parliament trombone cactus passport thunder origami submarine cheese"
+    ).split()
+    said += ["Ben takes the train to work."] * 3
+    items = [
+        {"id": f"m{i:02}", "content": text, "kind": "fact", "created_at": OLD}
+        for i, text in enumerate(said)
+    ]
+    (tmp_path / "old.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
+    assert run("import", str(tmp_path / "old.jsonl")).code == 0
+    return run
+
+
+def status(run: Run, id: str) -> str:
+    return str(run("get", id, "--json").json["status"])
+
+
+def test_prune_previews_then_moves_then_is_undone(old: Run) -> None:
+    seen = old("prune", "--cap", "2")
+    assert seen.code == 0
+    assert "m00" in seen.out
+    assert "never used; written" in seen.out
+    assert "2 would be archived" in seen.out
+    assert "22 have faded" in seen.err
+    assert status(old, "m00") == "active"
+    done = old("prune", "--cap", "2", "--apply", "--json").json
+    assert [one["id"] for one in done["candidates"]] == ["m00", "m01"]
+    assert done["left"] == 20
+    assert status(old, "m00") == "archived"
+    undone = old("undo", done["run"])
+    assert (undone.code, undone.out) == (0, "2 restored, 0 erased\n")
+    assert status(old, "m00") == "active"
+    again = old("undo", done["run"])
+    assert again.code == 1
+    assert "status is 'active' now" in again.err
+    assert old("undo", "prune-99999").code == 1
+    assert old("prune", "--cap", "-1").code == 2
+
+
+def test_archive_and_restore(old: Run) -> None:
+    assert "to undo it: recollect undo archive-" in old("archive", "m00", "m01").out
+    assert old("archive", "m00").out == "all of them are archived already\n"
+    assert old("restore", "m00", "--json").json == {"restored": {"m00": "active"}}
+    assert old("restore", "m00").code == 2
+    assert old("archive", "nobody").code == 1
+
+
+def test_consolidate_previews_then_merges(old: Run, tmp_path: Path) -> None:
+    seen = old("consolidate")
+    assert "3 would be merged" in seen.out
+    assert "Ben takes the train to work." in seen.out
+    (tmp_path / "mine.py").write_text("def one(members):\n    return f'{len(members)} say so'\n")
+    done = old("consolidate", "--apply", "--summarise", "mine:one", "--json").json
+    assert done["merged"] == 3
+    [made] = [one["id"] for one in done["clusters"] if one["text"] == "3 say so"]
+    assert old("get", made, "--json").json["content"] == "3 say so"
+    assert old("undo", done["run"]).out == "3 restored, 1 erased\n"
+    wrong = old("consolidate", "--summarise", "nowhere:nothing")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "package.module:function" in wrong.err
+
+
+def test_maintain_says_what_it_did(old: Run) -> None:
+    old("add", "Renew the passport.", "--kind", "task", "--created-at", OLD, "--id", "task")
+    looked = old("maintain", "--dry-run", "--json").json
+    assert looked["dry_run"] is True
+    assert status(old, "task") == "active"
+    done = old("maintain", "--step", "prune", "--step", "consolidate")
+    assert done.code == 0
+    assert "prune: 10; to undo it: recollect undo prune-" in done.out
+    assert "consolidate: 3; to undo it" in done.out
+    assert old("maintain", "--step", "dance").code == 2
+
+
+def test_audit_names_what_mends(old: Run) -> None:
+    old("add", "TODO", "--id", "todo")
+    told = old("audit")
+    assert told.code == 0
+    assert "recollect archive todo" in told.out
+    found = {one["name"]: one for one in old("audit", "--json").json["findings"]}
+    assert found["duplicates"]["count"] == 2
+    assert found["duplicates"]["remedy"] == "recollect archive m20 m21"
+    assert found["junk"]["rate"] == 1 / 23
