@@ -66,6 +66,7 @@ The map, in flow order:
     routes.py            where candidates come from, as data: lexical, vector, trigram ...
     candidates.py        Candidates: the working table of one search, one array a column
     expr.py              the algebra of signals: col, + - * /, default, named, exp, minimum ...
+    evaluation.py        the values of a formula's parts over one table, each computed once
     weights.py           which named parts a formula weighs, and the same with other weights
     signals/             signals with formulas of their own, a module for each family
       scaling.py         in proportion to the other candidates: min-max, share of the largest
@@ -92,6 +93,27 @@ The map, in flow order:
       sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
       touches.py         accesses that wait to be written together
       ram.py             the records in dictionaries
+    stores/migrations/   the schemas as SQL files, a number each
+    stores/postgres/     the store on PostgreSQL: words, vectors and filters stay on the server
+      store.py           operations to steps; accesses that wait to be written together
+      answers.py         who is named, what routes find, exact scores
+      stored.py          what is kept of rows, ids, listings and links
+      routes.py          what each route finds in a namespace
+      masks.py           filters, cut so that most of them cost nothing
+      where.py           filters as SQL
+      spelled.py         names as they are spelt
+      beginnings.py      beginnings of words, and phrases
+      segments.py        postings in tables
+      known.py           what a process knows of a namespace, by version
+      spaces.py          the namespaces that a process used lately
+      sight.py           what a search has seen, so that it takes two round trips
+      draft.py           what is about to be written to a namespace
+      writing.py         new memories, as steps of one transaction
+      happening.py       the log, and what it makes of memories; accesses
+      changing.py        erasures, vectors made anew
+      schema.py          which version a database has, and bringing it up to date
+      database.py        connections, transactions, round trips, trying again
+      values.py          vectors and arrays between NumPy and PostgreSQL
     index/               the index of one namespace, over NumPy arrays
       namespace.py       what routes find in it, and by what score
       loaded.py          the memories as arrays, kept current by the change feed
@@ -139,6 +161,7 @@ The map, in flow order:
     testing/             for tests of one's own
       conformance.py     what every store has to do, as a test suite
       embedder.py        an embedder without a model
+      postgres.py        a PostgreSQL server of one's own
     serve/cli/           the command line
       app.py             the options that all commands share, and the commands
       settings.py        what options mean
@@ -148,6 +171,7 @@ The map, in flow order:
       reading.py         get, list, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture
+      moving.py          migrate
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr

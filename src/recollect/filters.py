@@ -237,7 +237,9 @@ def holds(operator: Operator, value: Any, operand: Any) -> bool:
 
 def _same(value: Any, operand: Any) -> bool:
     if isinstance(value, (list, tuple)) and isinstance(operand, (list, tuple)):
-        return tuple(value) == tuple(operand)
+        return len(value) == len(operand) and all(map(_same, value, operand))
+    if isinstance(value, Mapping) and isinstance(operand, Mapping):
+        return value.keys() == operand.keys() and all(_same(value[k], operand[k]) for k in value)
     if isinstance(value, bool) != isinstance(operand, bool):
         return False
     return bool(value == operand)

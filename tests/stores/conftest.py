@@ -5,7 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+
+from recollect.testing.postgres import PostgresServer
 
 WORKER = """
 import json, sys
@@ -75,3 +78,23 @@ def workers() -> Iterator[Callable[[Path], Worker]]:
     yield start
     for worker in started:
         worker.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A server for all tests of this process; where it cannot start, they fail."""
+    with PostgresServer(fsync="off", full_page_writes="off") as server:
+        yield server
+
+
+@pytest.fixture
+def database(postgres: PostgresServer) -> str:
+    """The address of a database without memories."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'"
+        ).fetchall()
+        for (table,) in tables:
+            kept = " WHERE key NOT IN ('schema', 'features')" if table == "meta" else ""
+            connection.execute(f"DELETE FROM recollect.{table}{kept}".encode())
+    return postgres.url

@@ -28,3 +28,12 @@ class TestSqliteInMemory(StoreConformance):
 
     def open_memory(self, **settings: Any) -> Memory:
         return Memory.open("sqlite:///:memory:", **settings)
+
+
+class TestPostgres(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def place(self, database: str) -> None:
+        self.url = database
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(self.url, **settings)

@@ -5,7 +5,6 @@ Each theme of methods is a module of its own, which both faces stand side by sid
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +17,7 @@ from recollect.engine.recalling import AsyncRecalling, Recalling
 from recollect.engine.upkeep import AsyncUpkeep, Upkeep
 from recollect.engine.writing import AsyncWriting, Writing
 from recollect.entities import RULES, EntityExtractor
-from recollect.plan import ask
+from recollect.plan import ask, in_thread
 from recollect.profiles import ProfileLike
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
@@ -143,7 +142,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
         actor: str | None = None,
     ) -> Self:
         """See `Memory.open`."""
-        opened = asyncio.to_thread(
+        opened = in_thread(
             Core.open,
             url,
             namespace,
@@ -180,15 +179,15 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """See `Memory.reembed`."""
-        return await asyncio.to_thread(Core.reembed, url, embedder, missing, progress)
+        return await in_thread(Core.reembed, url, embedder, missing, progress)
 
     async def flush(self) -> None:
         """See `Memory.flush`."""
-        await asyncio.to_thread(self._core.world.store.flush)
+        await in_thread(self._core.world.store.flush)
 
     async def close(self) -> None:
         """See `Memory.close`."""
-        await asyncio.to_thread(self._core.world.close)
+        await in_thread(self._core.world.close)
 
     async def __aenter__(self) -> Self:
         return self

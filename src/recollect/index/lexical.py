@@ -106,7 +106,7 @@ class LexicalIndex:
             for chunk in self._source.load(
                 self._namespace, (f"terms.{name}",), candidates.tolist()
             ):
-                holding = [_within(sequence.tobytes(), b) for b in chunk[f"terms.{name}"]]
+                holding = [within(sequence.tobytes(), b) for b in chunk[f"terms.{name}"]]
                 at = np.searchsorted(rows, np.array(chunk["row"], dtype=np.int64))
                 found[at] |= np.array(holding, dtype=bool)
         return found
@@ -117,7 +117,7 @@ class LexicalIndex:
         return words + sum(postings.nbytes for postings in self._postings.values())
 
 
-def _within(needle: bytes, blob: bytes | None) -> bool:
+def within(needle: bytes, blob: bytes | None) -> bool:
     """Whether a sequence of terms of eight bytes each occurs in another."""
     if not blob:
         return False

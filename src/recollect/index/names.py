@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +34,20 @@ def nicknames(
         if len(both) == 2:
             other = sum(both) - int(speakers.codes[ordinal])
             said[greets.distinct[greets.codes[ordinal]]][other] += 1
+    return called(
+        {
+            name: {speakers.distinct[who]: count for who, count in times.items()}
+            for name, times in said.items()
+        }
+    )
+
+
+def called(said: Mapping[str, Mapping[str | None, int]]) -> dict[str, str]:
+    """Who goes by which name, given how often each name was said to whom."""
     found = {}
     for name, times in sorted(said.items()):
-        [(who, count)] = times.most_common(1)
+        who, count = max(times.items(), key=lambda item: item[1])
         rest = sum(times.values()) - count
-        if count >= _OFTEN and count > _OFTEN * rest and speakers.distinct[who]:
-            found[name] = speakers.distinct[who]
+        if who and count >= _OFTEN and count > _OFTEN * rest:
+            found[name] = who
     return found

@@ -30,21 +30,27 @@ class Vocabulary:
         """Add the words of some memories (all for None)."""
         for chunk in self._source.load(self._namespace, LEXICAL, rows):
             for name in LEXICAL:
-                self._seen.update(_words(chunk[name]))
+                self._seen.update(words_of(chunk[name]))
         self._words = sorted(self._seen)
 
     def beginning(self, prefix: str) -> list[str]:
         """The words that begin with a folded prefix, in order."""
-        first = bisect_left(self._words, prefix)
-        last = bisect_right(self._words, prefix + _LAST)
-        return list(islice(self._words, first, min(last, first + _MOST)))
+        return beginning(self._words, prefix)
 
     @property
     def nbytes(self) -> int:
         return 150 * len(self._seen)
 
 
-def _words(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:
+def beginning(known: Sequence[str], prefix: str) -> list[str]:
+    """Those of some words in order that begin with a folded prefix."""
+    first = bisect_left(known, prefix)
+    last = bisect_right(known, prefix + _LAST)
+    return list(islice(known, first, min(last, first + _MOST)))
+
+
+def words_of(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:
+    """The words of texts, and of lists of texts."""
     for value in values:
         if value:
             yield from words(value if isinstance(value, str) else " ".join(value))

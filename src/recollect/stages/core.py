@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
-from recollect.expr import Evaluation, Signal
+from recollect.evaluation import Evaluation
+from recollect.expr import Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, GRAPH
 from recollect.notation import misread

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from recollect.errors import InvalidInput
+from importlib.util import find_spec
+
+from recollect.errors import InvalidInput, StoreError
 from recollect.stores.embedded import EmbeddedStore
+from recollect.stores.migrations import migrations
 from recollect.stores.protocol import Store
 
-__all__ = ["EmbeddedStore", "Store", "open_store"]
+__all__ = ["EmbeddedStore", "Store", "migrate", "open_store"]
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def migrate(url: str, row_security: bool | None = None) -> tuple[int, int]:
+    """Bring the schema of the store of a URL up to date; its versions before and after.
+
+    A SQLite file is brought up to date whenever it is opened. `row_security` switches PostgreSQL's
+    row-level security on namespaces on or off; None leaves it.
+
+    Raises:
+        InvalidInput: the URL is of no known form, or has no row-level security.
+        StoreError: the store cannot be used.
+    """
+    if isinstance(url, str) and url.startswith(_POSTGRES):
+        _require_postgres()
+        from recollect.stores.postgres import schema
+        from recollect.stores.postgres.database import Database
+
+        database = Database(url)
+        versions = schema.migrate(database)
+        if row_security is not None:
+            schema.secure(database, row_security)
+        return versions
+    if row_security is not None:
+        raise InvalidInput("row_security", "is of PostgreSQL alone", "leave it out")
+    open_store(url).close()
+    known = len(migrations("sqlite"))
+    return known, known
+
+
+def _require_postgres() -> None:
+    if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
+        raise StoreError('PostgreSQL needs the extra `postgres`: pip install "recollect[postgres]"')
 
 
 def open_store(url: str) -> Store:
-    """The store of a URL: `sqlite:///path.db`, `sqlite:///:memory:` or `ram://`.
+    """The store of a URL: `sqlite:///path.db`, `sqlite:///:memory:`, `postgresql://...`, `ram://`.
 
     `sqlite:///memory.db` is relative to the working directory, `sqlite:////var/memory.db` is not;
-    `?mode=ro` opens it for reading only.
+    `?mode=ro` opens it for reading only. A PostgreSQL address is one as libpq takes it.
 
     Raises:
         InvalidInput: the URL is of no known form.
@@ -34,6 +70,13 @@ def open_store(url: str) -> Store:
         if options not in ("", "mode=ro"):
             raise InvalidInput("url", f"has the option {options!r}", "mode=ro is the only one")
         return EmbeddedStore(SqliteRecords(path, read_only=options == "mode=ro"))
+    if url.startswith(_POSTGRES):
+        _require_postgres()
+        from recollect.stores.postgres import PostgresStore
+
+        return PostgresStore(url)
     raise InvalidInput(
-        "url", f"{url!r} names no store", "write sqlite:///memory.db, sqlite:///:memory: or ram://"
+        "url",
+        f"{url!r} names no store",
+        "write sqlite:///memory.db, sqlite:///:memory:, postgresql://user@host/database or ram://",
     )

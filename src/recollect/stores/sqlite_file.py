@@ -8,11 +8,11 @@ import sqlite3
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 from urllib.parse import quote
 
 from recollect.errors import StoreError
+from recollect.stores.migrations import migrations
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
 _BUSY_SECONDS = 30.0
@@ -90,7 +90,7 @@ def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> None:
             f"{path}: is a SQLite file of another program; give the path of a file that "
             "recollect made, or of none"
         )
-    steps = migrations()
+    steps = migrations("sqlite")
     if version > len(steps):
         raise StoreError(
             f"{path}: was written by a newer recollect (schema {version}, this one knows "
@@ -136,13 +136,6 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
 def _exact_json(kept: float | bytes | None) -> str:
     """A number or packed times as JSON, to the last bit."""
     return json.dumps(list(array("d", kept)) if isinstance(kept, bytes) else kept)
-
-
-def migrations() -> list[str]:
-    """The schema's steps in order; applying the n-th makes version n."""
-    folder = resources.files("recollect.stores") / "migrations"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.startswith("sqlite-"))
-    return [(folder / name).read_text(encoding="utf-8") for name in names]
 
 
 def _statements(script: str) -> Iterator[str]:

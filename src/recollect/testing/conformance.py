@@ -15,6 +15,7 @@ The first call of `open_memory` in a test has to give an empty store, every late
 again. Set `persistent = False` where nothing survives a closing.
 """
 
+from recollect.testing._alike import Alike
 from recollect.testing._case import Clock
 from recollect.testing._filtering import Filtering
 from recollect.testing._lasting import Concurrency, Lasting
@@ -30,6 +31,6 @@ __all__ = ["Clock", "StoreConformance"]
 class StoreConformance(
     Adding, Listing, Updating, Erasing, Linking, Filtering, Searching, Namespaces, Scripts, Vectors,
     Touching, Neighbours, Lasting, Concurrency, Logging, Living, Rewinding, Pending, Noting,
-    Keeping, Lending,
+    Keeping, Lending, Alike,
 ):  # fmt: skip
     """Every test there is; subclass it and say how the store is opened."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import recollect
-from recollect.serve.cli import demo, measuring, reading, recall, report, upkeep, writing
+from recollect.serve.cli import demo, measuring, moving, reading, recall, report, upkeep, writing
 from recollect.serve.cli.settings import Settings
 
 _Db = Annotated[
@@ -123,6 +123,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "report": report.report,
     "reembed": writing.reembed,
     "stats": reading.stats,
+    "migrate": moving.migrate,
     "profiles": recall.profiles,
     "eval": measuring.eval_,
     "bench": measuring.bench,

@@ -1,0 +1,32 @@
+"""migrate: the schema of a store."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recollect import stores
+from recollect.serve.cli import output
+from recollect.serve.cli.settings import Settings
+
+
+def migrate(
+    settings: Settings,
+    row_security: Annotated[
+        bool | None,
+        typer.Option(
+            "--row-security/--no-row-security",
+            help="Let roles that do not own the tables see only the namespaces they name.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Bring the schema of a store up to date, or make it in an empty database."""
+    before, after = stores.migrate(settings.url, row_security)
+    if settings.json:
+        output.emit({"before": before, "after": after})
+    elif before == after:
+        print(f"schema {after}, nothing to do")
+    else:
+        print(f"schema {before} brought to {after}")

@@ -1,0 +1,283 @@
+"""What operations that only read are answered with, each as steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect import ops
+from recollect.analysis import named
+from recollect.candidates import Floats, Rows, best_first
+from recollect.fields import FIELDS
+from recollect.ops import STAGED
+from recollect.query import Query
+from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
+from recollect.stores.postgres import segments
+from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.known import Known
+from recollect.stores.postgres.routes import check_dimensions, cosines, postings
+from recollect.stores.postgres.sight import needed, together
+from recollect.stores.postgres.spelled import alike, names_asked, same, text_fields
+from recollect.stores.postgres.stored import Stored
+from recollect.text import stem, term_id
+
+_LOOKED_AHEAD = 1_500  # memories up to which all of the best are read ahead
+
+
+class Answers(Stored):
+    """Answers operations within what one thread has in sight."""
+
+    # Who and what there is
+
+    def names(self, op: ops.Names) -> Steps[ops.Named]:
+        found = yield from together([self._names_of(namespace, op) for namespace in op.namespaces])
+        names: dict[str, frozenset[str]] = {}
+        for each in found:
+            for word, who in each.names.items():
+                names[word] = names.get(word, frozenset()) | who
+        return ops.Named(
+            names,
+            frozenset().union(*(each.users for each in found)),
+            frozenset().union(*(each.assistants for each in found)),
+        )
+
+    def _names_of(self, namespace: str, op: ops.Names) -> Steps[ops.Named]:
+        known = self._spaces.settled(namespace)
+        if known is None:
+            known = yield from self.current(namespace)
+        names, users, assistants = known.people
+        # A strange word matters only where it is like a name; then it is looked up.
+        proper = set(op.words) & op.proper
+        like = set(named(op.words, names, proper)) - set(named(op.words, names, set()))
+        strange: set[str] = set()
+        if like:
+            strange = yield from self._unsaid(known, like)
+        return ops.Named(named(op.words, names, strange), users, assistants)
+
+    def _unsaid(self, known: Known, words: set[str]) -> Steps[set[str]]:
+        """Which words were never said."""
+        ids = {word: term_id(stem(word)) for word in words}
+        said = known.tail_holds(set(ids.values()))
+        left = set(ids.values()) - said
+        if left and known.merged:
+            [rows] = yield [segments.fetch(known.namespace, left, ("content",))]
+            for segment in segments.fetched(rows).get("content", ()):
+                said |= left & set(segment.terms.tolist())
+        return {word for word, id in ids.items() if id not in said}
+
+    def vector_names(self, op: ops.VectorNames) -> Steps[frozenset[str] | None]:
+        found: set[str] = set()
+        living = 0
+        for namespace in op.namespaces:
+            known = self._spaces.settled(namespace)
+            if known is None:
+                known = yield from self.current(namespace)
+            living += int(np.count_nonzero(known.living))
+            found |= {name for name in known.vectors if not name.startswith(STAGED)}
+        return frozenset(found) if living else None
+
+    def dimensions(self, op: ops.Dimensions) -> Steps[dict[str, int]]:
+        [rows] = yield [
+            Statement(
+                "SELECT name, size FROM tallies WHERE namespace = %s AND kind = 'vector' "
+                "AND number > 0 AND name = ANY(%s::text[])",
+                (op.namespace, list(op.names)),
+            )
+        ]
+        return dict(rows)
+
+    # Routes
+
+    def searches(self, asked: Sequence[ops.Search]) -> Steps[list[ops.Ranking]]:
+        """All routes of a search at once."""
+        found = yield from together([self._found(op) for op in asked])
+        heads = [
+            rows[_head(scores, op.depth)] if not _in_order(op) else rows[:0]
+            for op, (rows, scores) in zip(asked, found, strict=True)
+        ]
+        tied = [_tied(scores, op.depth) for op, (_, scores) in zip(asked, found, strict=True)]
+        unknown = [
+            rows[places]
+            for op, (rows, _), places in zip(asked, found, tied, strict=True)
+            if not _in_order(op)
+        ]
+        if any(len(rows) for rows in unknown):
+            yield from self._look_ahead(asked, heads, unknown)
+        return [
+            self._ranking(op, rows, scores) for op, (rows, scores) in zip(asked, found, strict=True)
+        ]
+
+    def _found(self, op: ops.Search) -> Steps[tuple[Rows, Floats]]:
+        found = yield from together(
+            [
+                self._routes.found(self._sight, self.known(namespace), op.route, op.query, op.depth)
+                for namespace in op.query.namespaces
+            ]
+        )
+        return (
+            np.concatenate([rows for rows, _ in found]),
+            np.concatenate([scores for _, scores in found]),
+        )
+
+    def _ranking(self, op: ops.Search, rows: Rows, scores: Floats) -> ops.Ranking:
+        if _in_order(op):
+            if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+                newest = np.argsort(-rows, kind="stable")[: op.depth]
+                rows, scores = rows[newest], scores[newest]
+            return ops.Ranking(rows, scores)
+        ids = self._sight.ids
+        order = best_first(scores, lambda at: [ids.get(r, "") for r in rows[at].tolist()], op.depth)
+        return ops.Ranking(rows[order], scores[order])
+
+    def _look_ahead(
+        self, asked: Sequence[ops.Search], heads: Sequence[Rows], tied: Sequence[Rows]
+    ) -> Steps[None]:
+        """Read the ids of rows whose scores are equal, for they decide who is before whom.
+
+        With them comes what will be asked about the best anyway, so that this costs no round trip.
+        """
+        best = np.unique(np.concatenate(heads))
+        others = np.setdiff1d(np.concatenate(tied), best)
+        if len(best) > _LOOKED_AHEAD:
+            best, others = best[:0], np.union1d(best, others)
+        parts: list[Steps[Any]] = [
+            self._reader.load(self._sight, best, (*FIELDS, "features", "previous.features")),
+            self._reader.identified(self._sight, others),
+        ]
+        before = [op.route.before for op in asked if isinstance(op.route, Lexical)]
+        around = np.union1d(best, self._previous(best)) if any(before) else best
+        parts += [
+            self._reader.vectors(self._sight, around, op.route.vector)
+            for op in asked
+            if isinstance(op.route, Vector) and op.query.vector is not None
+        ]
+        yield from together(parts)
+
+    def _previous(self, rows: Rows) -> Rows:
+        """The rows right before some rows in their sessions."""
+        found = [np.empty(0, dtype=np.int64)]
+        for namespace, part, _ in self._numbers.parts(rows):
+            known = self._sight.known[namespace]
+            before = known.columns["previous"][_at(part, known)]
+            found.append(self._numbers.rows(namespace, before[before >= 0] + 1))
+        return np.concatenate(found)
+
+    def score(self, op: ops.Score) -> Steps[Floats]:
+        found = np.full(len(op.rows), np.nan)
+        for namespace, rows, places in self._numbers.parts(op.rows):
+            if op.of == "previous":
+                known = yield from self.current(namespace)
+                rows = np.where(
+                    rows <= known.counter, known.columns["previous"][_at(rows, known)] + 1, 0
+                )
+            here = rows > 0
+            scores = np.full(len(rows), np.nan)
+            scores[here] = yield from self._scores(namespace, rows[here], op.route, op.query)
+            found[places] = scores
+        return found
+
+    def _scores(self, namespace: str, rows: Rows, route: Any, query: Query) -> Steps[Floats]:
+        """The exact scores of rows of a namespace on a route."""
+        given = self._numbers.rows(namespace, rows)
+        if isinstance(route, Lexical):
+            scored, _ = yield from self._routes.bm25(
+                self._sight, self.known(namespace), route, query
+            )
+            known = self._sight.known[namespace]
+            living = known.living[_at(rows, known)]
+            return np.where(living, scored.scores[_at(rows, known)], np.nan)
+        if isinstance(route, Vector):
+            known = yield from self.current(namespace)
+            if query.vector is None:
+                return np.full(len(rows), np.nan)
+            check_dimensions(known, route, len(query.vector))
+            yield from self._reader.vectors(self._sight, given, route.vector)
+            seen = self._sight.vectors[route.vector]
+            return cosines([seen[row] for row in given.tolist()], query.vector)
+        names = self._names_read(route)
+        yield from self._reader.load(self._sight, given, needed(names))
+        kept = [self._sight.records[row] for row in given.tolist()]
+        there = np.array([each is not None for each in kept], dtype=bool)
+        columns = [self._reader.column(self._sight, given, name) for name in names]
+        scores = self._of_values(route, query, columns, len(rows))
+        return np.where(there, scores, np.nan)
+
+    def _names_read(self, route: Any) -> list[str]:
+        if isinstance(route, Trigram):
+            return text_fields(route.fields, "trigram.fields")
+        if isinstance(route, Exact):
+            return text_fields(route.fields, "exact.fields")
+        return ["created_at"] if isinstance(route, During) else ["id"]
+
+    def _of_values(
+        self, route: Any, query: Query, columns: Sequence[NDArray[Any]], size: int
+    ) -> Floats:
+        if isinstance(route, Trigram):
+            return alike(names_asked(query, route), list(zip(*columns, strict=True)))
+        if isinstance(route, Exact):
+            return same(query, list(zip(*columns, strict=True)))
+        time = query.reading.during
+        if isinstance(route, During) and time is not None:
+            within = (columns[0] >= time.start) & (columns[0] < time.end)
+            return within.astype(np.float64)
+        return np.zeros(size)
+
+    def matched(self, op: ops.Matched) -> Steps[Floats]:
+        found = np.zeros((len(op.rows), len(op.query.reading.terms)))
+        for namespace, rows, places in self._numbers.parts(op.rows):
+            scored, _ = yield from self._routes.bm25(
+                self._sight, self.known(namespace), op.route, op.query
+            )
+            place = np.full(len(scored.scores) + 1, -1)
+            place[_at(rows, self._sight.known[namespace])] = places
+            at = place[scored.found.ordinal]
+            here = at >= 0
+            terms = scored.found.term[here]
+            found[at[here], terms] = scored.idf[terms]
+        return found
+
+    def mentions(self, op: ops.Mentions) -> Steps[Floats]:
+        found = np.zeros(len(op.rows))
+        ids = np.array([term_id(form) for term in op.terms for form in term], dtype=np.uint64)
+        for namespace, rows, places in self._numbers.parts(op.rows):
+            known = yield from self.current(namespace)
+            if len(ids) == 0:
+                continue
+            if namespace not in self._sight.segments:
+                [read] = yield [segments.fetch(namespace, ids.tolist(), ("content",))]
+                self._sight.segments[namespace] = segments.fetched(read)
+            content = postings(known, self._sight.segments[namespace])["content"]
+            holding = np.zeros(known.counter + 1)
+            holding[content.hits(ids).ordinal] = 1.0
+            found[places] = holding[_at(rows, known)]
+        return found
+
+
+def _in_order(op: ops.Search) -> bool:
+    """Whether what a route finds need not be put in order by score."""
+    return isinstance(op.route, (Scan, During)) or (op.depth is None and not op.ordered)
+
+
+def _head(scores: Floats, depth: int | None) -> NDArray[np.intp]:
+    """The places of the best `depth` and of those that are as good as the last of them."""
+    if depth is None or depth >= len(scores):
+        return np.arange(len(scores))
+    least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+    return np.flatnonzero(scores >= least)
+
+
+def _tied(scores: Floats, depth: int | None) -> NDArray[np.intp]:
+    """The places among the best whose score another one has, too."""
+    head = _head(scores, depth)
+    order = head[np.argsort(scores[head], kind="stable")]
+    equal = np.zeros(len(order) + 1, dtype=bool)
+    equal[1:-1] = scores[order[1:]] == scores[order[:-1]]
+    return order[equal[1:] | equal[:-1]]
+
+
+def _at(rows: Rows, known: Known) -> NDArray[np.int64]:
+    """The ordinals of rows; one that came after what is in sight is read as the last."""
+    return np.minimum(rows, max(known.counter, 1)) - 1

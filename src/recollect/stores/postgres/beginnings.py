@@ -1,0 +1,83 @@
+"""What postings alone cannot tell: beginnings of words, and words one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from recollect.fields import LEXICAL
+from recollect.index.bm25 import Bm25
+from recollect.index.lexical import within
+from recollect.index.vocabulary import beginning, words_of
+from recollect.query import Reading, Term
+from recollect.routes import Lexical
+from recollect.stores.postgres import segments
+from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.known import Known
+from recollect.text import stem, term_id, terms
+
+_PART = 20_000  # memories whose words are read at once
+
+
+def expanded(namespace: str, reading: Reading) -> Steps[tuple[Term, ...]]:
+    """The terms, with every word that begins so in place of one that ends in a star.
+
+    Postings know a word only by a hash, so this reads the texts of the namespace.
+    """
+    seen: set[str] = set()
+    after = 0
+    while True:
+        [rows] = yield [
+            Statement(
+                f'SELECT "row", {", ".join(LEXICAL)} FROM memories WHERE namespace = %s '
+                f'AND "row" > %s ORDER BY "row" LIMIT {_PART}',
+                (namespace, after),
+            )
+        ]
+        if not rows:
+            break
+        after = rows[-1][0]
+        for _, *values in rows:
+            seen.update(
+                w
+                for w in words_of(tuple(v) if isinstance(v, list) else v for v in values)
+                if w.startswith(reading.prefixes)
+            )
+    known = sorted(seen)
+    forms = {
+        stem(prefix): tuple(dict.fromkeys(map(stem, beginning(known, prefix))))
+        for prefix in reading.prefixes
+    }
+    return tuple(forms.get(term[0]) or term for term in reading.terms)
+
+
+def saying(
+    known: Known, held: Any, scored: Bm25, route: Lexical, phrases: Sequence[str]
+) -> Steps[Bm25]:
+    """The scores, zero for memories that do not hold every phrase in one field."""
+    for phrase in phrases:
+        sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
+        distinct = np.unique(sequence)
+        names = [name for name, _ in route.fields]
+        [rows] = yield [segments.fetch(known.namespace, distinct.tolist(), names)]
+        read = segments.fetched(rows)
+        having = np.zeros(len(scored.scores), dtype=bool)
+        for name in names:
+            parts = (*read.get(name, ()), *known.tail.get(name, ()))
+            hits = segments.StoredPostings(parts, known.columns[name]).hits(distinct)
+            count = np.bincount(hits.ordinal, minlength=len(having))
+            candidates = np.flatnonzero((count == len(distinct)) & known.living & ~having) + 1
+            [kept] = yield [
+                Statement(
+                    f'SELECT "row", {name} FROM words WHERE namespace = %s '
+                    'AND "row" = ANY(%s::integer[])',
+                    (known.namespace, candidates.tolist()),
+                )
+            ]
+            for row, blob in kept:
+                having[row - 1] = within(sequence.tobytes(), blob)
+        scored = replace(scored, scores=np.where(having, scored.scores, 0.0))
+    return scored

@@ -1,0 +1,188 @@
+"""Changes of what is there, as steps: erasures, and vectors made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recollect.filters import Filter
+from recollect.memory import Vector
+from recollect.ops import STAGED
+from recollect.stores.postgres.database import Abandon, Command, Many, Statement, Steps
+from recollect.stores.postgres.draft import Space
+from recollect.stores.postgres.where import compiled
+from recollect.stores.postgres.writing import LOCK, buried, unvectored
+
+_GONE = ("row", "sequence", "session_id", "speaker")
+
+
+def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
+    """Erase memories by id or filter, their vectors and links; how many there were."""
+    if ids is None and where is None:
+        return (yield from _emptied(namespace))
+    condition = compiled(where, "m")
+    chosen = (
+        Statement(
+            "SELECT id, " + ", ".join(f'm."{name}"' for name in _GONE) + " FROM memories m "
+            f"WHERE m.namespace = %s AND {condition.sql}",
+            (namespace, *condition.parameters),
+        )
+        if ids is None
+        else Statement(
+            "SELECT id, " + ", ".join(f'"{name}"' for name in _GONE) + " FROM memories "
+            "WHERE namespace = %s AND id = ANY(%s::text[])",
+            (namespace, list(ids)),
+        )
+    )
+    [head, found] = yield [Statement(LOCK, (namespace,)), chosen]
+    if not found:
+        raise Abandon(0)
+    space = Space(namespace, *head[0])
+    space.old = {id: dict(zip(_GONE, values, strict=True)) for id, *values in found}
+    rows = [before["row"] for before in space.old.values()]
+    [having] = yield [
+        Statement(
+            'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM '
+            "tallies WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
+            (namespace, namespace, rows),
+        )
+    ]
+    for row, name in having:
+        space.vectors.setdefault(row, set()).add(name)
+    for before in space.old.values():
+        space.lose(before["row"], before)
+    gone = list(space.old)
+    commands: list[Command] = [
+        Statement(
+            f'DELETE FROM {table} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+            (namespace, rows),
+        )
+        for table in ("memories", "words")
+    ]
+    commands += [buried(space, rows), unvectored(space, rows)]
+    commands += [
+        Statement(
+            f"DELETE FROM links WHERE namespace = %s AND {end} = ANY(%s::text[])",
+            (namespace, gone),
+        )
+        for end in ("source", "target")
+    ]
+    sequences = [before["sequence"] for before in space.old.values()]
+    commands += [
+        Statement(
+            f"DELETE FROM {table} WHERE namespace = %s AND memory = ANY(%s::integer[])",
+            (namespace, sequences),
+        )
+        for table in ("events", "former_vectors")
+    ]
+    commands.append(
+        Statement(
+            "DELETE FROM events WHERE namespace = %s AND type = 'link' "
+            "AND payload ->> 'target' = ANY(%s::text[])",
+            (namespace, gone),
+        )
+    )
+    commands.append(
+        Statement(
+            "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s",
+            (len(rows), namespace),
+        )
+    )
+    yield commands + space.tally() + space.relink(True)
+    return len(rows)
+
+
+_TABLES = (
+    "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
+    "notes",
+)  # fmt: skip
+
+
+def _emptied(namespace: str) -> Steps[int]:
+    """Erase a namespace: the number of its last row is what stays of it, so that none comes
+    again."""
+    [head] = yield [
+        Statement(
+            "UPDATE spaces SET version = version + 1, erased = counter, merged = counter, named = "
+            "version + 1, linked = version + 1 WHERE namespace = %s RETURNING living",
+            (namespace,),
+        )
+    ]
+    if not head:
+        raise Abandon(0)
+    commands: list[Command] = [
+        Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,)) for table in _TABLES
+    ]
+    commands += [
+        Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
+        Statement("DELETE FROM events WHERE namespace = %s AND memory <> 0", (namespace,)),
+        Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
+    ]
+    yield commands
+    return int(head[0][0])
+
+
+def put_vectors(
+    namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Vector]
+) -> Steps[None]:
+    """Give rows a vector; those that are gone are left out."""
+    [[[_, version, _]]] = yield [Statement(LOCK, (namespace,))]
+    yield [
+        Many(
+            'INSERT INTO vectors SELECT namespace, %s::text, "row", %s FROM memories '
+            'WHERE namespace = %s AND "row" = %s::integer ON CONFLICT (namespace, name, "row") '
+            "DO UPDATE SET vector = excluded.vector",
+            [(name, v, namespace, row) for row, v in zip(rows, vectors, strict=True)],
+        ),
+        Statement(
+            "INSERT INTO tallies SELECT namespace, 'vector', name, count(*), "
+            "max(vector_dims(vector)), %s FROM vectors WHERE namespace = %s AND name = %s "
+            "GROUP BY namespace, name ON CONFLICT (namespace, kind, name) DO UPDATE SET "
+            "number = excluded.number, size = excluded.size, version = excluded.version",
+            (version, namespace, name),
+        ),
+    ]
+
+
+def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
+    """In every namespace, let vectors take the place of others, once all memories have them."""
+    [missing] = yield [
+        Statement(
+            "SELECT 1 FROM spaces s WHERE living > coalesce((SELECT number FROM tallies t WHERE "
+            "t.namespace = s.namespace AND kind = 'vector' AND name = %s), 0) LIMIT 1",
+            (source,),
+        )
+    ]
+    if missing:
+        raise Abandon(False)
+    others = "(name = %s OR (starts_with(name, %s) AND name <> %s))"
+    chosen = (target, STAGED, source)
+    yield [
+        Statement("UPDATE spaces SET version = version + 1"),
+        Statement(f"DELETE FROM vectors WHERE {others}", chosen),
+        Statement("UPDATE vectors SET name = %s WHERE name = %s", (target, source)),
+        # These cannot be compared with the others any more.
+        Statement("DELETE FROM former_vectors WHERE name = %s", (target,)),
+        Statement(
+            "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number, t.size, s.version "
+            "FROM tallies t JOIN spaces s USING (namespace) WHERE t.kind = 'vector' "
+            "AND t.name = %s ON CONFLICT (namespace, kind, name) DO UPDATE SET "
+            "number = excluded.number, size = excluded.size, version = excluded.version",
+            (target, source),
+        ),
+        Statement(
+            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
+            "s.namespace = t.namespace AND t.kind = 'vector' AND starts_with(t.name, %s)",
+            (STAGED,),
+        ),
+        Statement(
+            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
+            "s.namespace = t.namespace AND t.kind = 'index' AND t.name = %s",
+            (target,),
+        ),
+        Statement(
+            "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT (key) DO UPDATE SET "
+            "value = excluded.value",
+            (embedder,),
+        ),
+    ]
+    return True

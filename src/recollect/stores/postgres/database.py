@@ -1,0 +1,320 @@
+"""A PostgreSQL database: connections, transactions and round trips.
+
+What the store asks of it are *steps*: generators that yield the commands of one round trip and are
+sent their results. So there is one place that waits, tries again and counts.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg.types import TypeInfo
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from recollect.errors import StoreClosed, StoreError
+from recollect.stores.postgres.values import register, vector_type
+
+T = TypeVar("T")
+_SCHEMA = "recollect"
+_OPTIONS = f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8"
+_CONNECTIONS = 8  # a process keeps at most
+_PATIENCE = 30.0  # seconds in which a server that went away may come back
+_FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
+_REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
+    (errors.InvalidPassword, "check the user and the password of the address"),
+    (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
+    (errors.InvalidCatalogName, "make the database first: createdb"),
+    (errors.UndefinedTable, "make the tables: recollect migrate"),
+    (errors.InvalidSchemaName, "make the tables: recollect migrate"),
+    (errors.InsufficientPrivilege, "grant the role what is missing, or connect as the owner"),
+    (errors.DiskFull, "free some room on the server, then try again; nothing was written"),
+    (errors.TooManyConnections, "close some, raise max_connections, or put a pooler before it"),
+    (errors.ReadOnlySqlTransaction, "this is a replica; connect to the primary to write"),
+    (errors.QueryCanceled, "it took longer than statement_timeout allows"),
+    (errors.FeatureNotSupported, "PostgreSQL 16 or newer with pgvector 0.8 is needed"),
+    (errors.UndefinedFile, "install pgvector, pg_trgm and btree_gin on the server"),
+)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement with its parameters; the result is its rows."""
+
+    sql: str
+    parameters: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class Many:
+    """One statement for each of some rows of parameters; there is no result."""
+
+    sql: str
+    rows: Sequence[Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Rows into a table by COPY; `types` are those of the columns."""
+
+    table: str
+    columns: Sequence[str]
+    types: Sequence[str]
+    rows: Iterable[Sequence[Any]]
+
+
+class Abandon(Exception):
+    """Raised in steps that write: undo everything and answer with its first argument."""
+
+
+Command = Statement | Many | Copy
+Steps = Generator[Sequence[Command], list[Any], T]
+Hook = Callable[[str], None]
+
+
+@contextmanager
+def guarded(server: str) -> Iterator[None]:
+    """Turn psycopg's errors into `StoreError`s that name the server and the remedy."""
+    try:
+        yield
+    except PoolClosed as problem:
+        raise StoreClosed("the store is closed; open it again with Memory.open(...)") from problem
+    except PoolTimeout as problem:
+        raise StoreError(
+            f"{server}: no connection was free or could be made; is the server running, and are "
+            "its connections enough for its clients?"
+        ) from problem
+    except psycopg.Error as problem:
+        text = str(problem).strip() or type(problem).__name__
+        remedy = next((r for kind, r in _REMEDIES if isinstance(problem, kind)), "")
+        if not remedy and isinstance(problem, psycopg.OperationalError):
+            remedy = "check the address, and that the server is running"
+        raise StoreError(f"{server}: {text}" + (f"; {remedy}" if remedy else "")) from problem
+
+
+class Database:
+    """The database of an address; `on_command` is told every statement, `on_trip` every trip."""
+
+    def __init__(self, url: str) -> None:
+        with guarded("url"):
+            parts = psycopg.conninfo.conninfo_to_dict(url)
+        self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
+        self.url = url
+        self.on_command: Hook | None = None
+        self.on_trip: Callable[[], None] | None = None
+        self.row_security = False
+        self._vector: TypeInfo | None = None
+        self._pool: ConnectionPool[Any] | None = None
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A connection of its own, outside the pool."""
+        with guarded(self.server):
+            return psycopg.connect(
+                self.url, autocommit=True, options=_OPTIONS, application_name="recollect"
+            )
+
+    def open(self) -> None:
+        """Open the pool; the schema has to be there."""
+        with self.connect() as connection, guarded(self.server):
+            self._vector = vector_type(connection)
+        if self._vector is None:
+            raise StoreError(f"{self.server}: has no pgvector; CREATE EXTENSION vector")
+        settings = {"autocommit": True, "options": _OPTIONS, "application_name": "recollect"}
+        self._pool = ConnectionPool(
+            self.url,
+            min_size=1,
+            max_size=_CONNECTIONS,
+            kwargs=settings,
+            configure=self._configure,
+            open=False,
+            timeout=_PATIENCE,
+        )
+        with guarded(self.server):
+            self._pool.open()
+
+    def _configure(self, connection: psycopg.Connection[Any]) -> None:
+        assert self._vector is not None
+        register(connection, self._vector)
+
+    def close(self) -> None:
+        """Close every connection."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
+
+    def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
+        """Run steps that only read: each round trip sees one state of the database."""
+        seen = tuple(namespaces)
+        return self._patiently(lambda connection: self._reading(connection, steps(), seen))
+
+    def write(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
+        """Run steps as one transaction, which is on disk when this returns.
+
+        If the connection breaks, it is tried again; where it broke while the transaction was being
+        committed, the server is asked whether it was.
+        """
+        attempt = _Attempt(self, steps, tuple(namespaces))
+        return self._patiently(attempt.run)
+
+    def _patiently(self, run: Callable[[psycopg.Connection[Any]], T]) -> T:
+        """Run with a connection; once more, with growing pauses, when that breaks."""
+        pool = self._pool
+        if pool is None:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        pause, until = _FIRST_WAIT, time.monotonic() + _PATIENCE
+        with guarded(self.server):
+            while True:
+                try:
+                    with pool.connection() as connection:
+                        return run(connection)
+                except (*_AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as problem:
+                    if isinstance(problem, PoolTimeout | errors.QueryCanceled | errors.DiskFull):
+                        raise
+                    if time.monotonic() + pause > until:
+                        raise
+                    if not isinstance(problem, _AGAIN):
+                        pool.check()
+                time.sleep(pause * random.uniform(0.5, 1.0))
+                pause = min(2 * pause, _LONGEST_WAIT)
+
+    def _reading(
+        self, connection: psycopg.Connection[Any], steps: Steps[T], namespaces: tuple[str, ...]
+    ) -> T:
+        results: list[Any] | None = None
+        while True:
+            try:
+                commands = next(steps) if results is None else steps.send(results)
+            except StopIteration as end:
+                return end.value
+            results = self.trip(
+                connection, commands, first=(Statement(_READ), *self.scope(namespaces)), last=True
+            )
+
+    def scope(self, namespaces: Sequence[str]) -> tuple[Statement, ...]:
+        """What tells row-level security of which namespaces a transaction is."""
+        if not self.row_security:
+            return ()
+        return (
+            Statement(
+                "SELECT set_config('recollect.namespaces', %s::text[]::text, true)",
+                (list(namespaces),),
+            ),
+        )
+
+    def trip(
+        self,
+        connection: psycopg.Connection[Any],
+        commands: Sequence[Command],
+        *,
+        first: Sequence[Statement] = (),
+        last: bool = False,
+    ) -> list[Any]:
+        """Send commands together and wait once; with `last`, commit."""
+        if self.on_trip is not None:
+            self.on_trip()
+        try:
+            if any(isinstance(command, Copy) for command in commands):
+                return self._one_by_one(connection, commands, first, last)
+            with connection.pipeline():
+                for statement in first:
+                    self._send(connection, statement)
+                cursors = [self._send(connection, command) for command in commands]
+                if last:
+                    self._send(connection, Statement("COMMIT"))
+            return [_rows(cursor) for cursor in cursors]
+        except BaseException:
+            if not connection.closed and not connection.broken:
+                connection.rollback()
+            raise
+
+    def _one_by_one(
+        self,
+        connection: psycopg.Connection[Any],
+        commands: Sequence[Command],
+        first: Sequence[Statement],
+        last: bool,
+    ) -> list[Any]:
+        for statement in first:
+            self._send(connection, statement)
+        found = [_rows(self._send(connection, command)) for command in commands]
+        if last:
+            self._send(connection, Statement("COMMIT"))
+        return found
+
+    def _send(self, connection: psycopg.Connection[Any], command: Command) -> psycopg.Cursor[Any]:
+        if self.on_command is not None and not isinstance(command, Copy):
+            self.on_command(command.sql)
+        cursor = connection.cursor(binary=True)
+        if isinstance(command, Copy):
+            columns = ", ".join(f'"{name}"' for name in command.columns)
+            sql = f"COPY {command.table} ({columns}) FROM STDIN (FORMAT BINARY)"
+            with cursor.copy(sql) as copy:
+                copy.set_types(command.types)
+                for row in command.rows:
+                    copy.write_row(row)
+        elif isinstance(command, Many):
+            cursor.executemany(command.sql, command.rows)
+        else:
+            cursor.execute(command.sql, command.parameters or None)
+        return cursor
+
+
+def _rows(cursor: psycopg.Cursor[Any]) -> list[Any]:
+    return cursor.fetchall() if cursor.description is not None else []
+
+
+class _Attempt:
+    """One write, however often it has to be tried."""
+
+    def __init__(
+        self, database: Database, steps: Callable[[], Steps[Any]], namespaces: tuple[str, ...]
+    ) -> None:
+        self._database = database
+        self._steps = steps
+        self._namespaces = namespaces
+        self._committing: tuple[int, Any] | None = None  # the transaction's number, its answer
+
+    def run(self, connection: psycopg.Connection[Any]) -> Any:
+        if self._committing is not None:
+            number, answer = self._committing
+            [[status]] = self._database.trip(
+                connection, [Statement("SELECT pg_xact_status(%s::text::xid8)", (str(number),))]
+            )
+            if status[0] == "committed":
+                return answer
+            if status[0] == "in progress":  # of a connection that the server still believes in
+                raise psycopg.OperationalError("the outcome of a commit is not known yet")
+            self._committing = None
+        steps = self._steps()
+        begin = (Statement("BEGIN"), *self._database.scope(self._namespaces))
+        number = 0
+        results: list[Any] | None = None
+        while True:
+            try:
+                commands = list(next(steps) if results is None else steps.send(results))
+            except StopIteration as end:
+                if results is None:
+                    return end.value
+                self._committing = (number, end.value)
+                self._database.trip(connection, [Statement("COMMIT")])
+                return end.value
+            except Abandon as end:
+                connection.rollback()
+                return end.args[0]
+            except BaseException:
+                connection.rollback()
+                raise
+            if results is None:
+                commands.append(Statement("SELECT pg_current_xact_id()::text"))
+                results = self._database.trip(connection, commands, first=begin)
+                number = int(results.pop()[0][0])
+            else:
+                results = self._database.trip(connection, commands)

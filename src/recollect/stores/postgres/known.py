@@ -1,0 +1,215 @@
+"""What a process knows of a namespace: small numbers about every memory, kept by version.
+
+Lengths, neighbours and whether a memory lives take 33 bytes a memory; besides them there are who
+speaks, and the words of the few thousand newest memories. Everything else stays on the server. A
+round trip that searches also asks for what is newer than what is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.analysis import by_role, name_words
+from recollect.fields import LEXICAL
+from recollect.index.bm25 import Lengths
+from recollect.index.names import called
+from recollect.index.postings import Segment
+from recollect.stores.postgres import segments
+from recollect.stores.postgres.database import Statement
+
+_NONE: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+_COLUMNS = ("previous", "following", "position", *LEXICAL)
+_PLACES = (
+    'SELECT array_agg("row"), array_agg(living::integer), '
+    + ", ".join(f"array_agg({name})" for name in _COLUMNS)
+    + ' FROM (SELECT * FROM places WHERE namespace = %s AND version > %s ORDER BY "row") AS fresh'
+)
+_TALLIES = "SELECT kind, name, number, size FROM tallies WHERE namespace = %s AND version > %s"
+_TAIL = (
+    f'SELECT "row", {", ".join(LEXICAL)} FROM words WHERE namespace = %s AND "row" > greatest(%s, '
+    '(SELECT merged FROM spaces WHERE namespace = %s)) ORDER BY "row"'
+)
+_GREETED = """
+WITH sessions AS (
+    SELECT m.session_id, array_agg(DISTINCT m.speaker) AS voices
+    FROM memories m
+    WHERE m.namespace = %s AND m.session_id IN (
+        SELECT session_id FROM memories WHERE namespace = %s AND greets IS NOT NULL
+    )
+    GROUP BY m.session_id
+)
+SELECT m.greets, CASE WHEN voices[1] IS NOT DISTINCT FROM m.speaker THEN voices[2]
+    ELSE voices[1] END, count(*)
+FROM memories m JOIN sessions USING (session_id)
+WHERE m.namespace = %s AND m.greets IS NOT NULL AND cardinality(voices) = 2
+    AND (SELECT named FROM spaces WHERE namespace = %s) > %s
+GROUP BY 1, 2
+"""
+_HEAD = "SELECT counter, version, merged, erased, named, linked FROM spaces WHERE namespace = %s"
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A namespace at one version; arrays are by ordinal, which is the row less one."""
+
+    namespace: str
+    counter: int = 0
+    version: int = 0
+    merged: int = 0
+    erased: int = 0
+    named: int = 0
+    linked: int = 0
+    living: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+    columns: Mapping[str, NDArray[np.int32]] = field(
+        default_factory=lambda: dict.fromkeys(_COLUMNS, _NONE)
+    )
+    tallies: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    greeted: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
+    tail: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
+
+    def news(self) -> tuple[Statement, ...]:
+        """What to ask for what is newer."""
+        name = self.namespace
+        return (
+            Statement(_HEAD, (name,)),
+            Statement(_PLACES, (name, self.version)),
+            Statement(_TALLIES, (name, self.version)),
+            Statement(_TAIL, (name, self.counter, name)),
+            Statement(_GREETED, (name, name, name, name, self.named)),
+        )
+
+    def advanced(self, results: Sequence[Any]) -> Known:
+        """With the answers to `news`."""
+        head, [places], tallies, tail, greeted = results
+        if not head:
+            return Known(self.namespace)
+        counter, version, merged, erased, named, linked = head[0]
+        if version == self.version:
+            return self if merged == self.merged else self._merged(merged)
+        before = self if erased == self.erased else self._emptied(erased)
+        return replace(
+            before,
+            counter=counter,
+            version=version,
+            merged=merged,
+            named=named,
+            linked=linked,
+            **before._placed(places, counter),
+            tallies=_counted(before.tallies, tallies),
+            greeted=_greeted(greeted) if named > self.named else before.greeted,
+            tail=before._tailed(tail, merged, counter),
+        )
+
+    def _merged(self, merged: int) -> Known:
+        """After others have put the newest words into a segment."""
+        return replace(self, merged=merged, tail={})
+
+    def _emptied(self, erased: int) -> Known:
+        """After everything up to a row was erased."""
+        living = self.living.copy()
+        living[:erased] = False
+        return replace(self, erased=erased, living=living, tallies={}, greeted={}, tail={})
+
+    def _placed(self, fresh: Sequence[Any], counter: int) -> dict[str, Any]:
+        rows, living, *values = fresh
+        if rows is None:
+            rows = living = _NONE
+            values = [_NONE] * len(_COLUMNS)
+        at = rows - 1
+        alive = np.zeros(counter, dtype=bool)
+        alive[: len(self.living)] = self.living
+        alive[at] = living.astype(bool)
+        columns = {}
+        for name, given in zip(_COLUMNS, values, strict=True):
+            column = np.zeros(counter, dtype=np.int32)
+            column[: len(self.columns[name])] = self.columns[name]
+            column[at] = given - 1 if name in ("previous", "following") else given
+            columns[name] = column
+        return {"living": alive, "columns": columns}
+
+    def _tailed(
+        self, rows: Sequence[Any], merged: int, counter: int
+    ) -> Mapping[str, tuple[Segment, ...]]:
+        """The words outside segments; the newest are added as a segment of their own."""
+        kept = {} if merged > self.merged else dict(self.tail)
+        fresh = segments.built(rows, max(self.counter, merged), counter) if rows else {}
+        for name, segment in fresh.items():
+            parts = [*kept.get(name, ()), segment]
+            while len(parts) > 1 and parts[-2].size <= 8 * parts[-1].size:
+                parts[-2:] = [parts[-2].merged(parts[-1])]
+            kept[name] = tuple(parts)
+        return kept
+
+    @cached_property
+    def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The ordinals right before and after each in its session, -1 for none."""
+        return self.columns["previous"], self.columns["following"]
+
+    @cached_property
+    def _lengths(self) -> dict[tuple[str, ...], Lengths]:
+        return {}
+
+    def lengths(self, fields: tuple[str, ...]) -> Lengths:
+        """Words per memory over some fields."""
+        found = self._lengths.get(fields)
+        if found is None:
+            each = [segments.StoredPostings((), self.columns[name]) for name in fields]
+            found = self._lengths[fields] = Lengths.over(each, self.living)
+        return found
+
+    @cached_property
+    def people(self) -> tuple[dict[str, set[str]], frozenset[str], frozenset[str]]:
+        """Speakers by the words of their names, the users and the assistants."""
+        spoken = {
+            name: number
+            for (kind, name), (number, _) in sorted(self.tallies.items())
+            if kind == "speaker" and number
+        }
+        names = name_words(set(spoken))
+        for name, who in called(self.greeted).items():
+            names.setdefault(name, {who})
+        return names, *by_role(spoken)
+
+    @property
+    def vectors(self) -> dict[str, int]:
+        """The length of the vectors by name."""
+        return {
+            name: size
+            for (kind, name), (number, size) in self.tallies.items()
+            if kind == "vector" and number
+        }
+
+    def tail_holds(self, terms: Set[int]) -> set[int]:
+        """Which terms occur in the content of the newest memories."""
+        wanted = np.array(sorted(terms), dtype=np.uint64)
+        found: set[int] = set()
+        for segment in self.tail.get("content", ()):
+            found.update(int(wanted[place]) for place, _, _ in segment.ranges(wanted))
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        arrays = [self.living, *self.columns.values()]
+        tail = sum(each.nbytes for parts in self.tail.values() for each in parts)
+        return sum(array.nbytes for array in arrays) + tail + 200 * len(self.tallies)
+
+
+def _counted(
+    before: Mapping[tuple[str, str], tuple[int, int]], rows: Iterable[tuple[str, str, int, int]]
+) -> Mapping[tuple[str, str], tuple[int, int]]:
+    fresh = {(kind, name): (number, size) for kind, name, number, size in rows}
+    return {**before, **fresh} if fresh else before
+
+
+def _greeted(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str | None, int]]:
+    found: dict[str, dict[str | None, int]] = {}
+    for name, who, count in rows:
+        found.setdefault(name, {})[who] = count
+    return found

@@ -1,0 +1,384 @@
+"""The routes: what each finds in a namespace, and by what score.
+
+Words are scored by the same code as everywhere (`recollect.index.bm25`), over postings that are
+read for the terms asked about. Vectors are found by the server and compared exactly here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.candidates import Floats, Rows
+from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.fields import FIELDS, LEXICAL
+from recollect.index.bm25 import Bm25, bm25
+from recollect.index.postings import Postings
+from recollect.query import Query, Reading, Term
+from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+from recollect.stores.postgres import segments
+from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.known import Known
+from recollect.stores.postgres.masks import mask, masks, passing
+from recollect.stores.postgres.sight import Reader, Sight
+from recollect.stores.postgres.spelled import (
+    SPELLED,
+    alike,
+    asked_names,
+    names_asked,
+    same,
+    spelling,
+    text_fields,
+)
+from recollect.stores.postgres.where import compiled
+from recollect.text import term_id
+
+INDEXED = "index"  # the kind of tally that says that vectors of a name have an index
+_NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+_AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
+_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
+
+
+class Routes:
+    """Finds rows by route within one namespace."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def found(
+        self, sight: Sight, known: Known, route: Route, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        """A superset of the best `depth` rows of a route, with exact scores."""
+        if isinstance(route, Lexical):
+            return self._lexical(sight, known, route, query, depth)
+        if isinstance(route, Vector):
+            return self._vector(sight, known, route, query, depth)
+        if isinstance(route, (Scan, During)):
+            return self._scan(sight, known, route, query, depth)
+        if isinstance(route, Trigram):
+            return self._trigram(sight, known, route, query)
+        return self._exact(sight, known, route, query)
+
+    # Words
+
+    def _lexical(
+        self, sight: Sight, known: Known, route: Lexical, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        name = known.namespace
+        filtering = masks(name, query.where)
+        found = yield from self.bm25(sight, known, route, query, filtering)
+        scores, answers = found
+        size = len(scores.scores)
+        allowed = mask(query.where, answers, size)
+        dense = scores.scores
+        keep = dense > 0.0
+        if allowed is not None:
+            keep &= allowed
+        ordinals = np.flatnonzero(keep)
+        best = dense[ordinals]
+        if depth is not None and len(best) > depth:
+            bound = np.partition(best, len(best) - depth)[len(best) - depth]
+            ordinals, best = ordinals[best >= bound], best[best >= bound]
+        return self._reader.numbers.rows(name, ordinals + 1), best
+
+    def bm25(
+        self,
+        sight: Sight,
+        known: Known,
+        route: Lexical,
+        query: Query,
+        besides: Sequence[Statement] = (),
+    ) -> Steps[tuple[Bm25, list[Any]]]:
+        """The score of every memory; what is asked besides comes with it."""
+        reading = query.reading
+        key = (known.namespace, (route, reading.terms, reading.phrases, reading.prefixes))
+        if key in sight.scores and not besides:
+            return sight.scores[key], []
+        wanted = yield from self._expanded(sight, known, route, reading)
+        asked = [*_ids(wanted), *_ids(reading.name_terms)]
+        fields = tuple(dict.fromkeys((*(f for f, _ in route.fields if f in LEXICAL), "content")))
+        news = known.news()
+        reads = segments.fetch(known.namespace, asked, fields)
+        answers = yield [*news, reads, *besides]
+        now = self.see(sight, known, answers[: len(news)])
+        sight.segments[known.namespace] = held = segments.fetched(answers[len(news)])
+        if key not in sight.scores:
+            scored = score(now, held, route, wanted)
+            if route.operators and reading.phrases:
+                scored = yield from self._saying(now, held, scored, route, reading)
+            sight.scores[key] = scored
+        return sight.scores[key], answers[len(news) + 1 :]
+
+    def see(self, sight: Sight, known: Known, answers: Sequence[Any]) -> Known:
+        """The namespace as of the answers to its news."""
+        now = sight.known.get(known.namespace)
+        if now is None:
+            now = sight.known[known.namespace] = known.advanced(answers)
+        return now
+
+    def _expanded(
+        self, sight: Sight, known: Known, route: Lexical, reading: Reading
+    ) -> Steps[tuple[Term, ...]]:
+        if not route.operators or not reading.prefixes:
+            return reading.terms
+        from recollect.stores.postgres.beginnings import expanded
+
+        return (yield from expanded(known.namespace, reading))
+
+    def _saying(
+        self, known: Known, held: Any, scored: Bm25, route: Lexical, reading: Reading
+    ) -> Steps[Bm25]:
+        from recollect.stores.postgres.beginnings import saying
+
+        return (yield from saying(known, held, scored, route, reading.phrases))
+
+    # Meaning
+
+    def _vector(
+        self, sight: Sight, known: Known, route: Vector, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        asked = query.vector
+        news = known.news()
+        if (asked is None or not asked.any()) and depth is not None:  # none is nearer than another
+            self.see(sight, known, (yield news))
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        if asked is None:
+            return (yield from self._holders(sight, known, route, query))
+        indexed = known.tallies.get((INDEXED, route.vector), (0, 0))[0] and depth is not None
+        nearest = _by_index if indexed else _exactly
+        statements = nearest(known.namespace, route, query, depth)
+        check_dimensions(known, route, len(asked))
+        answers = yield [*news, *statements]
+        now = self.see(sight, known, answers[: len(news)])
+        check_dimensions(now, route, len(asked))
+        found = answers[-1]
+        rows = self._reader.numbers.rows(known.namespace, [row for row, _ in found])
+        vectors = [vector for _, vector in found]
+        sight.vectors.setdefault(route.vector, {}).update(zip(rows.tolist(), vectors, strict=True))
+        scores = cosines(vectors, asked)
+        keep = scores >= route.min_similarity
+        return rows[keep], scores[keep]
+
+    def _holders(
+        self, sight: Sight, known: Known, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every memory that has a vector, where there is none to compare it with."""
+        kept, news = passing(query.where, "v"), known.news()
+        answers = yield [
+            *news,
+            Statement(
+                'SELECT array_agg(v."row") FROM vectors v WHERE v.namespace = %s AND v.name = %s'
+                + kept.sql,
+                (known.namespace, route.vector, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        [[rows]] = answers[-1]
+        scores = np.zeros(0 if rows is None else len(rows))
+        keep = scores >= route.min_similarity
+        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
+        return found[keep], scores[keep]
+
+    # Everything, and times
+
+    def _scan(
+        self, sight: Sight, known: Known, route: Scan | During, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        condition = compiled(query.where, "m")
+        clause, parameters = condition.sql, condition.parameters
+        if isinstance(route, During):
+            time = query.reading.during
+            if time is None:
+                clause, parameters = "FALSE", ()
+            else:
+                clause += " AND m.created_at >= %s AND m.created_at < %s"
+                parameters = (*parameters, time.start, time.end)
+        limit = "" if depth is None else f" LIMIT {int(depth)}"
+        news = known.news()
+        answers = yield [
+            *news,
+            Statement(
+                'SELECT array_agg("row") FROM (SELECT m."row" FROM memories m WHERE '
+                f'm.namespace = %s AND {clause} ORDER BY m."row" DESC{limit}) AS found',
+                (known.namespace, *parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        [[rows]] = answers[-1]
+        rows = np.empty(0, dtype=np.int64) if rows is None else rows
+        found = self._reader.numbers.rows(known.namespace, rows)
+        return found, np.full(len(found), float(isinstance(route, During)))
+
+    # Names
+
+    def _trigram(
+        self, sight: Sight, known: Known, route: Trigram, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        fields = text_fields(route.fields, "trigram.fields")
+        texts = names_asked(query, route)
+        conditions, parameters = [], []
+        for name in fields:
+            if all(text.isascii() for text in texts) and FIELDS.get(name, FIELDS["id"]) is not None:
+                any_of = " OR ".join(
+                    f"m.{name} %% %s::text"
+                    if route.min_similarity > 0.0
+                    else f"similarity(m.{name}, %s::text) > 0"
+                    for _ in texts
+                )
+                conditions.append(f"{any_of} OR octet_length(m.{name}) <> char_length(m.{name})")
+                parameters += texts
+            else:
+                conditions.append(f"m.{name} IS NOT NULL")
+        kept = compiled(query.where, "m")
+        news = known.news()
+        least = max(0.0, route.min_similarity - _MARGIN)
+        answers = yield [
+            *news,
+            Statement(
+                "SELECT set_config('pg_trgm.similarity_threshold', %s::text, true)", (repr(least),)
+            ),
+            Statement(
+                f'SELECT m."row", {", ".join(f"m.{name}" for name in fields)} FROM memories m '
+                f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
+                (known.namespace, *parameters, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        rows = [row for row, *_ in answers[-1]]
+        scores = alike(texts, [values for _, *values in answers[-1]])
+        least = route.min_similarity
+        keep = scores >= least if least > 0.0 else scores > 0.0
+        return self._reader.numbers.rows(known.namespace, rows)[keep], scores[keep]
+
+    def _exact(
+        self, sight: Sight, known: Known, route: Exact, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        fields = text_fields(route.fields, "exact.fields")
+        unkept = [name for name in fields if name not in SPELLED]
+        keys = [spelling(field, name) for name in asked_names(query) for field in fields]
+        clauses = ["m.spellings && %s::text[]", *(f"m.{name} IS NOT NULL" for name in unkept)]
+        kept = compiled(query.where, "m")
+        news = known.news()
+        columns = "".join(f", m.{name}" for name in fields)
+        answers = yield [
+            *news,
+            Statement(
+                f'SELECT m."row"{columns} FROM memories m WHERE m.namespace = %s '
+                f"AND ({' OR '.join(clauses)}) AND {kept.sql}",
+                (known.namespace, keys, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        rows = [row for row, *_ in answers[-1]]
+        scores = same(query, [values for _, *values in answers[-1]])
+        return self._reader.numbers.rows(known.namespace, rows)[scores > 0.0], scores[scores > 0.0]
+
+
+def _ids(terms: Iterable[Term]) -> list[int]:
+    return [term_id(form) for term in terms for form in term]
+
+
+def postings(known: Known, held: Any) -> dict[str, Postings]:
+    """The postings of every field as far as they were read, the newest words included."""
+    return {
+        name: segments.StoredPostings(
+            (*held.get(name, ()), *known.tail.get(name, ())), known.columns[name]
+        )
+        for name in LEXICAL
+    }
+
+
+def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> Bm25:
+    """BM25 of every memory of a namespace."""
+    read = postings(known, held)
+    names = tuple(name for name, _ in route.fields if name in read)
+    return bm25(read, route, wanted, known.lengths(names), known.living, known.neighbours)
+
+
+def cosines(vectors: Sequence[Any], asked: NDArray[np.float32]) -> Floats:
+    """q . m for each vector, NaN where there is none; each is added up on its own."""
+    found = np.full(len(vectors), np.nan)
+    has = [place for place, vector in enumerate(vectors) if vector is not None]
+    if has:
+        matrix = np.stack([vectors[place] for place in has]).astype(np.float32)
+        found[has] = np.clip(np.vecdot(matrix, asked).astype(np.float64), -1.0, 1.0)
+    return found
+
+
+def check_dimensions(known: Known, route: Vector, given: int) -> None:
+    """Refuse a query whose vector cannot be compared with those kept."""
+    kept = known.vectors.get(route.vector, given)
+    if kept == given:
+        return
+    if route.vector == "content":
+        # Another process has had them made anew since this one opened the store.
+        raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
+    raise InvalidInput(
+        f"vectors.{route.vector}",
+        f"have {kept} dimensions, and the query's vector has {given}",
+        "use the embedder that they come from",
+    )
+
+
+def _exactly(namespace: str, route: Vector, query: Query, depth: int | None) -> list[Statement]:
+    """Compare all vectors: those as near as the `depth`-th, or all."""
+    kept = passing(query.where, "v")
+    if depth is None:
+        return [
+            Statement(
+                'SELECT v."row", v.vector FROM vectors v WHERE v.namespace = %s AND v.name = %s'
+                + kept.sql,
+                (namespace, route.vector, *kept.parameters),
+            )
+        ]
+    sql = (
+        'WITH near AS MATERIALIZED (SELECT v."row", CASE WHEN vector_dims(v.vector) = %s '
+        "THEN v.vector <#> %s END AS apart "
+        f"FROM vectors v WHERE v.namespace = %s AND v.name = %s{kept.sql}), bound AS (SELECT "
+        f"max(apart) AS most FROM (SELECT apart FROM near ORDER BY apart LIMIT {int(depth)}) x) "
+        'SELECT v."row", v.vector FROM near CROSS JOIN bound JOIN vectors v ON v.namespace = %s '
+        'AND v.name = %s AND v."row" = near."row" WHERE near.apart <= bound.most + %s'
+    )
+    assert query.vector is not None
+    return [
+        Statement(
+            sql,
+            (
+                len(query.vector),
+                query.vector,
+                namespace,
+                route.vector,
+                *kept.parameters,
+                namespace,
+                route.vector,
+                _NOISE,
+            ),
+        )
+    ]
+
+
+def _by_index(namespace: str, route: Vector, query: Query, depth: int | None) -> list[Statement]:
+    """Ask the HNSW index of the namespace, going on until enough pass the filter."""
+    assert query.vector is not None
+    assert depth is not None
+    kept = passing(query.where, "v")
+    wanted = int(depth * _AROUND[0]) + _AROUND[1]
+    size = len(query.vector)
+    return [
+        Statement("SELECT set_config('hnsw.ef_search', %s::text, true)", (str(min(1000, wanted)),)),
+        Statement("SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)"),
+        Statement(
+            f'SELECT v."row", v.vector FROM vectors v WHERE v.namespace = {literal(namespace)} '
+            f"AND v.name = {literal(route.vector)}{kept.sql} "
+            f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {wanted}",
+            (*kept.parameters, query.vector),
+        ),
+    ]
+
+
+def literal(text: str) -> str:
+    """A text as it is written in SQL, for the condition of a partial index to be recognised."""
+    return "'" + text.replace("'", "''").replace("%", "%%") + "'"

@@ -1,0 +1,288 @@
+"""What is kept of memories: answers to operations about rows, ids, listings and links, as steps."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect import ops
+from recollect.candidates import Rows
+from recollect.errors import InvalidInput
+from recollect.fields import FIELDS, GRAPH
+from recollect.index.graph import LinkGraph
+from recollect.memory import Link, MemoryRecord
+from recollect.stores import codec
+from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.known import Known
+from recollect.stores.postgres.routes import Routes
+from recollect.stores.postgres.sight import Numbers, Reader, Sight, needed, plain
+from recollect.stores.postgres.spaces import Spaces
+from recollect.stores.postgres.where import compiled
+
+_LINK = "source, target, type, weight, created_at"
+
+
+class Stored:
+    """Answers about what is kept, within what one thread has in sight."""
+
+    def __init__(self, numbers: Numbers, spaces: Spaces, sight: Sight) -> None:
+        self._numbers = numbers
+        self._spaces = spaces
+        self._sight = sight
+        self._reader = Reader(numbers)
+        self._routes = Routes(self._reader)
+
+    def known(self, namespace: str) -> Known:
+        """What is known of a namespace, as of what is in sight."""
+        return self._sight.known.get(namespace) or self._spaces.known(namespace)
+
+    def current(self, namespace: str) -> Steps[Known]:
+        """The namespace as of this search."""
+        known = self._sight.known.get(namespace)
+        if known is None:
+            before = self._spaces.known(namespace)
+            known = self._routes.see(self._sight, before, (yield before.news()))
+        return known
+
+    # Memories
+
+    def fetch(self, op: ops.Fetch) -> Steps[dict[str, NDArray[Any]]]:
+        names = [name for name in op.names if name not in GRAPH]
+        graph = [name for name in op.names if name in GRAPH]
+        yield from self._reader.load(self._sight, op.rows, needed(names) | {"id"})
+        found = {name: self._reader.column(self._sight, op.rows, name) for name in names}
+        if graph:
+            found.update((yield from self._graph(op.rows, graph)))
+        return found
+
+    def _graph(self, rows: Rows, names: Sequence[str]) -> Steps[dict[str, NDArray[Any]]]:
+        found = {name: np.full(len(rows), np.nan) for name in names}
+        for namespace, _, places in self._numbers.parts(rows):
+            known = yield from self.current(namespace)
+            graph = self._spaces.graph(namespace, known.linked)
+            if graph is None:
+                [links] = yield [
+                    Statement(
+                        "SELECT l.source, l.target, l.created_at FROM links l "
+                        "JOIN memories s ON s.namespace = l.namespace AND s.id = l.source "
+                        "JOIN memories t ON t.namespace = l.namespace AND t.id = l.target "
+                        "WHERE l.namespace = %s",
+                        (namespace,),
+                    )
+                ]
+                living = {end for source, target, _ in links for end in (source, target)}
+                graph = LinkGraph(links, living)
+                self._spaces.keep_graph(namespace, known.linked, graph)
+            kept = [self._sight.records[row] for row in rows[places].tolist()]
+            there = np.array([each is not None for each in kept], dtype=bool)
+            ids = [each["id"] for each in kept if each is not None]
+            for name in names:
+                values = np.full(len(places), np.nan)
+                values[there] = graph.column(name, ids)
+                found[name][places] = values
+        return found
+
+    def read(self, op: ops.Read) -> Steps[list[MemoryRecord | None]]:
+        yield from self._reader.contents(self._sight, op.rows)
+        return [self._reader.record(self._sight, row) for row in op.rows.tolist()]
+
+    def texts(self, op: ops.Texts) -> Steps[list[str | None]]:
+        yield from self._reader.contents(self._sight, op.rows)
+        kept = [self._sight.records[row] for row in op.rows.tolist()]
+        return [None if each is None else each["content"] for each in kept]
+
+    def vectors(self, op: ops.Vectors) -> Steps[NDArray[np.float32]]:
+        yield from self._reader.vectors(self._sight, op.rows, op.name)
+        seen = [self._sight.vectors[op.name][row] for row in op.rows.tolist()]
+        wide = max((len(vector) for vector in seen if vector is not None), default=0)
+        found = np.full((len(op.rows), wide), np.nan, dtype=np.float32)
+        for place, vector in enumerate(seen):
+            if vector is not None and len(vector) == wide:
+                found[place] = vector
+        return found
+
+    def linked(self, op: ops.Linked) -> Steps[list[ops.Edge]]:
+        edges: list[ops.Edge] = []
+        ends = " UNION ".join(
+            f"SELECT l.* FROM memories m JOIN links l ON l.namespace = m.namespace "
+            f'AND l.{end} = m.id WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])'
+            for end in ("source", "target")
+        )
+        first, second = compiled(op.query.where, "s"), compiled(op.query.where, "t")
+        for namespace, rows, _ in self._numbers.parts(op.rows):
+            if namespace not in op.query.namespaces:
+                continue
+            chosen = (namespace, rows.tolist())
+            [found] = yield [
+                Statement(
+                    f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
+                    "JOIN memories s ON s.namespace = %s AND s.id = l.source "
+                    "JOIN memories t ON t.namespace = %s AND t.id = l.target "
+                    f"WHERE {first.sql} AND {second.sql} ORDER BY l.source, l.target, l.type",
+                    (*chosen, *chosen, namespace, namespace, *first.parameters, *second.parameters),
+                )
+            ]
+            for source, target, weight, type in found:
+                both = self._numbers.rows(namespace, [source, target]).tolist()
+                edges.append(ops.Edge(both[0], both[1], weight, type))
+        return edges
+
+    def beside(self, op: ops.Beside) -> Steps[Rows]:
+        found = np.full((2, len(op.rows)), -1, dtype=np.int64)
+        passes = compiled(op.query.where, "o")
+        sides = [
+            f'LEFT JOIN LATERAL (SELECT o."row", ({passes.sql}) IS TRUE AS passes FROM memories o '
+            "WHERE o.namespace = m.namespace AND o.session_id = m.session_id AND o.kind = m.kind "
+            f"AND (o.created_at, o.sequence) {sign} (m.created_at, m.sequence) "
+            f"ORDER BY o.created_at {way}, o.sequence {way} LIMIT 1) AS {side} ON TRUE"
+            for side, sign, way in (("before", "<", "DESC"), ("behind", ">", "ASC"))
+        ]
+        for namespace, rows, places in self._numbers.parts(op.rows):
+            [kept] = yield [
+                Statement(
+                    'SELECT m."row", CASE WHEN before.passes THEN before."row" END, '
+                    'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
+                    + " ".join(sides)
+                    + ' WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
+                    (*passes.parameters, *passes.parameters, namespace, rows.tolist()),
+                )
+            ]
+            by_row = {row: sides_of for row, *sides_of in kept}
+            for place, row in zip(places.tolist(), rows.tolist(), strict=True):
+                for side, other in enumerate(by_row.get(row, ())):
+                    if other is not None:
+                        found[side, place] = self._numbers.rows(namespace, other)
+        return found
+
+    def find(self, op: ops.Find) -> Steps[dict[str, int]]:
+        [found] = yield [
+            Statement(
+                'SELECT id, "row" FROM memories WHERE namespace = %s AND id = ANY(%s::text[])',
+                (op.namespace, list(op.ids)),
+            )
+        ]
+        rows = self._numbers.rows(op.namespace, [row for _, row in found]).tolist()
+        by_id = dict(zip((id for id, _ in found), rows, strict=True))
+        return {id: by_id[id] for id in op.ids if id in by_id}
+
+    def listing(self, op: ops.List) -> Steps[ops.Page]:
+        after = parse_cursor(op.cursor)
+        condition = compiled(op.where, "m")
+        page = ""
+        keyset: tuple[Any, ...] = ()
+        if after is not None:
+            page = " AND (m.created_at < %s OR (m.created_at = %s AND m.id > %s))"
+            keyset = (-after[0], -after[0], after[1])
+        columns = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" for n in FIELDS)
+        statements = []
+        for namespace in op.namespaces:
+            given = (namespace, *condition.parameters)
+            statements += [
+                Statement(
+                    f"SELECT count(*) FROM memories m WHERE m.namespace = %s AND {condition.sql}",
+                    given,
+                ),
+                Statement(
+                    f'SELECT m."row", {columns} FROM memories m WHERE m.namespace = %s '
+                    f"AND {condition.sql}{page} ORDER BY m.created_at DESC, m.id "
+                    f"LIMIT {op.limit + 1}",
+                    (*given, *keyset),
+                ),
+            ]
+        answers = yield statements
+        total = sum(count for [[count]] in answers[::2])
+        records = [
+            codec.record(namespace, plain_record(values))
+            for namespace, rows in zip(op.namespaces, answers[1::2], strict=True)
+            for _, *values in rows
+        ]
+        records.sort(key=lambda r: _listing(r))
+        shown = records[: op.limit]
+        more = len(records) > op.limit
+        last = cursor(*_listing(shown[-1])) if more and shown else None
+        return ops.Page(tuple(shown), total, last)
+
+    def unembedded(self, op: ops.Unembedded) -> Steps[Rows]:
+        [found] = yield [
+            Statement(
+                'SELECT m."row" FROM memories m WHERE m.namespace = %s AND NOT EXISTS (SELECT '
+                "FROM vectors v WHERE v.namespace = m.namespace AND v.name = %s "
+                'AND v."row" = m."row") ORDER BY m."row" LIMIT %s',
+                (op.namespace, op.name, op.limit),
+            )
+        ]
+        return self._numbers.rows(op.namespace, [row for (row,) in found])
+
+    def neighbors(self, op: ops.Neighbors) -> Steps[list[Link]]:
+        clause = "" if op.ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s))"
+        ids = () if op.ids is None else (list(op.ids), list(op.ids))
+        [found] = yield [
+            Statement(
+                f"SELECT {_LINK} FROM links WHERE namespace = %s{clause} "
+                "ORDER BY source, target, type",
+                (op.namespace, *ids),
+            )
+        ]
+        return [
+            Link(op.namespace, source, target, type, weight, codec.decode("created_at", at))
+            for source, target, type, weight, at in found
+        ]
+
+    def stats(self, op: ops.Stats) -> Steps[dict[str, Any]]:
+        clause, chosen = ("", ()) if not op.namespaces else (" AND namespace = ANY(%s::text[])",
+                                                             (list(op.namespaces),))  # fmt: skip
+        counts, links, size, embedder = yield [
+            Statement(
+                f"SELECT namespace, living FROM spaces WHERE living > 0{clause} ORDER BY 1", chosen
+            ),
+            Statement("SELECT count(*) FROM links"),
+            Statement(
+                "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' "
+                "AND relnamespace = 'recollect'::regnamespace"
+            ),
+            Statement("SELECT value FROM meta WHERE key = 'embedder'"),
+        ]
+        known = dict(counts)
+        if op.namespaces:
+            known = {name: known.get(name, 0) for name in op.namespaces}
+        return {
+            "memories": sum(known.values()),
+            "namespaces": known,
+            "embedder": embedder[0][0] if embedder else None,
+            "index_mb": round(self._spaces.nbytes / 1e6, 3),
+            "store": "postgresql",
+            "links": links[0][0],
+            "file_mb": round(int(size[0][0] or 0) / 1e6, 3),
+        }
+
+
+def plain_record(values: Sequence[Any]) -> dict[str, Any]:
+    """Values in the order of the fields, as `codec` has them."""
+    return plain(dict(zip(FIELDS, values, strict=True)))
+
+
+def _listing(record: MemoryRecord) -> tuple[float, str]:
+    return -float(codec.encode("created_at", record.created_at)), record.id
+
+
+def cursor(created: float, id: str) -> str:
+    """Where a listing goes on."""
+    return base64.urlsafe_b64encode(json.dumps([created, id]).encode()).decode()
+
+
+def parse_cursor(given: str | None) -> tuple[float, str] | None:
+    """What `cursor` stands for."""
+    if given is None:
+        return None
+    try:
+        created, id = json.loads(base64.urlsafe_b64decode(given.encode()))
+        return float(created), str(id)
+    except (ValueError, TypeError, AttributeError):
+        raise InvalidInput(
+            "cursor", "is not one of this listing", "pass on .cursor of the page before"
+        ) from None

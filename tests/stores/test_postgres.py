@@ -1,0 +1,235 @@
+"""What is particular to the store on PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import psycopg
+import pytest
+
+from recollect import Memory
+from recollect.errors import StoreError
+from recollect.stores import migrate
+from recollect.stores.postgres import PostgresStore
+from recollect.testing import WordHashEmbedder
+from recollect.testing.postgres import PostgresServer
+
+EMBEDDER = WordHashEmbedder()
+
+
+@pytest.fixture
+def empty(postgres: PostgresServer) -> str:
+    """The address of a database in which nothing is."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS empty WITH (FORCE)")
+        connection.execute("CREATE DATABASE empty")
+    return postgres.address("empty")
+
+
+def opened(url: str, **settings: Any) -> Memory:
+    return Memory.open(url, embedder=EMBEDDER, **settings)
+
+
+def filled(memory: Memory, count: int = 400) -> None:
+    memory.add_many(
+        {
+            "id": f"m{i:04}",
+            "content": f"word{i % 37} of topic{i % 11} said number{i}",
+            "speaker": ("Ana", "Bo")[i % 2],
+            "session_id": f"s{i // 20}",
+            "importance": (i % 10) / 10,
+        }
+        for i in range(count)
+    )
+
+
+def test_an_empty_database_is_made_ready(empty: str) -> None:
+    assert migrate(empty) == (0, 1)
+    assert migrate(empty) == (1, 1)
+    with opened(empty) as memory:
+        memory.add("An apple.", id="one")
+        assert memory.search("apple").ids == ("one",)
+
+
+def test_a_newer_schema_is_refused(empty: str) -> None:
+    migrate(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("UPDATE recollect.meta SET value = '99' WHERE key = 'schema'")
+    for attempt in (opened, migrate):
+        with pytest.raises(StoreError, match=r"newer schema 99.*upgrade recollect"):
+            attempt(empty)
+
+
+def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(empty)
+    steps = ["", "CREATE TABLE recollect.later (namespace text)"]
+    monkeypatch.setattr("recollect.stores.postgres.schema.migrations", lambda store: steps)
+    with pytest.raises(StoreError, match=r"older schema 1, this recollect needs 2.*migrate"):
+        opened(empty)
+    assert migrate(empty) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://nobody@/none?host=/nowhere", "postgresql://u@localhost:1/x"]
+)
+def test_a_server_that_is_not_there_is_named(url: str) -> None:
+    with pytest.raises(StoreError, match="check the address, and that the server is running"):
+        opened(url)
+
+
+def test_a_search_takes_two_round_trips(database: str) -> None:
+    store = PostgresStore(database)
+    with opened(store) as memory:  # type: ignore[arg-type]
+        filled(memory)
+        for profile in ("balanced", "activation", "multi_route", "vitality"):
+            memory.search("word3 topic4", profile=profile)  # learns what this process has written
+            trips: list[None] = []
+            store.flush()
+            store.database.on_trip = lambda: trips.append(None)  # noqa: B023
+            found = memory.search("What did Ana say of topic5 word7?", profile=profile, touch=False)
+            store.database.on_trip = None
+            more = {"activation": 4, "multi_route": 4}.get(profile, 2)
+            assert len(found) == 10 or profile == "vitality"
+            assert len(trips) <= more, profile
+    store.close()
+
+
+def test_every_statement_names_its_namespaces(database: str) -> None:
+    store = PostgresStore(database)
+    said: list[str] = []
+    store.database.on_command = said.append
+    with opened(store) as memory:  # type: ignore[arg-type]
+        filled(memory, 30)
+        memory.link("m0001", "m0002")
+        memory.search("word3", profile="vitality")
+        memory.search("word3")
+        memory.update("m0001", content="other words", importance=0.3)
+        memory.get_all({"kind": "turn"}, limit=3)
+        memory.delete("m0003")
+        memory.delete_all({"kind": "note"})
+        memory.flush()
+    store.close()
+    control = ("BEGIN", "COMMIT", "SELECT set_config", "SELECT pg_current_xact_id")
+    about = [sql for sql in said if not sql.startswith(control) and " meta" not in sql]
+    assert len(about) > 30
+    for sql in about:
+        assert "namespace" in sql, sql
+
+
+def test_segments_and_the_newest_words_are_one_index(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.stores.postgres.segments.FLUSH_AT", 50)
+    with opened(database) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:
+        for start in range(0, 400, 40):
+            for each in (memory, known):
+                each.add_many(
+                    {"id": f"m{i:04}", "content": f"word{i % 37} of topic{i % 11} number{i}"}
+                    for i in range(start, start + 40)
+                )
+            for each in (memory, known):
+                each.delete_all({"id": {"in": [f"m{start + i:04}" for i in (3, 9)]}})
+            for text in ("word3 topic4", "number7 word1", '"topic4 number4"', "numb*"):
+                results = [
+                    each.search(text, profile="vitality", touch=False, limit=20, now=2e9)
+                    for each in (memory, known)
+                ]
+                tested, expected = results
+                assert tested.ids == expected.ids
+                scores = [hit.score for hit in expected]
+                assert [hit.score for hit in tested] == pytest.approx(scores, abs=1e-9)
+    with psycopg.connect(database) as connection:
+        [count] = connection.execute("SELECT count(*) FROM recollect.segments").fetchone() or (0,)
+        assert 1 <= count <= 6
+
+
+def test_two_processes_see_each_other(database: str) -> None:
+    with opened(database) as one, opened(database) as other:
+        one.add("An apple for Kim.", id="a", speaker="Ana", session_id="s")
+        assert other.search("apple").ids == ("a",)
+        other.add("A pear for Ana.", id="b", speaker="Kim", session_id="s")
+        assert one.search("pear").ids[0] == "b"
+        one.update("a", content="A plum.")
+        assert other.search("apple", profile="vitality").ids == ()
+        one.delete_all(namespace="default")
+        assert other.search("plum").ids == ()
+        one.add("A second apple.", id="a")
+        assert other.search("apple").ids == ("a",)
+
+
+def test_row_security_hides_what_is_not_named(empty: str, postgres: PostgresServer) -> None:
+    migrate(empty, row_security=True)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS app")
+        connection.execute("CREATE ROLE app LOGIN")
+        connection.execute("GRANT USAGE ON SCHEMA recollect TO app")
+        connection.execute(
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA recollect TO app"
+        )
+    app = postgres.address("empty", "app")
+    with opened(app) as memory:
+        memory.add("An apple.", id="mine")
+        memory.within("other").add("A pear.", id="theirs")
+        assert memory.search("apple").ids == ("mine",)
+        assert memory.search("pear", namespaces=["default", "other"]).ids[0] == "theirs"
+        assert memory.update("mine", content="A plum.").content == "A plum."
+        assert memory.delete("mine") is True
+        memory.add("Another.", id="again")
+    tables = ("memories", "words", "places", "vectors", "spaces", "tallies")
+    with psycopg.connect(app, autocommit=True) as connection:
+        for table in tables:
+            rows = connection.execute(f"SELECT FROM recollect.{table}".encode()).fetchall()
+            assert rows == [], table
+        with connection.transaction():
+            connection.execute("SELECT set_config('recollect.namespaces', '{other}', true)")
+            seen = connection.execute("SELECT id FROM recollect.memories").fetchall()
+            assert seen == [("theirs",)]
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(
+                    "INSERT INTO recollect.tallies VALUES ('default', 'x', 'y', 1, 1, 1)"
+                )
+    with opened(empty) as owner:
+        assert owner.stats(everywhere=True)["namespaces"] == {"default": 1, "other": 1}
+    with pytest.raises(StoreError, match="as the owner"):
+        Memory.reembed(app, embedder=WordHashEmbedder(dimensions=16))
+
+
+def test_no_acknowledged_write_is_lost_when_the_server_is_killed() -> None:
+    with PostgresServer() as server, opened(server.url) as memory:
+        memory.add("The first.", id="first")
+        acknowledged: list[str] = []
+        done = threading.Event()
+        problems: list[BaseException] = []
+
+        def write(who: int) -> None:
+            number = 0
+            try:
+                while not done.is_set():
+                    id = f"w{who}-{number}"
+                    memory.add(f"apple number{number}", id=id)
+                    acknowledged.append(id)
+                    number += 1
+            except BaseException as problem:
+                problems.append(problem)
+
+        writers = [threading.Thread(target=write, args=(who,)) for who in range(3)]
+        for writer in writers:
+            writer.start()
+        for _ in range(2):
+            before = len(acknowledged)
+            while len(acknowledged) < before + 20 and not problems:
+                time.sleep(0.01)
+            server.stop("immediate")
+            server.start()
+        before = len(acknowledged)
+        while len(acknowledged) < before + 20 and not problems:
+            time.sleep(0.01)
+        done.set()
+        for writer in writers:
+            writer.join()
+        assert problems == []
+        kept = [record.id for record in memory.get_all(limit=10_000)]
+        assert sorted(kept) == sorted(["first", *acknowledged])
+        assert memory.search("apple", limit=5).ids
