@@ -121,6 +121,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "maintain": upkeep.maintain,
     "audit": upkeep.audit,
     "reembed": writing.reembed,
+    "zones": reading.zones,
     "stats": reading.stats,
     "migrate": moving.migrate,
     "profiles": recall.profiles,
