@@ -168,7 +168,7 @@ The map, in flow order:
       writing.py         add, import, delete, reembed
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
-      reading.py         get, list, stats
+      reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture
       moving.py          migrate

@@ -122,6 +122,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "audit": upkeep.audit,
     "report": report.report,
     "reembed": writing.reembed,
+    "zones": reading.zones,
     "stats": reading.stats,
     "migrate": moving.migrate,
     "profiles": recall.profiles,
