@@ -68,6 +68,10 @@ class Stage:
         """The columns this stage adds, besides stored ones."""
         return frozenset()
 
+    def routed(self) -> frozenset[str]:
+        """The names of the routes this stage walks."""
+        return frozenset()
+
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         """The table after this stage, without asking the world."""
         raise TypeError(f"{type(self).__name__} has to override apply or plan")
@@ -130,7 +134,7 @@ class Pipeline:
         """Refuse a pipeline in which a stage reads what nothing before it provides.
 
         Raises:
-            InvalidProfile: names the stage and the column.
+            InvalidProfile: names the stage and the column, or the routes of the same name.
         """
         if not self.stages or not self.stages[0].begins:
             raise InvalidProfile("stages[0]", "is no recall", "begin with recall(...)")
@@ -140,7 +144,14 @@ class Pipeline:
         if not any(isinstance(s, Score) and s.into == "score" for s in self.stages):
             raise InvalidProfile("stages", "have no score", "add score(...)")
         known: set[str] = set()
+        routes: set[str] = set()
         for place, stage in enumerate(self.stages):
+            again = sorted(routes.intersection(stage.routed()))
+            if again:
+                raise InvalidProfile(
+                    f"stages[{place}].routes", f"{again[0]!r} occurs twice", "rename one of the two"
+                )
+            routes.update(stage.routed())
             for name in sorted(stage.reads() - known):
                 if not is_stored(name):
                     raise misread(f"stages[{place}]", stage, name, sorted(known | STORED))
