@@ -33,6 +33,8 @@ The map, in flow order:
       lock.py            a lock in the store, so that only one maintains it
       audit.py           what is wrong with how many memories, and what mends it
       junk.py            texts that no question can be answered with, by plain rules
+      shares.py          how many were in which zone, time after time, by the log
+      drawing.py         a picture of it
     why/                 why a memory is returned or not, and what would change it
       reason.py          Reason: the question and its answer
       absence.py         where a memory left, and by how much it missed
@@ -121,8 +123,6 @@ The map, in flow order:
       bm25.py            BM25 of every memory for one query
       vocabulary.py      the words as strings, for beginnings of words
       exact.py           which values are, or hold, a name
-      graph.py           what links tell of each memory
-      cuts.py            which memories hold a graph together, kept current edge by edge
       postings.py        which memories hold which term, in immutable segments
       sessions.py        the turns before and after each memory
       names.py           what people are called besides their names
@@ -136,6 +136,8 @@ The map, in flow order:
       openai.py          services that speak the OpenAI embeddings protocol
       sentence_transformers.py  models run on this machine
       cache.py           the rows of the last queries
+    graph.py             what the links tell of each memory
+    cuts.py              which memories hold a graph together, kept current edge by edge
     features.py          what is told of a memory once, when it is written
     text.py              words, stems, term hashes, trigrams, tokens
     filters.py           which memories may be candidates at all
@@ -154,6 +156,7 @@ The map, in flow order:
       metrics.py         recall, hit rate, MRR, nDCG
       bench.py           speed and memory, each task in a process of its own
       texts.py           synthetic conversations of any length
+      year.py            a simulated year of writing, linking and use
     sample/              an invented agent's memories, for the demo
     testing/             for tests of one's own
       conformance.py     what every store has to do, as a test suite
@@ -167,6 +170,7 @@ The map, in flow order:
       insight.py         what is printed of explain, compare, context and profiles
       reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
+      report.py          report: how memories fade, as figures and as a picture
       moving.py          migrate
       measuring.py       eval, bench
       demo.py            demo

@@ -14,7 +14,7 @@ from recollect import ops
 from recollect.candidates import Rows
 from recollect.errors import InvalidInput
 from recollect.fields import FIELDS, GRAPH
-from recollect.index.graph import LinkGraph
+from recollect.graph import LinkGraph
 from recollect.memory import Link, MemoryRecord
 from recollect.stores import codec
 from recollect.stores.postgres.database import Statement, Steps
