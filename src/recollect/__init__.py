@@ -11,8 +11,10 @@ The map, in flow order:
       face.py            how a plan is run, at once or awaited
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
+    adding.py            the plan of add: each item becomes a memory, or is told why not
+    dedup.py             facts about to be written, held against those there are
     items.py              what a caller gives to be written, checked field by field
-    write.py             the plans of add, update, link and delete
+    write.py             the plans of update, link and delete, and what adding is made of
     linking.py           links by name, pending until there is such a memory
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions

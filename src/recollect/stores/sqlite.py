@@ -25,7 +25,7 @@ from recollect.stores.touches import Batch, Touches
 _CHANGES_KEPT = 200_000
 _PATIENCE = 500  # milliseconds that an erasure waits for others to finish reading
 _COLUMNS = (
-    "row", "space", "sequence", *FIELDS, "features", "greets",
+    "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
     *(f"terms.{name}" for name in LEXICAL),
 )  # fmt: skip
 _INSERT = (

@@ -159,6 +159,20 @@ class Stored:
                         found[side, place] = self._numbers.rows(namespace, other)
         return found
 
+    def same(self, op: ops.Same) -> Steps[dict[int, tuple[int, ...]]]:
+        [kept] = yield [
+            Statement(
+                'SELECT text_key, "row" FROM memories WHERE namespace = %s '
+                'AND text_key = ANY(%s::bigint[]) ORDER BY "row"',
+                (op.namespace, list(op.keys)),
+            )
+        ]
+        found: dict[int, tuple[int, ...]] = {}
+        for key, row in kept:
+            [global_row] = self._numbers.rows(op.namespace, [row]).tolist()
+            found[key] = (*found.get(key, ()), global_row)
+        return found
+
     def find(self, op: ops.Find) -> Steps[dict[str, int]]:
         [found] = yield [
             Statement(
