@@ -101,6 +101,7 @@ The map, in flow order:
       spelled.py         names as they are spelt
       beginnings.py      beginnings of words, and phrases
       segments.py        postings in tables
+      indexes.py         indexes of vectors for large namespaces
       known.py           what a process knows of a namespace, by version
       spaces.py          the namespaces that a process used lately
       sight.py           what a search has seen, so that it takes two round trips
@@ -166,7 +167,7 @@ The map, in flow order:
       insight.py         what is printed of explain, compare, context and profiles
       reading.py         get, list, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
-      moving.py          migrate
+      moving.py          migrate, index
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr

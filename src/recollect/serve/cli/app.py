@@ -123,6 +123,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "reembed": writing.reembed,
     "stats": reading.stats,
     "migrate": moving.migrate,
+    "index": moving.index,
     "profiles": recall.profiles,
     "eval": measuring.eval_,
     "bench": measuring.bench,
