@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput
+from recollect.evaluation import Evaluation
 from recollect.explain import Explanation
 from recollect.expr import (
     Apply,
     Col,
     Constant,
     Default,
-    Evaluation,
     Fact,
     Given,
     Product,

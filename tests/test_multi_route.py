@@ -1,10 +1,9 @@
-"""The "multi_route" profile: its document's figures by hand, its laws, and `ranx` as an oracle."""
+"""The "multi_route" profile: its document's figures by hand, and its laws."""
 
 from __future__ import annotations
 
 import math
 import random
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -330,20 +329,3 @@ def test_it_stays_within_its_range_and_grows_with_every_route(routes: list[list[
         assert 0.0 <= found[id] <= len(routes) / 16 + 1e-12
         assert found[id] >= fewer[id] - 1e-12
         assert (found[id] == 0.0) == all(id not in ranking for ranking in routes)
-
-
-def test_it_agrees_with_ranx() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from ranx import Run, fuse
-
-        chance = random.Random(6)
-        for constant in (15, 60):
-            routes = [chance.sample(IDS, chance.randint(1, 6)) for _ in range(4)]
-            runs = [
-                Run({"q": {id: float(len(ranking) - at) for at, id in enumerate(ranking)}})
-                for ranking in routes
-            ]
-            theirs = fuse(runs, method="rrf", params={"k": constant}, norm=None).run["q"]
-            ours = fused(routes, [f"r{at}" for at in range(4)], float(constant))
-            assert {id: value for id, value in ours.items() if value} == pytest.approx(dict(theirs))

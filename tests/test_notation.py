@@ -14,7 +14,8 @@ from kitchen import QUERY, check_snapshot, kitchen
 from recollect import Profile, profiles
 from recollect.candidates import Floats
 from recollect.errors import InvalidInput, InvalidProfile
-from recollect.expr import Apply, Col, Constant, Evaluation, Signal, Sum
+from recollect.evaluation import Evaluation
+from recollect.expr import Apply, Col, Constant, Signal, Sum
 from recollect.routes import Vector
 from recollect.stages import cut, recall, score
 

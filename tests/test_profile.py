@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from recollect import Memory, Profile, profiles
 from recollect.errors import InvalidInput, InvalidProfile
 from recollect.expr import Col, Signal
-from recollect.routes import Lexical, Scan, Trigram, Vector
+from recollect.routes import Exact, Lexical, Scan, Trigram, Vector
 from recollect.stages import Cut, Pipeline, Recall, Score, cut, recall, score
 from recollect.weights import weighted
 from test_expr import trees
@@ -268,3 +268,20 @@ def test_stages_compose() -> None:
     assert isinstance(first, Recall)
     assert isinstance(middle, Score)
     assert isinstance(last, Cut)
+
+
+def test_routes_of_unknown_fields_and_of_one_name_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="'nonsense' are not kept; use content, title"):
+        Lexical((("nonsense", 1.0),))
+    for fields in (("nonsense",), ("importance",), ("metadata",)):
+        for route in (Trigram, Exact):
+            with pytest.raises(InvalidInput, match="holds no text"):
+                route(fields)
+    assert Trigram(("title", "metadata.city")).fields == ("title", "metadata.city")
+    twice = recall(Lexical()) >> recall(Lexical((("tags", 1.0),))) >> score(Col("lexical.score"))
+    with pytest.raises(InvalidProfile, match=r"stages\[1\]\.routes: 'lexical' occurs twice"):
+        Profile("twice", twice >> cut()).check()
+    data = Profile("one", recall(Lexical()) >> score(Col("lexical.score")) >> cut()).to_dict()
+    data["stages"][0]["routes"][0]["fields"] = [["nonsense", 1.0]]
+    with pytest.raises(InvalidProfile, match=r"stages\[0\]\.routes\[0\]\.fields: the words of"):
+        Profile.from_dict(data)

@@ -81,9 +81,9 @@ def test_recency_halves_by_tier(memory: Memory, tier: str, rate: float, half_lif
         assert part(memory, id, "recency") == pytest.approx(0.5**halvings, rel=1e-9)
 
 
-def test_without_a_tier_medium_stands_in(memory: Memory) -> None:
-    week = memory.add("cos=0.1", created_at=NOW - 7 * DAY).id
-    assert part(memory, week, "recency") == pytest.approx(0.5)
+def test_without_a_tier_long_stands_in(memory: Memory) -> None:
+    old = memory.add("cos=0.1", created_at=NOW - 90 * DAY).id
+    assert part(memory, old, "recency") == pytest.approx(0.5)
 
 
 def test_an_hour_ago_beats_a_week_ago_in_the_same_tier(memory: Memory) -> None:
@@ -185,7 +185,7 @@ def test_similarity_is_the_cosine_but_never_below_0(
 
 
 def test_importance_defaults_to_a_half(memory: Memory) -> None:
-    plain, ceo = memory.add("cos=0.1").id, memory.add("cos=0.1", importance=0.95).id
+    plain, ceo = memory.add("cos=0.1", id="a").id, memory.add("cos=0.1", id="b", importance=0.95).id
     assert part(memory, plain, "importance") == pytest.approx(0.5)
     assert part(memory, ceo, "importance") == pytest.approx(0.95)
     memory.update(ceo, importance=0.8)
@@ -261,9 +261,9 @@ def test_the_explanation_says_what_stood_in(memory: Memory) -> None:
     assert hit.explanation is not None
     rate = hit.explanation.find("rate")
     assert rate is not None
-    assert rate.value == pytest.approx(math.log(2) / (7 * 24))
+    assert rate.value == pytest.approx(math.log(2) / (90 * 24))
     assert any("stands in" in node.note for node in rate)
-    assert part(memory, id, "recency") == pytest.approx(0.5 ** (1 / 7))
+    assert part(memory, id, "recency") == pytest.approx(0.5 ** (1 / 90))
 
 
 def test_constants_agree() -> None:

@@ -11,8 +11,10 @@ The map, in flow order:
       face.py            how a plan is run, at once or awaited
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
+    adding.py            the plan of add: each item becomes a memory, or is told why not
+    dedup.py             facts about to be written, held against those there are
     items.py              what a caller gives to be written, checked field by field
-    write.py             the plans of add, update, link and delete
+    write.py             the plans of update, link and delete, and what adding is made of
     linking.py           links by name, pending until there is such a memory
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions
@@ -33,6 +35,8 @@ The map, in flow order:
       lock.py            a lock in the store, so that only one maintains it
       audit.py           what is wrong with how many memories, and what mends it
       junk.py            texts that no question can be answered with, by plain rules
+      shares.py          how many were in which zone, time after time, by the log
+      drawing.py         a picture of it
     why/                 why a memory is returned or not, and what would change it
       reason.py          Reason: the question and its answer
       absence.py         where a memory left, and by how much it missed
@@ -64,6 +68,7 @@ The map, in flow order:
     routes.py            where candidates come from, as data: lexical, vector, trigram ...
     candidates.py        Candidates: the working table of one search, one array a column
     expr.py              the algebra of signals: col, + - * /, default, named, exp, minimum ...
+    evaluation.py        the values of a formula's parts over one table, each computed once
     weights.py           which named parts a formula weighs, and the same with other weights
     signals/             signals with formulas of their own, a module for each family
       scaling.py         in proportion to the other candidates: min-max, share of the largest
@@ -121,8 +126,6 @@ The map, in flow order:
       bm25.py            BM25 of every memory for one query
       vocabulary.py      the words as strings, for beginnings of words
       exact.py           which values are, or hold, a name
-      graph.py           what links tell of each memory
-      cuts.py            which memories hold a graph together, kept current edge by edge
       postings.py        which memories hold which term, in immutable segments
       sessions.py        the turns before and after each memory
       names.py           what people are called besides their names
@@ -136,6 +139,8 @@ The map, in flow order:
       openai.py          services that speak the OpenAI embeddings protocol
       sentence_transformers.py  models run on this machine
       cache.py           the rows of the last queries
+    graph.py             what the links tell of each memory
+    cuts.py              which memories hold a graph together, kept current edge by edge
     features.py          what is told of a memory once, when it is written
     text.py              words, stems, term hashes, trigrams, tokens
     filters.py           which memories may be candidates at all
@@ -154,6 +159,7 @@ The map, in flow order:
       metrics.py         recall, hit rate, MRR, nDCG
       bench.py           speed and memory, each task in a process of its own
       texts.py           synthetic conversations of any length
+      year.py            a simulated year of writing, linking and use
     sample/              an invented agent's memories, for the demo
     testing/             for tests of one's own
       conformance.py     what every store has to do, as a test suite
@@ -165,8 +171,9 @@ The map, in flow order:
       writing.py         add, import, delete, reembed
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
-      reading.py         get, list, stats
+      reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
+      report.py          report: how memories fade, as figures and as a picture
       moving.py          migrate, index
       measuring.py       eval, bench
       demo.py            demo

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from recollect import items, write
+from recollect.adding import add
+from recollect.dedup import NO_DEDUP
 from recollect.errors import InvalidInput
 from recollect.facets import Facets, by_rules, facets_of
 from recollect.facets import checked as checked_facets
@@ -208,7 +210,7 @@ def add_chat(
     items = chunks(fresh, common, mode, facets)
     if mode == "hybrid" and whole is None:
         items.insert(0, session(found, common, facets))
-    added = yield from write.add(items, scope, strict=True)
+    added = yield from add(items, scope, NO_DEDUP, strict=True)
     for draft, stale in continued:
         yield from ask(
             Put((draft,), replace=True, stale=stale, embedder=scope.embedder, actor=scope.actor)

@@ -55,7 +55,7 @@ def _check(name: str) -> Check:
 
 CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
 _SETTABLE = tuple(name for name in CHECKS if name != "status")
-_ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links"})
+_ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"})
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,9 @@ class Item:
     vector_texts: Mapping[str, str]  # what further vectors are made of, by their name
     links: tuple[Link, ...]
     named: bool  # whether the caller said what entities there are
+    given: frozenset[str] = frozenset()  # the fields that the caller gave
+    supersedes: str | None = None
+    key: str | None = None
 
 
 def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
@@ -119,7 +122,14 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
         _vector_texts(given.get("vector_texts")),
         links,
         "entities" in values,
+        frozenset(n for n, v in given.items() if v is not None and (n in FIELDS or len(v))),
+        optional_text("supersedes", given.get("supersedes")),
+        _key(given.get("idempotency_key")),
     )
+
+
+def _key(given: Any) -> str | None:
+    return None if given is None else text("idempotency_key", given, limit=512)
 
 
 def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:

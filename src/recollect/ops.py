@@ -192,6 +192,32 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Same:
+    """Memories outside of any session with one of some texts, by `text.text_key`.
+
+    -> mapping of key to rows, ascending, for those there are.
+    """
+
+    namespace: str
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Alike:
+    """For each vector, the memory that is most alike -> list of (row, cosine), or None.
+
+    Only memories that pass the filter and have a cosine of at least `least` count; of several
+    equal ones the row is the smallest.
+    """
+
+    namespace: str
+    vectors: Sequence[Vector]
+    least: float
+    where: Filter
+    name: str = "content"
+
+
+@dataclass(frozen=True, slots=True)
 class Find:
     """Rows by id -> mapping of id to row, for those that exist in the namespace."""
 
@@ -410,8 +436,8 @@ class Stats:
 
 Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Find | List | Put | Log | Events | FormerVectors | Mend
-    | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete | Neighbors | Notes
-    | Note | Stats | AsOf
+    | VectorNames | Linked | Beside | Same | Alike | Find | List | Put | Log | Events
+    | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete
+    | Neighbors | Notes | Note | Stats | AsOf
 )  # fmt: skip
 Batch = Sequence[Op]

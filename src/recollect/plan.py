@@ -52,3 +52,10 @@ async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequen
                 ops = plan.send(answers)
     except StopIteration as end:
         return end.value
+
+
+async def in_thread(work: Callable[..., T], *given: Any) -> T:
+    """What `work(*given)` returns, worked out in a thread, so that an event loop never waits."""
+    import asyncio  # here: who never awaits need not wait for its import either
+
+    return await asyncio.to_thread(work, *given)

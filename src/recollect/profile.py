@@ -15,8 +15,9 @@ import numpy as np
 import recollect.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
+from recollect.evaluation import Evaluation
 from recollect.explain import Explanation
-from recollect.expr import Evaluation, Named, Signal
+from recollect.expr import Named, Signal
 from recollect.formula import written
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan

@@ -230,6 +230,8 @@ multi_route = _built_in(
 _CLASSES = (("title", 1.0), ("gist", 0.4), ("entities", 0.4), ("tags", 0.2), ("content", 0.1))
 _WORDS = Lexical(_CLASSES, operators=True)
 _MEANING = Vector(min_similarity=0.7)
+# What a memory is called. Its speaker is not: whoever is named has written half of a conversation.
+_TITLE = Trigram(("title",), min_similarity=0.4, entities=True)
 _NAME = Trigram(min_similarity=0.4, entities=True)
 
 
@@ -260,7 +262,7 @@ def _vital(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
 vitality = _vital(
     "vitality",
     "Words, meaning and names, times how alive a memory is by its use and its links.",
-    *(_WORDS, _MEANING, _NAME),
+    *(_WORDS, _MEANING, _TITLE),
     text_rank=0.3,
     semantic=0.5,
     name_similarity=0.2,
@@ -288,7 +290,7 @@ _vital(
 _built_in(
     Profile(
         "vitality.knowledge",
-        recall(_WORDS, _MEANING, _NAME, depth=None)
+        recall(_WORDS, _MEANING, _TITLE, depth=None)
         >> score(_blend(text_rank=0.2, semantic=0.6, name_similarity=0.2), into="match")
         >> spread(Col("match"), hops=2, decay=0.6)
         >> score(living(), into="vitality")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from recollect.errors import InvalidInput
+from recollect.fields import FIELDS, LEXICAL
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ class Lexical:
     b: float = 0.75
     operators: bool = False
     name: str = "lexical"
+
+    def __post_init__(self) -> None:
+        for field, _ in self.fields:
+            if field not in LEXICAL:
+                remedy = f"use {', '.join(LEXICAL)}"
+                raise InvalidInput("fields", f"the words of {field!r} are not kept", remedy)
 
 
 @dataclass(frozen=True)
@@ -64,6 +71,9 @@ class Trigram:
     entities: bool = False
     name: str = "trigram"
 
+    def __post_init__(self) -> None:
+        _check_texts(self.fields)
+
 
 @dataclass(frozen=True)
 class Scan:
@@ -83,6 +93,9 @@ class Exact:
     fields: tuple[str, ...] = ("id", "title", "speaker", "user_id", "entities")
     name: str = "exact"
 
+    def __post_init__(self) -> None:
+        _check_texts(self.fields)
+
 
 @dataclass(frozen=True)
 class During:
@@ -98,6 +111,14 @@ class During:
 Route = Lexical | Vector | Trigram | Exact | During | Scan
 SearchType = Literal["semantic", "text", "hybrid"]
 """What candidates are compared by: vectors, words or both."""
+
+
+def _check_texts(names: tuple[str, ...]) -> None:
+    """Refuse what is no field that holds texts."""
+    for name in names:
+        kept = name in FIELDS and FIELDS[name].type in ("text", "list")
+        if not kept and not name.startswith("metadata."):
+            raise InvalidInput("fields", f"{name!r} holds no text", "use such as title or speaker")
 
 
 def check_depth(depth: int | None) -> None:

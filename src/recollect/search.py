@@ -24,7 +24,7 @@ from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, fields_of, parse
 from recollect.memory import MemoryRecord, Vector
-from recollect.ops import Embed, Extract, Names, Read, Touch, VectorNames
+from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import During, Query
@@ -173,6 +173,8 @@ def search(asked: Request) -> Plan[SearchResult]:
     final = ranked.final
     around = _neighbors(final)
     records, near = yield [Read(final.rows), Read(np.unique(around[around >= 0]))]
+    if None in records:
+        records = yield from _found_again(asked.namespaces, final, records)
     if asked.touch and len(final):
         yield from ask(Touch(final.rows, asked.now))
     trees: Sequence[Explanation | None] = (
@@ -196,6 +198,23 @@ def search(asked: Request) -> Plan[SearchResult]:
         asked.min_score,
         ranked.query.reading.during,
     )
+
+
+def _found_again(
+    namespaces: Sequence[str], final: Candidates, records: Sequence[MemoryRecord | None]
+) -> Plan[list[MemoryRecord | None]]:
+    """The records, with those that were edited since they were ranked as they are now.
+
+    An edit gives a memory a new row; one that was erased stays missing.
+    """
+    moved = {final["id"][place]: place for place, record in enumerate(records) if record is None}
+    found = yield [Find(namespace, tuple(filter(None, moved))) for namespace in namespaces]
+    rows = {id: row for each in found for id, row in each.items()}
+    again = yield from ask(Read(np.array(list(rows.values()), dtype=np.int64)))
+    renewed = list(records)
+    for id, record in zip(rows, again, strict=True):
+        renewed[moved[id]] = record
+    return renewed
 
 
 def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:

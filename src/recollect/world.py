@@ -15,7 +15,7 @@ from recollect.errors import EmbedderError
 from recollect.items import Scope
 from recollect.memory import Vector, texts
 from recollect.ops import AsOf, Embed, Events, Extract, Op, Stats
-from recollect.plan import drive
+from recollect.plan import drive, in_thread
 from recollect.rewind import rewound
 from recollect.stores.protocol import Store
 
@@ -60,9 +60,7 @@ class World:
 
     async def abatch(self, ops: Sequence[Op]) -> list[Any]:
         """`batch` in a thread, so that an event loop never waits for it."""
-        import asyncio
-
-        return await asyncio.to_thread(self.batch, ops)
+        return await in_thread(self.batch, ops)
 
     def close(self) -> None:
         """Release the store, and an embedder of its own if that holds something."""

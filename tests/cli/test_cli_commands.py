@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from recollect import Memory
+from recollect.serve.cli import writing
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -227,3 +231,28 @@ def test_demo_commands_work(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path:
         program, *arguments = shlex.split(command)
         assert program == "recollect"
         assert run(*arguments).code == 0
+
+
+def test_add_takes_what_the_library_takes(run: Run) -> None:
+    taken = set(signature(Memory.add).parameters) - {"self", "content"}
+    assert set(signature(writing.add).parameters) - {"settings", "text"} == taken
+    run(
+        *("add", "The flat is in Lisbon.", "--id", "flat", "--tier", "long", "--layer", "entity"),
+        *("--gist", "home", "--decay-rate", "0.01", "--confidence", "0.5", "--pinned"),
+        *("--expires-at", "2999-01-01", "--valid-from", "2020-01-01"),
+    )
+    found = run("get", "flat", "--json").json
+    assert (found["tier"], found["layer"], found["gist"]) == ("long", "entity", "home")
+    assert (found["decay_rate"], found["confidence"], found["pinned"]) == (0.01, 0.5, True)
+    assert (found["expires_at"][:4], found["valid_from"][:4]) == ("2999", "2020")
+
+
+def test_zones_say_how_alive_each_memory_is(run: Run) -> None:
+    run("add", "An old note.", "--id", "old", "--created-at", "2020-01-01")
+    run("add", "A new one.", "--id", "new")
+    found = run("zones", "--json").json
+    assert [item["id"] for item in found["memories"]] == ["old", "new"]
+    assert found["counts"] == {"active": 1, "archived": 1}
+    shown = run("zones", "--limit", "1")
+    assert "old" in shown.out
+    assert "2 memories: active 1, archived 1" in shown.err

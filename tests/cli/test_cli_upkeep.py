@@ -101,3 +101,20 @@ def test_audit_names_what_mends(old: Run) -> None:
     assert found["duplicates"]["count"] == 2
     assert found["duplicates"]["remedy"] == "recollect archive m20 m21"
     assert found["junk"]["rate"] == 1 / 23
+
+
+def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
+    told = old("report", "--points", "3", "--ahead", "10", "--json").json
+    assert len(told["times"]) == 3
+    assert told["zones"]["archived"] == [22, 22, 22]
+    shown = old("report", "--points", "3")
+    assert "22" in shown.out
+    assert "if nothing is used any more" in shown.err
+    pytest.importorskip("matplotlib")
+    small = ("--simulate-year", "--memories", "40", "--days", "10", "--uses", "3")
+    made = old("report", *small, "--out", str(tmp_path / "year.png"))
+    assert made.code == 0
+    assert made.out.splitlines()[-1] == str(tmp_path / "year.png")
+    assert "the same to the bit" in made.err
+    assert (tmp_path / "year.png").stat().st_size > 10_000
+    assert old("report", "--out", "year.txt").code == 2

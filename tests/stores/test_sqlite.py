@@ -62,6 +62,26 @@ def test_a_namespace_that_is_erased_leaves_no_text(tmp_path: Path) -> None:
         assert memory.stats(everywhere=True)["namespaces"] == {"default": 1}
 
 
+def test_a_namespace_that_is_erased_leaves_no_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with (
+        Memory.open(f"sqlite:///{path}", namespace="ana@example.com", embedder=None) as memory,
+        Memory.open(f"sqlite:///{path}", namespace="ana@example.com", embedder=None) as other,
+    ):
+        memory.add_many([{"content": "Green tea", "id": "tea"}, {"content": "Coffee", "id": "c"}])
+        memory.link("tea", "c")
+        assert other.search("tea").ids == ("tea",)
+        assert memory.delete_all(namespace="ana@example.com") == 2
+        assert b"ana@example.com" not in on_disk(path)
+        # Whoever knew it by its old number finds what it holds when it is begun anew.
+        memory.add("Black tea", id="black")
+        assert other.search("tea").ids == memory.search("tea").ids == ("black",)
+        other.add("White tea", id="white")
+        assert set(memory.search("tea").ids) == {"black", "white"}
+        other.delete_all(namespace="ana@example.com")
+        assert memory.search("tea").ids == ()
+
+
 def test_erased_text_goes_as_soon_as_nobody_reads_it_any_more(tmp_path: Path) -> None:
     path = tmp_path / "memory.db"
     with opened(path) as memory:

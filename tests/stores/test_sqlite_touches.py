@@ -1,4 +1,6 @@
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -197,3 +199,17 @@ def test_a_file_open_for_reading_counts_nothing(path: Path, memory: Memory) -> N
     assert [(hit.id, hit.score) for hit in reading.search("apple", profile="composite")] != []
     assert {id for id, _ in before} == {"a", "b", "c"}
     reading.close()
+
+
+def test_accesses_are_written_when_the_program_ends_without_closing(tmp_path: Path) -> None:
+    program = (
+        "import sys; from recollect import Memory; "
+        "memory = Memory.open(sys.argv[1], embedder=None); "
+        "memory.add('Green tea', id='a'); print(len(memory.search('tea')))"
+    )
+    path = tmp_path / "left.db"
+    ran = subprocess.run(
+        [sys.executable, "-c", program, f"sqlite:///{path}"], capture_output=True, text=True
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("1", "")
+    assert Watcher(path).count() == 1

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
-from xml.sax.saxutils import escape, quoteattr
 
 from recollect.context.sections import Item, Section
 from recollect.lexicon import ASSISTANT, USER
@@ -100,9 +99,15 @@ def _lines(block: Block, references: bool) -> list[str]:
 
 
 def _xml(blocks: Sequence[Block], references: bool) -> str:
+    # Imported here: it brings the network's libraries with it.
+    from xml.sax.saxutils import escape, quoteattr
+
+    def quoted(value: str) -> str:
+        return quoteattr(_NOT_XML.sub("", value))
+
     lines = ["<context>"]
     for block in blocks:
-        lines.append(f"<section name={_quoted(block.section.heading)}>")
+        lines.append(f"<section name={quoted(block.section.heading)}>")
         for piece in block.ordered():
             record = piece.item.record
             given = {
@@ -111,14 +116,10 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
                 "speaker": record.speaker,
                 "title": record.title,
             }
-            told = "".join(f" {n}={_quoted(v)}" for n, v in given.items() if v is not None)
+            told = "".join(f" {n}={quoted(v)}" for n, v in given.items() if v is not None)
             lines.append(f"<memory{told}>{escape(_NOT_XML.sub('', piece.content))}</memory>")
         lines.append("</section>")
     return "\n".join([*lines, "</context>"])
-
-
-def _quoted(value: str) -> str:
-    return quoteattr(_NOT_XML.sub("", value))
 
 
 def _json(blocks: Sequence[Block], references: bool) -> str:

@@ -5,12 +5,12 @@ Each theme of methods is a module of its own, which both faces stand side by sid
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
 from recollect import ops
+from recollect.dedup import Dedup
 from recollect.embed import Embedder
 from recollect.engine.core import Clock, Core
 from recollect.engine.life import AsyncLiving, Living
@@ -18,7 +18,7 @@ from recollect.engine.recalling import AsyncRecalling, Recalling
 from recollect.engine.upkeep import AsyncUpkeep, Upkeep
 from recollect.engine.writing import AsyncWriting, Writing
 from recollect.entities import RULES, EntityExtractor
-from recollect.plan import ask
+from recollect.plan import ask, in_thread
 from recollect.profiles import ProfileLike
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
@@ -44,6 +44,7 @@ class Memory(Writing, Recalling, Living, Upkeep):
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> Self:
         """Open (or make) the store of a URL.
 
@@ -56,6 +57,9 @@ class Memory(Writing, Recalling, Living, Upkeep):
             clock: gives the present; the system's clock by default.
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+            dedup: how facts and notes are held against what is known when they are added: True,
+                False, the cosine from which two say the same (0.92), or a `Dedup`. By default
+                those that bring no id of their own are.
             actor: who writes and uses memories through this, for their history.
             count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
                 another one is given.
@@ -67,7 +71,16 @@ class Memory(Writing, Recalling, Living, Upkeep):
         """
         return cls(
             Core.open(
-                url, namespace, embedder, profile, clock, count_tokens, entities, aliases, actor
+                url,
+                namespace,
+                embedder,
+                profile,
+                clock,
+                count_tokens,
+                entities,
+                aliases,
+                actor,
+                dedup,
             )
         )
 
@@ -141,9 +154,10 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> Self:
         """See `Memory.open`."""
-        opened = asyncio.to_thread(
+        opened = in_thread(
             Core.open,
             url,
             namespace,
@@ -154,6 +168,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
             entities,
             aliases,
             actor,
+            dedup,
         )
         return cls(await opened)
 
@@ -180,15 +195,15 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """See `Memory.reembed`."""
-        return await asyncio.to_thread(Core.reembed, url, embedder, missing, progress)
+        return await in_thread(Core.reembed, url, embedder, missing, progress)
 
     async def flush(self) -> None:
         """See `Memory.flush`."""
-        await asyncio.to_thread(self._core.world.store.flush)
+        await in_thread(self._core.world.store.flush)
 
     async def close(self) -> None:
         """See `Memory.close`."""
-        await asyncio.to_thread(self._core.world.close)
+        await in_thread(self._core.world.close)
 
     async def __aenter__(self) -> Self:
         return self

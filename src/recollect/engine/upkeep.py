@@ -10,17 +10,19 @@ from typing import Any
 
 from recollect.engine.core import Core, Filters
 from recollect.engine.face import AsyncFace, Face
+from recollect.errors import InvalidInput
 from recollect.filters import parse
 from recollect.memory import moment, new_id, texts
 from recollect.plan import Plan
 from recollect.upkeep import audit as auditing
-from recollect.upkeep import consolidation, maintenance, pruning, runs
+from recollect.upkeep import consolidation, maintenance, pruning, runs, shares
 from recollect.upkeep.audit import Audit
 from recollect.upkeep.consolidation import Consolidation, Summariser
 from recollect.upkeep.lock import Owner
 from recollect.upkeep.maintenance import Maintenance, Wanted
 from recollect.upkeep.pruning import Pruning
 from recollect.upkeep.runs import Undone
+from recollect.upkeep.shares import Shares
 
 Progress = Callable[[str, int, int], None]
 
@@ -49,6 +51,21 @@ def _maintain(core: Core, **given: Any) -> Plan[Maintenance]:
         return moment("clock", core.clock())
 
     return maintenance.maintain(core.scope(), Wanted(clock, **given), _owner())
+
+
+def _shares(
+    core: Core, since: Any, until: Any, points: int, progress: Callable[[int, int], None] | None
+) -> Plan[Shares]:
+    if isinstance(points, bool) or not isinstance(points, int) or points < 1:
+        raise InvalidInput("points", f"is {points!r}", "give a whole number from 1")
+    now = moment("clock", core.clock())
+    last = now if until is None else moment("until", until)
+    first = None if since is None else moment("since", since)
+    first = first or (yield from shares.began(core.namespace)) or last
+    if first > last:
+        raise InvalidInput("until", "is before the first time", "give a later one")
+    times = list(shares.evenly(first, last, points))
+    return (yield from shares.shares(core.namespace, times, now, progress))
 
 
 class Upkeep(Face):
@@ -170,6 +187,25 @@ class Upkeep(Face):
         """
         return self._run(auditing.audit(self._core.scope(), progress=progress))
 
+    def zone_shares(
+        self,
+        *,
+        since: datetime | str | float | None = None,
+        until: datetime | str | float | None = None,
+        points: int = 53,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Shares:
+        """How many memories were active, stale, fading or ready for the archive, time after time.
+
+        At `points` times from `since` (the first event by default) to `until` (now), as the log
+        tells; times to come are worked out as if nothing was used any more. See
+        `recollect.upkeep.drawing` for a picture of it.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(_shares(self._core, since, until, points, progress))
+
 
 class AsyncUpkeep(AsyncFace):
     """`Upkeep`, awaited."""
@@ -238,3 +274,14 @@ class AsyncUpkeep(AsyncFace):
     async def audit(self, *, progress: Progress | None = None) -> Audit:
         """See `Memory.audit`."""
         return await self._run(auditing.audit(self._core.scope(), progress=progress))
+
+    async def zone_shares(
+        self,
+        *,
+        since: datetime | str | float | None = None,
+        until: datetime | str | float | None = None,
+        points: int = 53,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Shares:
+        """See `Memory.zone_shares`."""
+        return await self._run(_shares(self._core, since, until, points, progress))

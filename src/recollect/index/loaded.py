@@ -14,9 +14,9 @@ from recollect.candidates import Floats, Rows
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
 from recollect.filters import Filter
+from recollect.graph import LinkGraph
 from recollect.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
 from recollect.index.exact import ExactIndex
-from recollect.index.graph import LinkGraph
 from recollect.index.growable import Growable
 from recollect.index.lexical import LexicalIndex
 from recollect.index.names import nicknames

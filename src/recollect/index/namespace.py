@@ -209,18 +209,27 @@ class NamespaceIndex(Loaded):
         found[ordinals < 0] = np.nan
         return found
 
+    def alike(
+        self, name: str, given: Sequence[NDArray[np.float32]], least: float, where: Filter
+    ) -> list[tuple[int, float] | None]:
+        """For each vector the row most alike that passes, and its cosine (see `ops.Alike`)."""
+        vectors, mask = self._vectors.get(name), self._mask(where)
+        if vectors is None or not given:
+            return [None] * len(given)
+        return [
+            None if found is None else (int(self._rows.view[found[0]]), found[1])
+            for found in vectors.most_alike(np.stack(given), least, mask)
+        ]
+
     def beside(self, rows: Rows, where: Filter | None) -> Rows:
         """The rows right before and after each in its session, of its kind (see `ops.Beside`)."""
-        sessions, kinds, passing = self._coded("session_id"), self.column("kind"), self._mask(where)
+        kinds, passing = self.column("kind"), self._mask(where)
         assert isinstance(kinds, CodedColumn)
         found = np.full((2, len(rows)), -1, dtype=np.int64)
         for at, ordinal in enumerate(self._ordinals(rows).tolist()):
-            session = sessions.codes[ordinal]
-            if ordinal < 0 or session == sessions.code(None):
+            if ordinal < 0:
                 continue
-            members = self._alive.view & (sessions.codes == session)
-            members &= kinds.codes == kinds.codes[ordinal]
-            for side, other in enumerate(self._sessions.beside(ordinal, members)):
+            for side, other in enumerate(self._sessions.beside(ordinal, kinds.codes)):
                 if other >= 0 and (passing is None or passing[other]):
                     found[side, at] = self._rows.view[other]
         return found

@@ -21,6 +21,7 @@ class Sessions:
         self._previous = Growable(np.int32)
         self._next = Growable(np.int32)
         self._position = Growable(np.int32)
+        self._beside = Growable(np.int32), Growable(np.int32)  # before and after, whoever speaks
 
     def update(
         self,
@@ -39,7 +40,7 @@ class Sessions:
         The arrays are by ordinal; those beyond what was known before are new.
         """
         added = len(codes) - len(self._previous)
-        for column in (self._previous, self._next, self._position):
+        for column in (self._previous, self._next, self._position, *self._beside):
             column.extend(np.full(added, -1, dtype=np.int32))
         changed = changed - {none}
         if len(changed) > _FEW:
@@ -80,10 +81,12 @@ class Sessions:
         other = voice != np.repeat(voice[starts], lengths)
         known = voice[starts] != nobody  # without speakers, neighbours may be anybody's
         alone = np.repeat(known & ~np.logical_or.reduceat(other, starts), lengths)
-        previous = np.where(begins | alone, -1, np.roll(ordered, 1))
-        following = np.where(np.append(begins[1:], True) | alone, -1, np.roll(ordered, -1))
-        self._previous.view[ordered] = previous
-        self._next.view[ordered] = following
+        before = np.where(begins, -1, np.roll(ordered, 1))
+        after = np.where(np.append(begins[1:], True), -1, np.roll(ordered, -1))
+        for column, beside in zip(self._beside, (before, after), strict=True):
+            column.view[ordered] = beside
+        self._previous.view[ordered] = np.where(alone, -1, before)
+        self._next.view[ordered] = np.where(alone, -1, after)
         self._position.view[ordered] = np.arange(len(ordered)) - np.repeat(starts, lengths)
 
     @property
@@ -101,19 +104,22 @@ class Sessions:
         """How many turns came before in the session, by ordinal."""
         return self._position.view
 
-    def beside(self, ordinal: int, members: NDArray[np.bool_]) -> tuple[int, int]:
-        """The ordinals right before and after one among some members of its session, -1 for none.
+    def beside(self, ordinal: int, kinds: NDArray[np.int32]) -> tuple[int, int]:
+        """The ordinals right before and after one in its session, of its kind; -1 for none.
 
         Unlike `previous` and `next` these are there in a session of one voice, too.
         """
-        found = np.flatnonzero(members)
-        place, own = self._position.view[found], self._position.view[ordinal]
-        before, after = found[place < own], found[place > own]
-        return (
-            int(before[np.argmax(place[place < own])]) if len(before) else -1,
-            int(after[np.argmin(place[place > own])]) if len(after) else -1,
-        )
+        before, after = (self._along(column.view, ordinal, kinds) for column in self._beside)
+        return before, after
+
+    @staticmethod
+    def _along(chain: NDArray[np.int32], ordinal: int, kinds: NDArray[np.int32]) -> int:
+        at = int(chain[ordinal])
+        while at >= 0 and kinds[at] != kinds[ordinal]:
+            at = int(chain[at])
+        return at
 
     @property
     def nbytes(self) -> int:
-        return self._previous.nbytes + self._next.nbytes + self._position.nbytes
+        columns = (self._previous, self._next, self._position, *self._beside)
+        return sum(column.nbytes for column in columns)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.candidates import Coded, Floats
-from recollect.expr import Evaluation, Signal, Values
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Signal
 from recollect.signals.times import DAY
 
 _MONTHS = 12
@@ -48,37 +50,51 @@ class SaidBy(Signal):
 class EntityOverlap(Signal):
     """|Q n M| / |Q|, the share of the query's entities that the memory has; 0 if it has none.
 
-    In [0, 1]. Entities are compared folded, and by what they are other names for (see `Aliases`).
+    In [0, 1]. A memory has its entities and its speaker. They are compared folded, and by what
+    they are other names for (see `Aliases`).
 
     Source: the design of the "six_factor" profile, entity co-occurrence.
     """
 
+    of: tuple[str, ...] = ("entities", "speaker")
+
     def columns(self) -> frozenset[str]:
-        return frozenset({"entities"})
+        return frozenset(self.of)
 
     def compute(self, ev: Evaluation) -> Values:
         asked = ev.query.entities
         if not asked:
             return 0.0
-        column, aliases = ev.candidates.columns["entities"], ev.query.aliases
+        shared = np.zeros(len(ev.candidates))
+        for key in asked:
+            shared += np.logical_or.reduce([self._holding(ev, name, key) for name in self.of])
+        return shared / len(asked)
+
+    @staticmethod
+    def _holding(ev: Evaluation, name: str, key: str) -> NDArray[np.bool_]:
+        """Which memories have an entity in a column."""
+        column, aliases = ev.candidates.columns[name], ev.query.aliases
         if isinstance(column, Coded) and column.naming is not None:
-            shared = np.zeros(len(column.distinct) + 1)  # -1, "nothing", is the last
-            for key in asked:
-                shared[column.naming(aliases.spellings({key}))] += 1.0
-            return shared[column.codes] / len(asked)
-        places, values = ev.distinct("entities")
-        held = [float(len(asked & aliases.keys(entities or ()))) for entities in values]
-        return np.array(held)[places] / len(asked)
+            holding = np.zeros(len(column.distinct) + 1, dtype=bool)  # -1, "nothing", is the last
+            holding[column.naming(aliases.spellings({key}))] = True
+            return holding[column.codes]
+        places, values = ev.distinct(name)
+        return np.array([key in aliases.keys(_several(value)) for value in values])[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
-        asked = ev.query.entities
+        asked, held = ev.query.entities, (ev.candidates.columns[name][row] for name in self.of)
         if not asked:
             return "the question names no entity"
-        shared = asked & ev.query.aliases.keys(ev.candidates["entities"][row] or ())
+        shared = asked & ev.query.aliases.keys(each for value in held for each in _several(value))
         return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
 
     def __str__(self) -> str:
         return "entity_overlap()"
+
+
+def _several(value: Any) -> tuple[str, ...]:
+    """The texts of a value: one, several or none."""
+    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recollect.evaluation import Evaluation, Values
 from recollect.explain import Explanation
-from recollect.expr import Evaluation, Signal, Values
+from recollect.expr import Signal
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recollect.expr import Evaluation, Signal, Values
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Signal
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from recollect.expr import Apply, Col, Evaluation, Named, Signal, Values, exp, first_of, lookup
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Apply, Col, Named, Signal, exp, first_of, lookup
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -57,11 +58,12 @@ def decay(rate: Signal | float, age: Signal) -> Apply:
 def hourly_rate() -> Named:
     """rate = decay_rate, else ln 2 / half-life of its tier; twice that once marked outdated.
 
-    Half-lives are 6 hours (short), 7 days (medium, and for a memory without a tier) and 90 days
-    (long), so rates are 0.115525, 0.00412588 and 0.000320901 per hour; at least 0.
+    Half-lives are 6 hours (short), 7 days (medium) and 90 days (long, and for a memory without a
+    tier), so rates are 0.115525, 0.00412588 and 0.000320901 per hour; at least 0.
 
-    Source: the design of the "six_factor" profile, recency.
+    Source: the design of the "six_factor" profile, recency. It does not say which tier a memory
+    without one has; of the three, the longest finds the most in conversations of months.
     """
     rates = {tier: math.log(2.0) / hours for tier, hours in HALF_LIFE_HOURS.items()}
-    own = first_of(Col("decay_rate"), lookup("tier", rates).default(rates["medium"]))
+    own = first_of(Col("decay_rate"), lookup("tier", rates).default(rates["long"]))
     return (own * lookup("review", _OUTDATED).default(1.0)).named("rate")

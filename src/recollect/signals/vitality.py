@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from recollect.candidates import Floats
+from recollect.evaluation import Evaluation
 from recollect.expr import (
     Apply,
     Col,
-    Evaluation,
     Named,
     Signal,
     at_most,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from recollect.candidates import Candidates, Floats
-from recollect.expr import Evaluation, Signal
+from recollect.evaluation import Evaluation
+from recollect.expr import Signal
 from recollect.ops import Linked
 from recollect.plan import Plan, ask
 from recollect.query import Query

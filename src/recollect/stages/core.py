@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
-from recollect.expr import Evaluation, Signal
+from recollect.evaluation import Evaluation
+from recollect.expr import Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, GRAPH
 from recollect.notation import misread
@@ -65,6 +66,10 @@ class Stage:
 
     def writes(self) -> frozenset[str]:
         """The columns this stage adds, besides stored ones."""
+        return frozenset()
+
+    def routed(self) -> frozenset[str]:
+        """The names of the routes this stage walks."""
         return frozenset()
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
@@ -129,7 +134,7 @@ class Pipeline:
         """Refuse a pipeline in which a stage reads what nothing before it provides.
 
         Raises:
-            InvalidProfile: names the stage and the column.
+            InvalidProfile: names the stage and the column, or the routes of the same name.
         """
         if not self.stages or not self.stages[0].begins:
             raise InvalidProfile("stages[0]", "is no recall", "begin with recall(...)")
@@ -139,7 +144,14 @@ class Pipeline:
         if not any(isinstance(s, Score) and s.into == "score" for s in self.stages):
             raise InvalidProfile("stages", "have no score", "add score(...)")
         known: set[str] = set()
+        routes: set[str] = set()
         for place, stage in enumerate(self.stages):
+            again = sorted(routes.intersection(stage.routed()))
+            if again:
+                raise InvalidProfile(
+                    f"stages[{place}].routes", f"{again[0]!r} occurs twice", "rename one of the two"
+                )
+            routes.update(stage.routed())
             for name in sorted(stage.reads() - known):
                 if not is_stored(name):
                     raise misread(f"stages[{place}]", stage, name, sorted(known | STORED))

@@ -43,6 +43,9 @@ class Recall(Stage):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidInput("routes", f"{twice!r} occurs twice", "give each its own name")
 
+    def routed(self) -> frozenset[str]:
+        return frozenset(route.name for route in self.routes)
+
     def writes(self) -> frozenset[str]:
         return frozenset({_NAMES}) | frozenset(
             name

@@ -9,7 +9,8 @@ import numpy as np
 
 from recollect.candidates import Candidates, Floats, Held, Rows
 from recollect.errors import InvalidInput
-from recollect.expr import Evaluation, Signal
+from recollect.evaluation import Evaluation
+from recollect.expr import Signal
 from recollect.ops import Edge, Fetch, Linked
 from recollect.plan import Plan, ask
 from recollect.query import Query

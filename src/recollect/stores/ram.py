@@ -36,6 +36,7 @@ class RamRecords:
         self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
         self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
         self._notes: dict[str, dict[str, str]] = {}
+        self._texts: dict[str, dict[int, set[int]]] = {}  # rows by text_key
         self._embedder: str | None = None
         self._whole_since = 0  # indexes from before are to be loaded anew
 
@@ -130,12 +131,16 @@ class RamRecords:
             self._append(namespace, row, written(draft, op.actor))
         rows[id] = row
         memories[row] = values
+        if values["text_key"] is not None:
+            self._texts.setdefault(namespace, {}).setdefault(values["text_key"], set()).add(row)
         vectors.update((n, codec.vector_bytes(v)) for n, v in draft.vectors.items())
         self._vectors[row] = vectors
         self._count_vectors(namespace, row, +1)
 
     def _drop(self, namespace: str, row: int) -> None:
         memory = self._memories[namespace].pop(row)
+        if memory["text_key"] is not None:
+            self._texts[namespace][memory["text_key"]].discard(row)
         del self._rows[namespace][memory["id"]]
         self._count_vectors(namespace, row, -1)
         del self._vectors[row]
@@ -270,6 +275,11 @@ class RamRecords:
                 self._former.pop(event.seq, None)
         for entries in log.values():
             entries[:] = [e for e in entries if e.payload.get("target") not in ids]
+
+    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `text.text_key`."""
+        here = self._texts.get(namespace, {})
+        return {key: tuple(sorted(here[key])) for key in keys if here.get(key)}
 
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""

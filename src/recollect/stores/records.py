@@ -57,6 +57,10 @@ class Records(Source, Protocol):
         """Erase rows (all for None), their vectors and links; how many there were."""
         ...
 
+    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `text.text_key`."""
+        ...
+
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         ...

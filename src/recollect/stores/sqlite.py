@@ -25,7 +25,7 @@ from recollect.stores.touches import Batch, Touches
 _CHANGES_KEPT = 200_000
 _PATIENCE = 500  # milliseconds that an erasure waits for others to finish reading
 _COLUMNS = (
-    "row", "space", "sequence", *FIELDS, "features", "greets",
+    "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
     *(f"terms.{name}" for name in LEXICAL),
 )  # fmt: skip
 _INSERT = (
@@ -192,20 +192,7 @@ class SqliteRecords(SqliteLog):
         )
 
     def _write_spaces(self, db: sqlite3.Connection, names: set[str]) -> dict[str, int]:
-        db.executemany(
-            "INSERT OR IGNORE INTO spaces (name) VALUES (?)", [(name,) for name in sorted(names)]
-        )
-        return {
-            name: db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()[0]
-            for name in names
-        }
-
-    def _numbers(self, db: sqlite3.Connection, count: int) -> int:
-        """The first of `count` new numbers."""
-        [last] = db.execute(
-            "UPDATE counter SET value = value + ? RETURNING value", (count,)
-        ).fetchone()
-        return int(last) - count + 1
+        return {name: self._write_space(db, name) for name in sorted(names)}
 
     def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
         """Tell indexes what happened to (space, row) entries."""
@@ -407,6 +394,13 @@ class SqliteRecords(SqliteLog):
                     (space, id),
                 )
             self._erase(db, [row for _, row, _ in gone])
+            # A name may tell as much as a text: that of a namespace goes with the last of it.
+            nothing = " AND ".join(
+                f"NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.space = spaces.space)"
+                for table in ("memories", "vectors", "links", "events", "notes")
+            )
+            db.execute(f"DELETE FROM spaces WHERE space = ? AND {nothing}", (space,))
+        self._forget_spaces()
         if gone:
             self._truncate_log(_PATIENCE)
         return len(gone)

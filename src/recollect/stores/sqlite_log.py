@@ -24,14 +24,27 @@ class SqliteLog(SqliteReader):
     def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
         raise NotImplementedError
 
-    def _numbers(self, db: sqlite3.Connection, count: int) -> int:
-        raise NotImplementedError
-
     def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
         raise NotImplementedError
 
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
         raise NotImplementedError
+
+    def _numbers(self, db: sqlite3.Connection, count: int) -> int:
+        """The first of `count` new numbers."""
+        [last] = db.execute(
+            "UPDATE counter SET value = value + ? RETURNING value", (count,)
+        ).fetchone()
+        return int(last) - count + 1
+
+    def _write_space(self, db: sqlite3.Connection, name: str) -> int:
+        """The number of a namespace, a new one if need be; no number is ever used twice."""
+        found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
+        if found is not None:
+            return int(found[0])
+        space = self._numbers(db, 1)
+        db.execute("INSERT INTO spaces VALUES (?, ?)", (space, name))
+        return space
 
     def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> int:
         """Log events; the place of the first."""
@@ -97,10 +110,7 @@ class SqliteLog(SqliteReader):
     def note(self, op: Note) -> bool:
         """Note something, unless what is noted is not what it was; whether it was done."""
         with self._writing() as db:
-            db.execute("INSERT OR IGNORE INTO spaces (name) VALUES (?)", (op.namespace,))
-            [space] = db.execute(
-                "SELECT space FROM spaces WHERE name = ?", (op.namespace,)
-            ).fetchone()
+            space = self._write_space(db, op.namespace)
             [known] = db.execute(
                 "SELECT max(value) FROM notes WHERE space = ? AND key = ?", (space, op.key)
             ).fetchone()

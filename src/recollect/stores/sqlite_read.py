@@ -36,6 +36,7 @@ class SqliteReader:
     def __init__(self) -> None:
         self._spaces: dict[str, int] = {}
         self._names: dict[int, str] = {}
+        self._moved = -1  # SQLite's data version when they were looked up
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -59,7 +60,15 @@ class SqliteReader:
                 moved = self._reader.execute("PRAGMA data_version").fetchone()[0]
         except sqlite3.Error as problem:
             raise translated(self.path, problem) from problem
+        if moved != self._moved:
+            self._moved = moved
+            self._forget_spaces()
         return moved, self._writes
+
+    def _forget_spaces(self) -> None:
+        """Look numbers of namespaces up again: one that was erased may be there anew."""
+        self._spaces.clear()
+        self._names.clear()
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
@@ -97,6 +106,19 @@ class SqliteReader:
                         (space, *part),
                     ).fetchall()
                 )
+        return found
+
+    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `text.text_key`."""
+        found: dict[int, tuple[int, ...]] = {}
+        with self._reading() as db:
+            for part in parts(keys):
+                for key, row in db.execute(
+                    f"SELECT text_key, row FROM memories WHERE space = ? "
+                    f"AND text_key IN ({marks(part)}) ORDER BY row",
+                    (self._space(namespace), *part),
+                ):
+                    found[key] = (*found.get(key, ()), row)
         return found
 
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
@@ -161,6 +183,8 @@ class SqliteReader:
             [seq] = db.execute("SELECT value FROM counter").fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
+            if not 0 < space <= after:  # all of it was erased since, and maybe begun anew
+                return Changes(seq, reload=True)
             [kept_from] = db.execute(
                 "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta "
                 "WHERE key = 'changes_from'), 0)"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 from recollect.events import ACCESSES
 from recollect.memory import recent
@@ -51,6 +54,8 @@ class Touches:
         self._lock = threading.Lock()
         self._flushing = threading.RLock()
         self._timer: threading.Timer | None = None
+        if lazy:
+            _LAZY.add(self)
 
     def add(self, use: Use) -> None:
         """Queue a use of rows."""
@@ -97,6 +102,19 @@ class Touches:
         """What may not be written yet."""
         with self._lock:
             return tuple(batch for batch in (self._writing, self._pending) if batch.rows)
+
+
+_LAZY: WeakSet[Touches] = WeakSet()
+
+
+@atexit.register
+def _flush_all() -> None:
+    """Write what waits in a program that ends without closing its stores."""
+    for touches in list(_LAZY):
+        try:
+            touches.flush()
+        except Exception as problem:
+            warnings.warn(f"accesses could not be counted: {problem}", stacklevel=1)
 
 
 def overlay(

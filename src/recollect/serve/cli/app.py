@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import recollect
-from recollect.serve.cli import demo, measuring, moving, reading, recall, upkeep, writing
+from recollect.serve.cli import demo, measuring, moving, reading, recall, report, upkeep, writing
 from recollect.serve.cli.settings import Settings
 
 _Db = Annotated[
@@ -120,7 +120,9 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "undo": upkeep.undo,
     "maintain": upkeep.maintain,
     "audit": upkeep.audit,
+    "report": report.report,
     "reembed": writing.reembed,
+    "zones": reading.zones,
     "stats": reading.stats,
     "migrate": moving.migrate,
     "index": moving.index,

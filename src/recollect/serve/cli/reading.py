@@ -1,12 +1,13 @@
-"""Commands that look things up: get, list and stats."""
+"""Commands that look things up: get, list, zones and stats."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.serve.cli import output
 from recollect.serve.cli.recall import Where
 from recollect.serve.cli.settings import Settings, parsed
@@ -55,6 +56,36 @@ def list_(
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
         output.note(f"more with --cursor {page.cursor}")
+
+
+def zones(
+    settings: Settings,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many to show.")] = 20,
+    where: Where = None,
+) -> None:
+    """Show how alive each memory is, the least alive first."""
+    if limit < 0:
+        raise InvalidInput("limit", f"is {limit}", "give a whole number")
+    with settings.open(embeds=False) as memory:
+        found = memory.zones(parsed("filter", where))
+    shown = found.items[::-1][:limit]
+    if settings.json:
+        output.emit(
+            {
+                "counts": dict(found.counts),
+                "protected": found.protected,
+                "memories": [asdict(one) for one in shown],
+            }
+        )
+        return
+    from recollect.serve.cli import render
+
+    if shown:
+        output.console().print(render.vitals(shown))
+    counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
+    output.note(f"{len(found):,} memories: {counts or 'none'}")
+    if found.protected:
+        output.note(f"{found.protected:.1%} hold the link graph together and are kept")
 
 
 def stats(

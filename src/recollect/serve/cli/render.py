@@ -16,6 +16,7 @@ from rich.tree import Tree
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
 from recollect.results import Hit
+from recollect.zones import Vital
 
 _LINES = 4  # of a memory's text in a table
 _REASONS = 3
@@ -39,6 +40,14 @@ def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
     )
     for name in columns:
         made.add_column(name, justify="right" if name in right else "left")
+    return made
+
+
+def vitals(found: Sequence[Vital]) -> Table:
+    """How alive memories are, and which of them hold the link graph together."""
+    made = table("vitality", "zone", "memory", "", numbers=("vitality",))
+    for one in found:
+        made.add_row(f"{one.vitality:.3f}", one.zone, one.id, "bridge" if one.bridge else "")
     return made
 
 

@@ -50,6 +50,32 @@ def add(
     vectors: Annotated[
         str | None, typer.Option(metavar="JSON", help="Vectors by name, in place of made ones.")
     ] = None,
+    gist: Annotated[str | None, typer.Option(help="What it comes down to.")] = None,
+    tier: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
+    memory_nature: Annotated[str | None, typer.Option(help="episodic or semantic.")] = None,
+    content_type: Annotated[
+        str | None, typer.Option(help="text, conversation, document, event or fact.")
+    ] = None,
+    layer: Annotated[
+        str | None, typer.Option(help="episodic, knowledge, activity or entity.")
+    ] = None,
+    relevance_score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    memory_score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    confidence: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    strength: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
+    decay_rate: Annotated[
+        float | None, typer.Option(help="How fast it fades per hour, in place of its tier's.")
+    ] = None,
+    expires_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it stops being found.")
+    ] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Since when it is true.")
+    ] = None,
+    valid_to: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Until when it is true.")
+    ] = None,
+    pinned: Annotated[bool | None, typer.Option(help="Never archived.")] = None,
 ) -> None:
     """Remember a text."""
     fields = {name: value for name, value in locals().items() if name not in ("settings", "text")}

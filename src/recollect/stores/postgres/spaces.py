@@ -6,7 +6,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from recollect.index.graph import LinkGraph
+from recollect.graph import LinkGraph
 from recollect.stores.postgres.known import Known
 
 _LIMIT = 512 << 20  # bytes; beyond it the namespace used longest ago is forgotten

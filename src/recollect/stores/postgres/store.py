@@ -229,6 +229,8 @@ class PostgresStore:
         ops.Vectors: Answers.vectors,
         ops.Linked: Answers.linked,
         ops.Beside: Answers.beside,
+        ops.Same: Answers.same,
+        ops.Alike: Answers.alike,
         ops.Find: Answers.find,
         ops.List: Answers.listing,
         ops.Unembedded: Answers.unembedded,

@@ -14,7 +14,7 @@ from recollect import ops
 from recollect.candidates import Rows
 from recollect.errors import InvalidInput
 from recollect.fields import FIELDS, GRAPH
-from recollect.index.graph import LinkGraph
+from recollect.graph import LinkGraph
 from recollect.memory import Link, MemoryRecord
 from recollect.stores import codec
 from recollect.stores.postgres.database import Statement, Steps
@@ -158,6 +158,20 @@ class Stored:
                 for side, other in enumerate(by_row.get(row, ())):
                     if other is not None:
                         found[side, place] = self._numbers.rows(namespace, other)
+        return found
+
+    def same(self, op: ops.Same) -> Steps[dict[int, tuple[int, ...]]]:
+        [kept] = yield [
+            Statement(
+                'SELECT text_key, "row" FROM memories WHERE namespace = %s '
+                'AND text_key = ANY(%s::bigint[]) ORDER BY "row"',
+                (op.namespace, list(op.keys)),
+            )
+        ]
+        found: dict[int, tuple[int, ...]] = {}
+        for key, row in kept:
+            [global_row] = self._numbers.rows(op.namespace, [row]).tolist()
+            found[key] = (*found.get(key, ()), global_row)
         return found
 
     def find(self, op: ops.Find) -> Steps[dict[str, int]]:

@@ -26,6 +26,7 @@ MEMORY: dict[str, str] = {
     **{name: _TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
     "features": "bytea",
     "greets": "text",
+    "text_key": "int8",
     "spellings": "text[]",
 }
 _WORDS: dict[str, str] = {"namespace": "text", "row": "int4", **dict.fromkeys(LEXICAL, "bytea")}

@@ -8,7 +8,7 @@ from itertools import chain
 import numpy as np
 
 from recollect.candidates import Floats
-from recollect.index.cuts import Blocks
+from recollect.cuts import Blocks
 
 LinkTimes = Iterable[tuple[str, str, float]]
 """Links as (source, target, created_at in seconds)."""
