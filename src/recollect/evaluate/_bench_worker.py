@@ -58,11 +58,13 @@ def _ingest(job: dict[str, Any]) -> dict[str, Any]:
             spent += _CLOCK() - started
             done += len(items)
             _say(done=done, total=setup.memories)
-    indexed = _CLOCK()
+    indexed: dict[str, float] = {}
     if not job["url"].startswith("sqlite"):
+        began = _CLOCK()
         index(job["url"])
+        indexed["index_s"] = round(_CLOCK() - began, 3)
     return {
-        "index_s": round(_CLOCK() - indexed, 3),
+        **indexed,
         "ingest_per_s": round(setup.memories / spent, 1),
         "ingest_s": round(spent, 3),
         "ingest_peak_rss_mb": round(_peak_mb(), 1),

@@ -30,7 +30,7 @@ _WORKER = (
     "from recollect.evaluate import _bench_worker; _bench_worker.main(began)"
 )
 
-_WRITTEN = ("index_s", "ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
+_WRITTEN = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
 _TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}
 
 Progress = Callable[[str, int, int], None]
