@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -18,17 +19,20 @@ Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), what happened to it."""
 
 
-class SqliteLog(SqliteReader):
+class SqliteLog(SqliteReader, ABC):
     """The events of `SqliteRecords`."""
 
+    @abstractmethod
     def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        raise NotImplementedError
+        """One transaction."""
 
+    @abstractmethod
     def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
-        raise NotImplementedError
+        """Tell indexes what happened to (space, row) entries."""
 
+    @abstractmethod
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        raise NotImplementedError
+        """Tell indexes to load everything anew."""
 
     def _numbers(self, db: sqlite3.Connection, count: int) -> int:
         """The first of `count` new numbers."""

@@ -1,4 +1,4 @@
-"""migrate: the schema of a store."""
+"""migrate and index: what a store on PostgreSQL needs done at times."""
 
 from __future__ import annotations
 
@@ -30,3 +30,13 @@ def migrate(
         print(f"schema {after}, nothing to do")
     else:
         print(f"schema {before} brought to {after}")
+
+
+def index(settings: Settings) -> None:
+    """Build the indexes of vectors that large namespaces of a PostgreSQL store lack."""
+    with output.progress() as told:
+        built = stores.index(settings.url, lambda done, total: told("indexing", done, total))
+    if settings.json:
+        output.emit({"built": built})
+    else:
+        print(f"{built:,} built")
