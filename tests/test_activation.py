@@ -237,17 +237,17 @@ def test_an_impossible_budget_is_refused(memory: Memory, budget: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["zumbrel\0", '"zumbrel', "zumbrel AND", "NEAR(zumbrel", "zum* OR ) - :", "''"]
+    "query", ["zumbrel\0", '"zumbrel', "zumbrel AND", "NEAR(zumbrel", "zumbrel* OR ) - :"]
 )
 def test_any_query_is_safe(memory: Memory, query: str) -> None:
     memory.add("zumbrel", id="a")
-    ask(memory, query)
+    assert ask(memory, query).ids == ("a",)
 
 
 def test_a_query_that_no_word_answers_finds_nothing(memory: Memory) -> None:
     memory.add("zumbrel", id="a")
     assert ask(memory, "kortil").ids == ()
-    assert ask(memory, "...").ids == ()
+    assert ask(memory, "...").ids == ask(memory, "''").ids == ()
 
 
 def test_only_what_is_returned_is_touched(memory: Memory) -> None:

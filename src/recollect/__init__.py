@@ -11,9 +11,12 @@ The map, in flow order:
       face.py            how a plan is run, at once or awaited
       core.py            what both faces share: settings, and a plan for each thing one can ask
     search.py            the plan of a search: analyse, embed, rank, read, touch
+    adding.py            the plan of add: each item becomes a memory, or is told why not
+    dedup.py             facts about to be written, held against those there are
     items.py              what a caller gives to be written, checked field by field
-    write.py             the plans of add, update, link and delete
+    write.py             the plans of update, link and delete, and what adding is made of
     linking.py           links by name, pending until there is such a memory
+    copying.py           copying between stores, and a check
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions
     facets.py            what somebody says of who they are, what they like and what was
@@ -93,6 +96,7 @@ The map, in flow order:
       sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
       touches.py         accesses that wait to be written together
       ram.py             the records in dictionaries
+      ram_read.py        what an index is built from, out of dictionaries
     stores/migrations/   the schemas as SQL files, a number each
     stores/postgres/     the store on PostgreSQL: words, vectors and filters stay on the server
       store.py           operations to steps; accesses that wait to be written together
@@ -104,6 +108,7 @@ The map, in flow order:
       spelled.py         names as they are spelt
       beginnings.py      beginnings of words, and phrases
       segments.py        postings in tables
+      indexes.py         indexes of vectors for large namespaces
       known.py           what a process knows of a namespace, by version
       spaces.py          the namespaces that a process used lately
       sight.py           what a search has seen, so that it takes two round trips
@@ -171,7 +176,7 @@ The map, in flow order:
       reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture
-      moving.py          migrate
+      moving.py          migrate, index, copy
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr

@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from recollect import items, write
+from recollect.adding import add
+from recollect.dedup import NO_DEDUP
 from recollect.errors import InvalidInput
 from recollect.facets import Facets, by_rules, facets_of
 from recollect.facets import checked as checked_facets
@@ -208,7 +210,7 @@ def add_chat(
     items = chunks(fresh, common, mode, facets)
     if mode == "hybrid" and whole is None:
         items.insert(0, session(found, common, facets))
-    added = yield from write.add(items, scope, strict=True)
+    added = yield from add(items, scope, NO_DEDUP, strict=True)
     for draft, stale in continued:
         yield from ask(
             Put((draft,), replace=True, stale=stale, embedder=scope.embedder, actor=scope.actor)
@@ -258,7 +260,10 @@ def _continued(
             entities=entities,
             updated_at=scope.now,
         )
-        texts |= {"content": items.embedded_text(record), **item["vector_texts"]}
+        texts |= item["vector_texts"]
+    record = items.with_texts(record, texts)
+    if further:
+        texts["content"] = items.embedded_text(record)
     made, lack = yield from write.vectors_of(texts.values(), scope)
     changed = {name: made[words] for name, words in texts.items() if words in made}
     return Draft(record, changed), tuple(sorted(texts)), lack

@@ -9,11 +9,18 @@ from recollect.entities import folded
 from recollect.lexicon import MONTHS, WEEKDAYS
 
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
+_NUMBER_WORDS = frozenset(
+    (
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy "
+        "eighty ninety hundred thousand million first second third fourth fifth twice half dozen"
+    ).split()
+)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _NEGATIONS = frozenset(
     (
         "no not never none nobody nothing neither nor cannot without hardly stopped quit former "
-        "formerly"
+        "formerly nicht kein keine nie ohne pas jamais sans nunca niet geen ikke inte"
     ).split()
 )
 
@@ -23,11 +30,15 @@ def differences(
 ) -> tuple[str, ...]:
     """Which of number, date, name and negation two texts do not share; () if they do.
 
-    Numbers are compared as written, dates are names of months and weekdays, names the entities
-    given, without regard to case. Of negations it is compared how many there are.
+    Numbers are compared as written, in digits or words, dates are names of months and weekdays,
+    names the entities given, without regard to case. Of negations it is compared how many there
+    are.
     """
     words = [[word.casefold().replace("’", "'") for word in _WORD.findall(t)] for t in (one, other)]
-    numbers = [sorted(_NUMBER.findall(text)) for text in (one, other)]
+    numbers = [
+        sorted([*_NUMBER.findall(text), *(word for word in said if word in _NUMBER_WORDS)])
+        for text, said in zip((one, other), words, strict=True)
+    ]
     dates = [{word for word in said if word in MONTHS or word in WEEKDAYS} for said in words]
     named = [{folded(name) for name in each} for each in (names, other_names)]
     negated = [sum(map(_negates, said)) for said in words]

@@ -29,7 +29,7 @@ LINK_TYPES = (
     "supersedes",
     "consolidates",
 )
-Outcome = Literal["ADDED", "UPDATED", "REJECTED"]
+Outcome = Literal["ADDED", "DUPLICATE", "MERGED", "SUPERSEDES", "LOOP", "UPDATED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEEPEST = 64  # levels of lists and mappings in metadata
 _INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
@@ -115,11 +115,30 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What happened to one item of a write: its id, the outcome, and the reason."""
+    """What happened to one item of a write, and why.
+
+    ADDED: it is a memory now, with this `id`. SUPERSEDES: so it is, and it says otherwise than the
+    memory `match`, which it takes the place of if `applied`. DUPLICATE: the memory `match` says
+    the same, so it was not added; MERGED: nor was it, but `match` has taken on what it says
+    besides. LOOP: it had only just been recalled. REJECTED: it cannot be kept.
+    For the outcomes that add nothing, `id` is `match`. `similarity` is their cosine, if compared.
+    """
 
     id: str | None
     outcome: Outcome
     reason: str = ""
+    match: str | None = None
+    similarity: float | None = None
+    applied: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping of what there is to say."""
+        found = {name: getattr(self, name) for name in ("id", "outcome", "reason", "match")}
+        if self.similarity is not None:
+            found["similarity"] = self.similarity
+        if self.outcome == "SUPERSEDES":
+            found["applied"] = self.applied
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,14 +156,19 @@ class AddResult:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the items that were added."""
-        return tuple(item.id for item in self.items if item.id and item.outcome == "ADDED")
+        kept = ("ADDED", "SUPERSEDES")
+        return tuple(item.id for item in self.items if item.id and item.outcome in kept)
 
     @property
     def id(self) -> str:
-        """The id of the first added memory; InvalidInput when nothing was added."""
-        if not self.ids:
+        """The id of the first memory that says what was given, added or there already.
+
+        InvalidInput when there is none.
+        """
+        kept = (*self.ids, *(i.match for i in self.items if i.match and i.outcome != "SUPERSEDES"))
+        if not kept:
             raise InvalidInput("items", "nothing was added", "look at .items for the reasons")
-        return self.ids[0]
+        return kept[0]
 
     @property
     def rejected(self) -> tuple[Added, ...]:

@@ -145,6 +145,13 @@ def term_ids(found: Sequence[str]) -> TermIds:
     return ids
 
 
+def text_key(text: str) -> int:
+    """A number that texts share which differ in case, accents and blanks at most; 63 bits."""
+    said = " ".join(fold(text).split())
+    digest = blake2b(said.encode("utf-8", "replace"), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> 1
+
+
 def slug(name: str) -> str:
     """`name` in small letters, with dashes for all but letters, digits and slashes."""
     folded = unicodedata.normalize("NFKC", name).casefold()

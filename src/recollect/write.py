@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,8 @@ from recollect import linking
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.events import Event
 from recollect.fields import FIELDS
-from recollect.items import CHECKS, OF_WORDS, Item, Scope, embedded_text, item
+from recollect.items import CHECKS, OF_WORDS, Item, Scope, embedded_text, item, with_texts
 from recollect.memory import (
-    Added,
-    AddResult,
     Draft,
     Link,
     MemoryRecord,
@@ -27,64 +24,8 @@ from recollect.memory import (
 from recollect.ops import Delete, Dimensions, Embed, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
 
-_CHUNK = 2048  # memories in one transaction
 
-
-def add(
-    items: Iterable[Any], scope: Scope, *, strict: bool, progress: Any = None
-) -> Plan[AddResult]:
-    """The plan of writing items: chunk by chunk, each chunk one transaction.
-
-    With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
-    items are REJECTED and the rest is added.
-    """
-    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise InvalidInput("items", f"must be a list of items, not {type(items).__name__}")
-    outcomes: list[Added] = []
-    degraded: dict[str, None] = {}
-    linked: list[Link] = []
-    for chunk in _chunks(items):
-        checked: list[Item | Added] = []
-        dimensions = yield from _dimensions(chunk, scope)
-        for given in chunk:
-            try:
-                one = item(given, scope, dimensions)
-                checked.append(one)
-                for name, given_vector in one.vectors.items():
-                    dimensions.setdefault(name, len(given_vector))
-            except InvalidInput as problem:
-                if strict:
-                    raise
-                checked.append(Added(_id_of(given), "REJECTED", str(problem)))
-        named = yield from _name([i for i in checked if isinstance(i, Item)])
-        drafts, lack = yield from _embed(named, scope)
-        if lack:
-            degraded[lack] = None
-        taken, links = yield from _put(drafts, scope, strict)
-        linked += links
-        refused = "the id is taken; use update(), or leave the id out"
-        seen: set[str] = set()
-        for each in checked:
-            if isinstance(each, Added):
-                outcomes.append(each)
-            elif each.record.id in taken or each.record.id in seen:
-                outcomes.append(Added(each.record.id, "REJECTED", refused))
-            else:
-                seen.add(each.record.id)
-                outcomes.append(Added(each.record.id, "ADDED"))
-        if progress is not None:
-            progress(len(outcomes))
-    pending = yield from linking.pending(scope.namespace, linked)
-    return AddResult(tuple(outcomes), tuple(degraded), tuple(pending))
-
-
-def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, _CHUNK)):
-        yield chunk
-
-
-def _dimensions(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
+def dimensions_of(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
     """How long the vectors of each name are, as far as it is known and any is given."""
     known = {} if scope.dimensions is None else {"content": scope.dimensions}
     given = [each.get("vectors") for each in chunk if isinstance(each, Mapping)]
@@ -102,12 +43,7 @@ def _is_text(value: Any) -> bool:
         return False
 
 
-def _id_of(given: Any) -> str | None:
-    id = given.get("id") if isinstance(given, Mapping) else None
-    return id if isinstance(id, str) else None
-
-
-def _name(items: Sequence[Item]) -> Plan[list[Item]]:
+def named(items: Sequence[Item]) -> Plan[list[Item]]:
     """The items, with the entities that their texts name where the caller gave none."""
     nameless = [each for each in items if not each.named]
     if not nameless:
@@ -124,7 +60,7 @@ def _naming_text(record: MemoryRecord) -> str:
     return f"{record.title}\n{record.content}" if record.title else record.content
 
 
-def _embed(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+def embedded(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
     """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
     wanted = [
         {
@@ -163,7 +99,7 @@ def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vecto
     return dict(zip(distinct, rows, strict=True)), ""
 
 
-def _put(
+def put(
     drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool
 ) -> Plan[tuple[set[str], list[Link]]]:
     """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
@@ -214,9 +150,9 @@ def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, I
     Raises:
         InvalidInput: see `item`.
     """
-    dimensions = yield from _dimensions(items, scope)
-    named = yield from _name([item(given, scope, dimensions) for given in items])
-    return (yield from _embed(named, scope))
+    dimensions = yield from dimensions_of(items, scope)
+    checked = [item(given, scope, dimensions) for given in items]
+    return (yield from embedded((yield from named(checked)), scope))
 
 
 def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:
@@ -250,6 +186,8 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         return changed
     vectors: dict[str, Vector] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
+    if stale:
+        changed = with_texts(changed, dict.fromkeys(OF_WORDS))
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put(

@@ -12,6 +12,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import StoreError
 from recollect.stores import migrate
+from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
 from recollect.testing import WordHashEmbedder
 from recollect.testing.postgres import PostgresServer
@@ -46,8 +47,9 @@ def filled(memory: Memory, count: int = 400) -> None:
 
 
 def test_an_empty_database_is_made_ready(empty: str) -> None:
-    assert migrate(empty) == (0, 1)
-    assert migrate(empty) == (1, 1)
+    steps = len(migrations("postgres"))
+    assert migrate(empty) == (0, steps)
+    assert migrate(empty) == (steps, steps)
     with opened(empty) as memory:
         memory.add("An apple.", id="one")
         assert memory.search("apple").ids == ("one",)
@@ -63,12 +65,13 @@ def test_a_newer_schema_is_refused(empty: str) -> None:
 
 
 def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    migrate(empty)
-    steps = ["", "CREATE TABLE recollect.later (namespace text)"]
+    _, kept = migrate(empty)
+    steps = [*migrations("postgres"), "CREATE TABLE recollect.later (namespace text)"]
     monkeypatch.setattr("recollect.stores.postgres.schema.migrations", lambda store: steps)
-    with pytest.raises(StoreError, match=r"older schema 1, this recollect needs 2.*migrate"):
+    older = rf"older schema {kept}, this recollect needs {kept + 1}.*recollect migrate"
+    with pytest.raises(StoreError, match=older):
         opened(empty)
-    assert migrate(empty) == (1, 2)
+    assert migrate(empty) == (kept, kept + 1)
 
 
 @pytest.mark.parametrize(

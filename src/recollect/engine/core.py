@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
 
-from recollect import chunks, items, life, ops, profiles, why, write
+from recollect import adding, chunks, items, life, ops, profiles, why, write
 from recollect import compare as comparing
 from recollect import search as searching
 from recollect import zones as zoning
 from recollect.compare import Comparison
 from recollect.context import Context, assemble
+from recollect.dedup import Dedup
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
 from recollect.errors import EmbedderMismatch, InvalidInput
@@ -53,6 +54,7 @@ class Core:
         count_tokens: Callable[[str], int] = count_tokens,
         aliases: Aliases = NO_ALIASES,
         actor: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
@@ -61,6 +63,7 @@ class Core:
         self.count_tokens = count_tokens
         self.aliases = aliases
         self.actor = optional_text("actor", actor)
+        self.dedup = Dedup.of(dedup, Dedup())
 
     @classmethod
     def open(
@@ -74,6 +77,7 @@ class Core:
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
+        dedup: Dedup | bool | float | None = None,
         anew: bool = False,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
@@ -87,7 +91,7 @@ class Core:
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
-            return cls(world, namespace, chosen, clock, count_tokens, names, actor)
+            return cls(world, namespace, chosen, clock, count_tokens, names, actor, dedup)
         except BaseException:
             if isinstance(url, str):
                 store.close()
@@ -122,6 +126,7 @@ class Core:
             self.count_tokens,
             self.aliases,
             self.actor,
+            self.dedup,
         )
 
     def scope(self) -> items.Scope:
@@ -224,11 +229,22 @@ class Core:
     ) -> Plan[AddResult]:
         """Write one text, or the turns of a conversation; the first wrong one raises."""
         given = {name: value for name, value in fields.items() if value is not None}
+        policy = Dedup.of(given.pop("dedup", None), self.dedup)
         if isinstance(content, Sequence) and not isinstance(content, (str, bytes)):
+            key = given.pop("idempotency_key", None)
             items = messages(content, given)
+            if key is not None:
+                items = [{**one, "idempotency_key": f"{key}#{i}"} for i, one in enumerate(items)]
         else:
             items = [{**given, "content": content}]
-        return write.add(items, self.scope(), strict=True)
+        return adding.add(items, self.scope(), policy, strict=True)
+
+    def add_many(
+        self, items: Iterable[Any], strict: bool, dedup: Any, progress: Any
+    ) -> Plan[AddResult]:
+        """Write many items."""
+        policy = Dedup.of(dedup, self.dedup)
+        return adding.add(items, self.scope(), policy, strict=strict, progress=progress)
 
     def add_chat(
         self, messages: Any, mode: str, facets: Any, fields: Mapping[str, Any]

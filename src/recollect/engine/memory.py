@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from recollect import ops
+from recollect.dedup import Dedup
 from recollect.embed import Embedder
 from recollect.engine.core import Clock, Core
 from recollect.engine.life import AsyncLiving, Living
@@ -43,6 +44,7 @@ class Memory(Writing, Recalling, Living, Upkeep):
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> Self:
         """Open (or make) the store of a URL.
 
@@ -55,6 +57,9 @@ class Memory(Writing, Recalling, Living, Upkeep):
             clock: gives the present; the system's clock by default.
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+            dedup: how facts and notes are held against what is known when they are added: True,
+                False, the cosine from which two say the same (0.92), or a `Dedup`. By default
+                those that bring no id of their own are.
             actor: who writes and uses memories through this, for their history.
             count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
                 another one is given.
@@ -66,7 +71,16 @@ class Memory(Writing, Recalling, Living, Upkeep):
         """
         return cls(
             Core.open(
-                url, namespace, embedder, profile, clock, count_tokens, entities, aliases, actor
+                url,
+                namespace,
+                embedder,
+                profile,
+                clock,
+                count_tokens,
+                entities,
+                aliases,
+                actor,
+                dedup,
             )
         )
 
@@ -140,6 +154,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> Self:
         """See `Memory.open`."""
         opened = in_thread(
@@ -153,6 +168,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
             entities,
             aliases,
             actor,
+            dedup,
         )
         return cls(await opened)
 

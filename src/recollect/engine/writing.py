@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect import write
+from recollect.dedup import Dedup
 from recollect.engine.core import Filters
 from recollect.engine.face import AsyncFace, Face
 from recollect.facets import Facets, by_rules
@@ -48,6 +49,9 @@ class Writing(Face):
         valid_from: datetime | str | float | None = None,
         valid_to: datetime | str | float | None = None,
         pinned: bool | None = None,
+        supersedes: str | None = None,
+        idempotency_key: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
@@ -61,6 +65,16 @@ class Writing(Face):
         what it comes down to, in words that are searched, too. From `expires_at` on it is not
         found any more; what it says holds from `valid_from` until `valid_to`; `pinned` exempts it
         from being archived.
+
+        A fact or note (not a turn of a session) that says what an active memory of the same
+        `agent_id`, `user_id` and `speaker` says already is not added again; the outcome in the
+        result tells (see `recollect.memory.Added`). That holds unless it brings an `id` of its
+        own, or a field whose value the other does not have (tags and metadata are merged, and a
+        fact is the same whenever it was told); with `dedup` True or a cosine it does even so, with
+        False never. What differs in a
+        number, date, name or negation is added, and told to perhaps supersede the other;
+        `supersedes` names a memory whose place it takes. The same `idempotency_key` again adds
+        nothing, and gives the first outcome.
 
         Raises:
             InvalidInput: names the argument that is wrong; nothing was written.
@@ -103,6 +117,7 @@ class Writing(Face):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
+        dedup: Dedup | bool | float | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
         """Remember many: texts, or mappings with the arguments of `add` as keys.
@@ -110,7 +125,7 @@ class Writing(Face):
         Written in transactions of some thousand. A wrong item is REJECTED with its reason and the
         others are added; with `strict` it raises instead. `progress` is told how many are done.
         """
-        return self._run(write.add(items, self._core.scope(), strict=strict, progress=progress))
+        return self._run(self._core.add_many(items, strict, dedup, progress))
 
     def update(self, id: str, **changes: Any) -> MemoryRecord:
         """Change fields of a memory by name; new words are embedded again.
@@ -169,6 +184,9 @@ class AsyncWriting(AsyncFace):
         valid_from: datetime | str | float | None = None,
         valid_to: datetime | str | float | None = None,
         pinned: bool | None = None,
+        supersedes: str | None = None,
+        idempotency_key: str | None = None,
+        dedup: Dedup | bool | float | None = None,
     ) -> AddResult:
         """See `Memory.add`."""
         return await self._run(self._core.add(content, _fields(locals())))
@@ -192,11 +210,11 @@ class AsyncWriting(AsyncFace):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
+        dedup: Dedup | bool | float | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
         """See `Memory.add_many`."""
-        scope = self._core.scope()
-        return await self._run(write.add(items, scope, strict=strict, progress=progress))
+        return await self._run(self._core.add_many(items, strict, dedup, progress))
 
     async def update(self, id: str, **changes: Any) -> MemoryRecord:
         """See `Memory.update`."""

@@ -209,6 +209,18 @@ class NamespaceIndex(Loaded):
         found[ordinals < 0] = np.nan
         return found
 
+    def alike(
+        self, name: str, given: Sequence[NDArray[np.float32]], least: float, where: Filter
+    ) -> list[tuple[int, float] | None]:
+        """For each vector the row most alike that passes, and its cosine (see `ops.Alike`)."""
+        vectors, mask = self._vectors.get(name), self._mask(where)
+        if vectors is None or not given:
+            return [None] * len(given)
+        return [
+            None if found is None else (int(self._rows.view[found[0]]), found[1])
+            for found in vectors.most_alike(np.stack(given), least, mask)
+        ]
+
     def beside(self, rows: Rows, where: Filter | None) -> Rows:
         """The rows right before and after each in its session, of its kind (see `ops.Beside`)."""
         kinds, passing = self.column("kind"), self._mask(where)

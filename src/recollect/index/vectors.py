@@ -17,6 +17,8 @@ EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
 _COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
 _FINE = 8  # the codes keep 8 rows for each one wanted, to be compared exactly
+_BLOCK = 16_384  # vectors compared at once with many queries
+_NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 
 Ordinals = NDArray[np.int64]
 
@@ -117,6 +119,35 @@ class Vectors:
             bound = np.partition(similar, len(similar) - depth)[len(similar) - depth]
             return ordinals[similar >= bound].astype(np.int64)
         return self._nearest_by_codes(query, depth, allowed)
+
+    def most_alike(
+        self, queries: NDArray[np.float32], least: float, mask: NDArray[np.bool_] | None
+    ) -> list[tuple[int, float] | None]:
+        """For each query, the memory of the largest cosine (the first of equals), and that cosine.
+
+        None where no memory that passes reaches `least`. Compared block by block with all.
+        """
+        ordinals = self._ordinals.view
+        allowed = None if mask is None else np.flatnonzero(mask[ordinals])
+        count = len(ordinals) if allowed is None else len(allowed)
+        best = np.full(len(queries), -2.0, dtype=np.float32)
+        place = np.zeros(len(queries), dtype=np.int64)
+        for start in range(0, count, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            rows = self._matrix.view[block if allowed is None else allowed[block]]
+            similar = queries @ rows.T
+            at = similar.argmax(axis=1)
+            here = similar[np.arange(len(queries)), at]
+            better = here > best + _NOISE  # an equal one that comes later is not
+            best[better], place[better] = here[better], start + at[better]
+        if allowed is not None and count:
+            place = allowed[place]
+        found: list[tuple[int, float] | None] = []
+        for query, at_least, where in zip(queries, best >= least - _NOISE, place, strict=True):
+            exact = _bounded(np.vecdot(self._matrix.view[[where]], query)) if at_least else [-2.0]
+            cosine = float(exact[0])
+            found.append((int(ordinals[where]), cosine) if cosine >= least else None)
+        return found
 
     def _nearest_by_codes(
         self, query: Vector, depth: int, allowed: NDArray[np.bool_] | None

@@ -18,7 +18,7 @@ from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector, recent
 from recollect.ops import Put
-from recollect.text import term_ids, words
+from recollect.text import term_ids, text_key, words
 
 LOGGED = (*STATE, "metadata")
 """The fields that an event may change."""
@@ -129,6 +129,7 @@ def stored(draft: Draft) -> dict[str, Any]:
     said = words(record.content)
     found["features"] = np.array(features(record.content, said), dtype=np.float32).tobytes()
     found["greets"] = greeted(record.content) if record.session_id else None
+    found["text_key"] = None if record.session_id else text_key(record.content)
     for name in LEXICAL:
         value = getattr(record, name)
         if name != "content":

@@ -259,6 +259,13 @@ class EmbeddedStore:
                 found[:, places] = index.beside(rows, op.query.where)
         return found
 
+    def _same(self, op: ops.Same) -> dict[int, tuple[int, ...]]:
+        return self._records.same(op.namespace, op.keys)
+
+    def _alike(self, op: ops.Alike) -> list[tuple[int, float] | None]:
+        with self._lock:
+            return self._index(op.namespace).alike(op.name, op.vectors, op.least, op.where)
+
     def _find(self, op: ops.Find) -> dict[str, int]:
         return self._records.find(op.namespace, op.ids)
 
@@ -288,6 +295,9 @@ class EmbeddedStore:
             len(entries),
             _cursor(page[-1]) if more and page else None,
         )
+
+    def _order(self, op: ops.Order) -> Rows:
+        return np.array(self._records.order(op.namespace), dtype=np.int64)
 
     def _put(self, op: ops.Put) -> tuple[str, ...]:
         return self._records.put(op)
@@ -376,7 +386,10 @@ class EmbeddedStore:
         ops.VectorNames: _vector_names,
         ops.Linked: _linked,
         ops.Beside: _beside,
+        ops.Same: _same,
+        ops.Alike: _alike,
         ops.Find: _find,
+        ops.Order: _order,
         ops.List: _list,
         ops.Put: _put,
         ops.Dimensions: _dimensions,

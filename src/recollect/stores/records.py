@@ -57,6 +57,14 @@ class Records(Source, Protocol):
         """Erase rows (all for None), their vectors and links; how many there were."""
         ...
 
+    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `text.text_key`."""
+        ...
+
+    def order(self, namespace: str) -> list[int]:
+        """Rows in the order in which their memories were first written."""
+        ...
+
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         ...

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from recollect.errors import StoreError
 from recollect.stores.migrations import migrations
+from recollect.text import text_key
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
 _BUSY_SECONDS = 30.0
@@ -120,6 +121,7 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     db.execute("BEGIN EXCLUSIVE")
     try:
         [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
+        db.create_function("text_key", 1, text_key, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
         for step in steps[version:]:
             for statement in _statements(step):

@@ -108,6 +108,19 @@ class SqliteReader:
                 )
         return found
 
+    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `text.text_key`."""
+        found: dict[int, tuple[int, ...]] = {}
+        with self._reading() as db:
+            for part in parts(keys):
+                for key, row in db.execute(
+                    f"SELECT text_key, row FROM memories WHERE space = ? "
+                    f"AND text_key IN ({marks(part)}) ORDER BY row",
+                    (self._space(namespace), *part),
+                ):
+                    found[key] = (*found.get(key, ()), row)
+        return found
+
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Records by row."""
         found: dict[int, MemoryRecord] = {}
@@ -360,3 +373,14 @@ def parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def marks(values: Sequence[Any]) -> str:
     """A parameter's place for each value."""
     return ", ".join("?" * len(values))
+
+
+def vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
+    """The vectors of rows by row and name."""
+    found: dict[int, dict[str, bytes]] = {}
+    for part in parts(rows):
+        for row, name, blob in db.execute(
+            f"SELECT row, name, vector FROM vectors WHERE row IN ({marks(part)})", part
+        ):
+            found.setdefault(row, {})[name] = blob
+    return found

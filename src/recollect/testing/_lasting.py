@@ -127,7 +127,7 @@ class Concurrency(StoreCase):
             for i in range(12):
                 memory.add(f"apple from{who} number{i}", id=f"w{who}-{i:02}", session_id=f"s{who}")
                 assert f"w{who}-{i:02}" in found(memory, f"from{who}")
-            memory.add_many({"content": f"bulk from{who}"} for _ in range(40))
+            memory.add_many(({"content": f"bulk from{who}"} for _ in range(40)), dedup=False)
 
         self._together([lambda who=who: write(who) for who in range(THREADS)])  # type: ignore[misc]
         assert memory.get_all(limit=1).total == THREADS * 52

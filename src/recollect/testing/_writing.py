@@ -170,7 +170,8 @@ class Listing(StoreCase):
         assert (page.records, page.total, page.cursor) == ((), 0, None)
 
     def test_a_filter_counts_too(self, memory: Memory) -> None:
-        memory.add_many({"content": "x", "kind": "fact" if i % 3 else "note"} for i in range(9))
+        items = [{"content": "x", "kind": "fact" if i % 3 else "note"} for i in range(9)]
+        memory.add_many(items, dedup=False)
         page = memory.get_all({"kind": "fact"}, limit=2)
         assert (len(page), page.total) == (2, 6)
 
@@ -360,7 +361,7 @@ class Linking(StoreCase):
 
     def test_figures(self, memory: Memory) -> None:
         other = memory.within("other")
-        memory.add_many({"content": "x"} for _ in range(3))
+        memory.add_many(({"content": "x"} for _ in range(3)), dedup=False)
         other.add("y")
         assert memory.stats()["memories"] == 3
         assert other.stats()["namespaces"] == {"other": 1}

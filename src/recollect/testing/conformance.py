@@ -20,6 +20,7 @@ from recollect.testing._case import Clock
 from recollect.testing._filtering import Filtering
 from recollect.testing._lasting import Concurrency, Lasting
 from recollect.testing._life import Living, Logging, Rewinding
+from recollect.testing._outcomes import Keys, Outcomes
 from recollect.testing._recalling import Neighbours, Touching, Vectors
 from recollect.testing._searching import Namespaces, Scripts, Searching
 from recollect.testing._upkeep import Keeping, Lending, Noting, Pending
@@ -31,6 +32,6 @@ __all__ = ["Clock", "StoreConformance"]
 class StoreConformance(
     Adding, Listing, Updating, Erasing, Linking, Filtering, Searching, Namespaces, Scripts, Vectors,
     Touching, Neighbours, Lasting, Concurrency, Logging, Living, Rewinding, Pending, Noting,
-    Keeping, Lending, Alike,
+    Keeping, Lending, Alike, Outcomes, Keys,
 ):  # fmt: skip
     """Every test there is; subclass it and say how the store is opened."""

@@ -1,4 +1,4 @@
-"""migrate: the schema of a store."""
+"""migrate, index and copy: schemas, indexes of vectors, from one store to another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recollect import stores
+from recollect import copying, stores
 from recollect.serve.cli import output
 from recollect.serve.cli.settings import Settings
 
@@ -30,3 +30,34 @@ def migrate(
         print(f"schema {after}, nothing to do")
     else:
         print(f"schema {before} brought to {after}")
+
+
+def index(settings: Settings) -> None:
+    """Build the indexes of vectors that large namespaces of a PostgreSQL store lack."""
+    with output.progress() as told:
+        built = stores.index(settings.url, lambda done, total: told("indexing", done, total))
+    if settings.json:
+        output.emit({"built": built})
+    else:
+        print(f"{built:,} built")
+
+
+def copy(
+    settings: Settings,
+    source: Annotated[str, typer.Argument(help="The store to copy, a path or a URL.")],
+    target: Annotated[str, typer.Argument(help="The store to copy it into.")],
+) -> None:
+    """Copy a store to another: memories, vectors, links, history and notes; then check it."""
+    one, other = Settings(db=source), Settings(db=target)
+    one.require()
+    with output.progress() as told:
+        found = copying.copy(one.url, other.url, told)
+    if settings.json:
+        output.emit({"namespaces": [each.to_dict() for each in found]})
+        return
+    for each in found:
+        print(
+            f"{each.namespace}: {each.memories:,} memories, {each.links:,} links, "
+            f"{each.events:,} events, checksum {each.checksum}"
+        )
+    output.note("the target holds the same")

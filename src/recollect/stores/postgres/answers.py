@@ -165,6 +165,27 @@ class Answers(Stored):
             found.append(self._numbers.rows(namespace, before[before >= 0] + 1))
         return np.concatenate(found)
 
+    def alike(self, op: ops.Alike) -> Steps[list[tuple[int, float] | None]]:
+        route = Vector(op.name, min_similarity=op.least)
+        yield from self.current(op.namespace)
+        answers = yield from together(
+            [
+                self._routes.found(
+                    self._sight,
+                    self.known(op.namespace),
+                    route,
+                    Query("", (op.namespace,), 0.0, where=op.where, vector=vector),
+                    1,
+                )
+                for vector in op.vectors
+            ]
+        )
+        found: list[tuple[int, float] | None] = []
+        for rows, scores in answers:
+            best = min(zip((-scores).tolist(), rows.tolist(), strict=True), default=None)
+            found.append(None if best is None else (best[1], -best[0]))
+        return found
+
     def score(self, op: ops.Score) -> Steps[Floats]:
         found = np.full(len(op.rows), np.nan)
         for namespace, rows, places in self._numbers.parts(op.rows):
@@ -201,7 +222,7 @@ class Answers(Stored):
         yield from self._reader.load(self._sight, given, needed(names))
         kept = [self._sight.records[row] for row in given.tolist()]
         there = np.array([each is not None for each in kept], dtype=bool)
-        columns = [self._reader.column(self._sight, given, name) for name in names]
+        columns = list(self._reader.columns(self._sight, given, names).values())
         scores = self._of_values(route, query, columns, len(rows))
         return np.where(there, scores, np.nan)
 

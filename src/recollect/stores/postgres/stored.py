@@ -22,6 +22,7 @@ from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import Routes
 from recollect.stores.postgres.sight import Numbers, Reader, Sight, needed, plain
 from recollect.stores.postgres.spaces import Spaces
+from recollect.stores.postgres.values import Integers, matrix
 from recollect.stores.postgres.where import compiled
 
 _LINK = "source, target, type, weight, created_at"
@@ -55,7 +56,7 @@ class Stored:
         names = [name for name in op.names if name not in GRAPH]
         graph = [name for name in op.names if name in GRAPH]
         yield from self._reader.load(self._sight, op.rows, needed(names) | {"id"})
-        found = {name: self._reader.column(self._sight, op.rows, name) for name in names}
+        found = self._reader.columns(self._sight, op.rows, names)
         if graph:
             found.update((yield from self._graph(op.rows, graph)))
         return found
@@ -100,10 +101,10 @@ class Stored:
         yield from self._reader.vectors(self._sight, op.rows, op.name)
         seen = [self._sight.vectors[op.name][row] for row in op.rows.tolist()]
         wide = max((len(vector) for vector in seen if vector is not None), default=0)
-        found = np.full((len(op.rows), wide), np.nan, dtype=np.float32)
-        for place, vector in enumerate(seen):
-            if vector is not None and len(vector) == wide:
-                found[place] = vector
+        found = np.full((len(op.rows), wide // 2), np.nan, dtype=np.float32)
+        has = [place for place, each in enumerate(seen) if each is not None and len(each) == wide]
+        if has:
+            found[has] = matrix([seen[place] for place in has])
         return found
 
     def linked(self, op: ops.Linked) -> Steps[list[ops.Edge]]:
@@ -117,7 +118,7 @@ class Stored:
         for namespace, rows, _ in self._numbers.parts(op.rows):
             if namespace not in op.query.namespaces:
                 continue
-            chosen = (namespace, rows.tolist())
+            chosen = (namespace, Integers(rows))
             [found] = yield [
                 Statement(
                     f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
@@ -149,7 +150,7 @@ class Stored:
                     'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
                     + " ".join(sides)
                     + ' WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
-                    (*passes.parameters, *passes.parameters, namespace, rows.tolist()),
+                    (*passes.parameters, *passes.parameters, namespace, Integers(rows)),
                 )
             ]
             by_row = {row: sides_of for row, *sides_of in kept}
@@ -158,6 +159,29 @@ class Stored:
                     if other is not None:
                         found[side, place] = self._numbers.rows(namespace, other)
         return found
+
+    def same(self, op: ops.Same) -> Steps[dict[int, tuple[int, ...]]]:
+        [kept] = yield [
+            Statement(
+                'SELECT text_key, "row" FROM memories WHERE namespace = %s '
+                'AND text_key = ANY(%s::bigint[]) ORDER BY "row"',
+                (op.namespace, list(op.keys)),
+            )
+        ]
+        found: dict[int, tuple[int, ...]] = {}
+        for key, row in kept:
+            [global_row] = self._numbers.rows(op.namespace, [row]).tolist()
+            found[key] = (*found.get(key, ()), global_row)
+        return found
+
+    def order(self, op: ops.Order) -> Steps[Rows]:
+        [[[rows]]] = yield [
+            Statement(
+                'SELECT array_agg("row" ORDER BY sequence) FROM memories WHERE namespace = %s',
+                (op.namespace,),
+            )
+        ]
+        return self._numbers.rows(op.namespace, () if rows is None else rows)
 
     def find(self, op: ops.Find) -> Steps[dict[str, int]]:
         [found] = yield [

@@ -1,7 +1,6 @@
 """Whatever is asked: a sensible result, or InvalidInput that names the argument."""
 
-from collections.abc import Callable, Iterator
-from datetime import datetime, timezone
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,27 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from bad_support import LONE, NAN, label
 from recollect import Memory
 from recollect.errors import InvalidInput
-from recollect.testing import WordHashEmbedder
-
-NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
-NAN = float("nan")
-LONE = "half \ud800 a pair"
-
-
-@pytest.fixture(scope="module", params=["ram://", "sqlite:///:memory:"])
-def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
-    with Memory.open(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
-        memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})
-        yield memory
-
-
-def label(value: Any) -> str:
-    """A short id of a test's case."""
-    short = isinstance(value, (str, float, bool)) or value is None
-    return ascii(value[:30] if isinstance(value, str) else value) if short else type(value).__name__
-
 
 SEARCHES: list[tuple[str, Any, str]] = [
     ("query", "", "query"),

@@ -1,6 +1,5 @@
 """Whatever is given: a sensible result, or InvalidInput that names the field and writes nothing."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -9,26 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bad_support import LONE, NAN, NOW, label
 from recollect import Memory
 from recollect.errors import InvalidInput
-from recollect.testing import WordHashEmbedder
 
-NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
-NAN, INF = float("nan"), float("inf")
-LONE = "half \ud800 a pair"
-
-
-@pytest.fixture(scope="module", params=["ram://", "sqlite:///:memory:"])
-def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
-    with Memory.open(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
-        memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})
-        yield memory
-
-
-def label(value: Any) -> str:
-    """A short id of a test's case."""
-    short = isinstance(value, (str, float, bool)) or value is None
-    return ascii(value[:30] if isinstance(value, str) else value) if short else type(value).__name__
+INF = float("inf")
 
 
 def nested(depth: int) -> Any:

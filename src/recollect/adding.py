@@ -1,0 +1,218 @@
+"""Adding: each item becomes a memory, or is told why it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any
+
+from recollect import linking
+from recollect.dedup import Dedup, Known, known
+from recollect.errors import InvalidInput, NotFound
+from recollect.events import Event
+from recollect.items import Item, Scope, item
+from recollect.life import supersede
+from recollect.memory import Added, AddResult, Draft, Link
+from recollect.ops import Events, Find, Log
+from recollect.plan import Plan, ask
+from recollect.write import dimensions_of, embedded, named, put, update
+
+_STRENGTHENING = ("DUPLICATE", "MERGED")
+_CHUNK = 2048  # memories in one transaction
+_TAKEN = "the id is taken; use update(), or leave the id out"
+_AGAIN = "the same idempotency_key again"
+
+
+def add(
+    items: Iterable[Any], scope: Scope, policy: Dedup, *, strict: bool, progress: Any = None
+) -> Plan[AddResult]:
+    """The plan of adding items: chunk by chunk, each chunk one transaction.
+
+    With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
+    items are REJECTED and the rest is added.
+    """
+    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
+        raise InvalidInput("items", f"must be a list of items, not {type(items).__name__}")
+    outcomes: list[Added] = []
+    degraded: dict[str, None] = {}
+    linked: list[Link] = []
+    for chunk in _chunks(items):
+        checked = yield from _checked(chunk, scope, strict)
+        found, links, lack = yield from _added(checked, scope, policy, strict)
+        outcomes += found
+        linked += links
+        if lack:
+            degraded[lack] = None
+        if progress is not None:
+            progress(len(outcomes))
+    pending = yield from linking.pending(scope.namespace, linked)
+    return AddResult(tuple(outcomes), tuple(degraded), tuple(pending))
+
+
+def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
+    iterator = iter(items)
+    while chunk := list(islice(iterator, _CHUNK)):
+        yield chunk
+
+
+def _checked(chunk: Sequence[Any], scope: Scope, strict: bool) -> Plan[list[Item | Added]]:
+    """Each item of a chunk as it can be written, or why it cannot."""
+    found: list[Item | Added] = []
+    dimensions = yield from dimensions_of(chunk, scope)
+    for given in chunk:
+        try:
+            one = item(given, scope, dimensions)
+            found.append(one)
+            for name, vector in one.vectors.items():
+                dimensions.setdefault(name, len(vector))
+        except InvalidInput as problem:
+            if strict:
+                raise
+            found.append(Added(_id_of(given), "REJECTED", str(problem)))
+    yield from _superseding(found, scope, strict)
+    return found
+
+
+def _id_of(given: Any) -> str | None:
+    id = given.get("id") if isinstance(given, Mapping) else None
+    return id if isinstance(id, str) else None
+
+
+def _superseding(checked: list[Item | Added], scope: Scope, strict: bool) -> Plan[None]:
+    """Reject the items that would take the place of a memory that is not there."""
+    old = {one.supersedes for one in checked if isinstance(one, Item) and one.supersedes}
+    if not old:
+        return
+    there = yield from ask(Find(scope.namespace, tuple(sorted(old))))
+    for at, one in enumerate(checked):
+        if isinstance(one, Item) and one.supersedes and one.supersedes not in there:
+            problem = InvalidInput(
+                "supersedes",
+                f"there is no memory {one.supersedes!r} in the namespace {scope.namespace!r}",
+                "name one that there is",
+            )
+            if strict:
+                raise problem
+            checked[at] = Added(one.record.id, "REJECTED", str(problem))
+
+
+def _added(
+    checked: Sequence[Item | Added], scope: Scope, policy: Dedup, strict: bool
+) -> Plan[tuple[list[Added], list[Link], str]]:
+    """Write what is new of a chunk: the outcome of each item, links made, what was lacking."""
+    before = yield from _outcomes_by_key(checked, scope)
+    fresh: list[Item] = []
+    keys = set(before)
+    for one in checked:
+        if isinstance(one, Item) and (one.key is None or one.key not in keys):
+            fresh.append(one)
+            keys |= {one.key} if one.key is not None else set()
+    drafts, lack = yield from embedded((yield from named(fresh)), scope)
+    told = yield from known(drafts, scope, policy)
+    wanted = [
+        (replace(draft, note=_note(one, told.get(draft.record.id))), one)
+        for draft, one in drafts
+        if _is_kept(told.get(draft.record.id))
+    ]
+    taken, links = yield from put(wanted, scope, strict)
+    yield from _take_effect(drafts, told, taken, scope)
+    outcomes: list[Added] = []
+    written: set[str] = set()
+    raced = [one for one in fresh if one.key is not None and one.record.id in taken]
+    before |= yield from _outcomes_by_key(raced, scope)
+    for one in checked:
+        outcome = one if isinstance(one, Added) else _outcome(one, told, before, taken, written)
+        if isinstance(one, Item) and one.key is not None:
+            before.setdefault(one.key, replace(outcome, reason=_AGAIN))
+        outcomes.append(outcome)
+    return outcomes, links, lack
+
+
+def _outcome(
+    one: Item,
+    told: Mapping[str, Known],
+    before: Mapping[str, Added],
+    taken: set[str],
+    written: set[str],
+) -> Added:
+    id = one.record.id
+    if one.key is not None and one.key in before:
+        return before[one.key]
+    if id in told and not _is_kept(told[id]):
+        return told[id].outcome
+    if id in taken or id in written:
+        return Added(id, "REJECTED", _TAKEN)
+    written.add(id)
+    if one.supersedes is not None:
+        return Added(id, "SUPERSEDES", "as asked for", one.supersedes, applied=True)
+    return told[id].outcome if id in told else Added(id, "ADDED")
+
+
+def _is_kept(found: Known | None) -> bool:
+    return found is None or found.outcome.outcome == "SUPERSEDES"
+
+
+def _note(one: Item, found: Known | None) -> dict[str, Any]:
+    """What the log is told of a write, so that the same key gives the same outcome again."""
+    if one.key is None:
+        return {}
+    outcome = Added(one.record.id, "ADDED") if found is None else found.outcome
+    if one.supersedes is not None:
+        outcome = Added(one.record.id, "SUPERSEDES", "", one.supersedes, applied=True)
+    return {"key": one.key, **_noted(outcome)}
+
+
+def _noted(outcome: Added) -> dict[str, Any]:
+    return {"outcome": outcome.outcome, "similarity": outcome.similarity}
+
+
+def _outcomes_by_key(checked: Iterable[Item | Added], scope: Scope) -> Plan[dict[str, Added]]:
+    """The outcomes that items with some idempotency keys had before, by key."""
+    keys = tuple({one.key for one in checked if isinstance(one, Item) and one.key is not None})
+    if not keys:
+        return {}
+    events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=keys))
+    return {event.payload["key"]: _first(event) for event in events}
+
+
+def _first(event: Event) -> Added:
+    outcome = event.payload.get("outcome", "ADDED")
+    match = None if event.type == "write" else event.id
+    return Added(event.id, outcome, _AGAIN, match, event.payload.get("similarity"))
+
+
+def _take_effect(
+    drafts: Sequence[tuple[Draft, Item]], told: Mapping[str, Known], taken: set[str], scope: Scope
+) -> Plan[None]:
+    """What items do to memories there are: duplicates strengthen them, others supersede them."""
+    for draft, one in drafts:
+        found = told.get(draft.record.id)
+        if one.supersedes is not None and draft.record.id not in taken:
+            yield from supersede(one.supersedes, draft.record.id, scope)
+        elif found is not None and found.outcome.outcome in _STRENGTHENING:
+            yield from _strengthen(draft, one, found, scope)
+
+
+def _strengthen(draft: Draft, one: Item, found: Known, scope: Scope) -> Plan[None]:
+    """Count a use of the memory that says the same; it takes on what the item has besides."""
+    new, old = draft.record, found.match
+    changes: dict[str, Any] = {}
+    if new.importance is not None and new.importance > (old.importance or 0.0):
+        changes["importance"] = new.importance
+    if found.outcome.outcome == "MERGED":
+        changes["content"] = new.content
+    tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
+    if tags != old.tags:
+        changes["tags"] = tags
+    metadata = {**new.metadata, **old.metadata}
+    if metadata != old.metadata:
+        changes["metadata"] = metadata
+    payload = {**({"key": one.key} if one.key is not None else {}), **_noted(found.outcome)}
+    use = Event("reference", old.id, scope.now, scope.actor, payload=payload)
+    try:
+        if changes:
+            yield from update(old.id, changes, scope)
+        yield from ask(Log(scope.namespace, (use,)))
+    except NotFound:  # erased meanwhile
+        return

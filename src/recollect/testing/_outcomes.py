@@ -1,0 +1,211 @@
+"""What becomes of each item of a write: outcomes, and keys that make a write happen once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from recollect import Memory
+from recollect.errors import InvalidInput
+from recollect.memory import Added
+from recollect.testing._case import WORDS, Clock, StoreCase, listed, record
+
+FACT = "Ana keeps the spare key of the flat under the blue pot."
+
+
+def outcome(memory: Memory, content: str, **fields: Any) -> Added:
+    """What becomes of one text."""
+    [found] = memory.add(content, **fields)
+    return found
+
+
+class Outcomes(StoreCase):
+    """Duplicates, what supersedes, loops."""
+
+    def test_the_same_text_is_known(self, memory: Memory, clock: Clock) -> None:
+        first = memory.add(FACT, importance=0.4).id
+        at = clock.pass_(days=1)
+        again = outcome(memory, f"  {FACT.upper()} ", importance=0.9)
+        assert (again.outcome, again.id, again.match) == ("DUPLICATE", first, first)
+        assert memory.add(FACT, importance=0.1).id == first
+        assert memory.add(FACT).ids == ()
+        kept = record(memory, first)
+        assert (kept.importance, kept.access_count, kept.last_accessed) == (0.9, 3, at)
+        assert memory.get_all().total == 1
+
+    def test_it_is_known_of_its_owner_alone(self, memory: Memory) -> None:
+        memory.add(FACT)
+        for owner in ({"agent_id": "b"}, {"user_id": "u"}, {"speaker": "Ben"}):
+            assert outcome(memory, FACT, **owner).outcome == "ADDED"
+            assert outcome(memory, FACT, **owner).outcome == "DUPLICATE"
+        assert outcome(memory.within("other"), FACT).outcome == "ADDED"
+
+    def test_what_is_not_active_does_not_count(self, memory: Memory) -> None:
+        first = memory.add(FACT).id
+        memory.update(first, status="archived")
+        assert outcome(memory, FACT).outcome == "ADDED"
+
+    def test_turns_are_no_facts(self, memory: Memory) -> None:
+        memory.add("Yes, exactly!")
+        turns = [{"role": "user", "content": "Yes, exactly!"}] * 3
+        assert {one.outcome for one in memory.add(turns, dedup=True)} == {"ADDED"}
+        assert outcome(memory, "Yes, exactly!", session_id="s").outcome == "ADDED"
+        assert outcome(memory, "Yes, exactly!", kind="turn").outcome == "ADDED"
+        assert outcome(memory, "Yes, exactly!").outcome == "DUPLICATE"
+
+    def test_an_id_of_its_own_makes_a_memory_of_its_own(self, memory: Memory) -> None:
+        memory.add(FACT, id="a")
+        assert outcome(memory, FACT, id="b").outcome == "ADDED"
+        assert outcome(memory, FACT, id="c", dedup=True).outcome == "DUPLICATE"
+        assert outcome(memory, FACT, dedup=False).outcome == "ADDED"
+
+    def test_the_same_in_other_words_is_known(self, memory: Memory) -> None:
+        first = memory.add(FACT).id
+        again = outcome(memory, "Under the blue pot Ana keeps the spare key of the flat.")
+        assert (again.outcome, again.match) == ("DUPLICATE", first)
+        assert again.similarity is not None
+        assert again.similarity >= 0.92
+        assert outcome(memory, "Under the blue pot grows moss.").outcome == "ADDED"
+
+    def test_what_says_more_is_merged(self, memory: Memory, clock: Clock) -> None:
+        first = memory.add(FACT, tags=["home"]).id
+        clock.pass_(days=1)
+        longer = FACT.replace("blue pot", "big blue pot")
+        merged = outcome(memory, longer, tags=["keys"], dedup=0.8)
+        assert (merged.outcome, merged.id) == ("MERGED", first)
+        assert record(memory, first).content == longer
+        assert record(memory, first).tags == ("home", "keys")
+        assert memory.history(first).versions[0].record.content == FACT
+        assert memory.get_all().total == 1
+
+    @pytest.mark.parametrize(
+        ("old", "new", "what"),
+        [
+            ("The meeting of the whole team is at 9.", "The meeting of the whole team is at 10.",
+             "number"),
+            ("Ana has two big old cats at home.", "Ana has three big old cats at home.", "number"),
+            ("The tax office wants the form in May.", "The tax office wants the form in June.",
+             "date"),
+            ("The dentist called about it on Monday.", "The dentist called about it on Friday.",
+             "date"),
+            ("For now my sister Mira works at Google.", "For now my sister Mira works at Siemens.",
+             "name"),
+            ("The user is allergic to penicillin.", "The user is not allergic to penicillin.",
+             "negation"),
+            ("The user prefers tea in the evening.", "The user prefers wine in the evening.",
+             "word"),
+        ],
+    )  # fmt: skip
+    def test_what_says_otherwise_is_kept_and_told(
+        self, memory: Memory, old: str, new: str, what: str
+    ) -> None:
+        first = memory.add(old).id
+        found = outcome(memory, new, dedup=0.6)
+        assert (found.outcome, found.match, found.applied) == ("SUPERSEDES", first, False)
+        assert what in found.reason
+        assert found.id is not None
+        assert record(memory, found.id).content == new
+        assert record(memory, first).status == "active"
+
+    def test_superseding_is_done_when_asked_for(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana works at Google.", id="old")
+        moved = clock.pass_(days=9)
+        found = outcome(memory, "Ana works at Siemens.", id="new", supersedes="old")
+        assert (found.outcome, found.match, found.applied) == ("SUPERSEDES", "old", True)
+        assert (record(memory, "old").status, record(memory, "old").valid_to) == (
+            "superseded",
+            moved,
+        )
+        with pytest.raises(InvalidInput, match="supersedes: there is no memory 'nobody'"):
+            memory.add("Ana works.", supersedes="nobody")
+        result = memory.add_many([{"content": "Ana works.", "supersedes": "nobody"}])
+        assert [one.outcome for one in result] == ["REJECTED"]
+
+    def test_items_of_one_write_are_held_against_each_other(self, memory: Memory) -> None:
+        other = "Under the blue pot Ana keeps the spare key of the flat."
+        result = memory.add_many([FACT, "Ben plays the cello.", FACT, other, {"content": " "}])
+        assert [one.outcome for one in result] == [
+            "ADDED",
+            "ADDED",
+            "DUPLICATE",
+            "DUPLICATE",
+            "REJECTED",
+        ]
+        first = result.ids[0]
+        assert [one.match for one in result.items[2:4]] == [first, first]
+        assert len(result.ids) == 2
+        assert record(memory, first).access_count == 2
+
+    def test_words_alone_are_enough(self, memory: Memory) -> None:
+        with self.open_memory(embedder=None) as plain:
+            wordless = plain.within("plain")
+            assert outcome(wordless, FACT).outcome == "ADDED"
+            assert outcome(wordless, FACT).outcome == "DUPLICATE"
+
+    def test_what_was_just_recalled_is_refused(self, memory: Memory, clock: Clock) -> None:
+        first = memory.add(FACT).id
+        memory.add("The neighbour waters the plants on the balcony when Ana is away.")
+        clock.pass_(minutes=1)
+        memory.search("spare key", profile=WORDS)
+        memory.search("neighbour plants", profile=WORDS)
+        clock.pass_(minutes=1)
+        uses = record(memory, first).access_count
+        found = outcome(memory, FACT)
+        assert (found.outcome, found.match) == ("LOOP", first)
+        assert record(memory, first).access_count == uses
+        both = (
+            f"[m:{first[:6]}] {FACT} [m:abc] The neighbour waters the plants on the balcony when "
+            "Ana is away."
+        )
+        assert outcome(memory, both).outcome == "LOOP"
+        assert outcome(memory, f"{FACT} And under the red pot there are tools.").outcome != "LOOP"
+        assert outcome(memory, FACT, session_id="talk").outcome == "ADDED"
+        clock.pass_(minutes=30)
+        assert outcome(memory, FACT).outcome == "DUPLICATE"
+
+    def test_settings_are_checked(self, memory: Memory) -> None:
+        for wrong in (0, -1, 2, "yes", float("nan")):
+            with pytest.raises(InvalidInput) as caught:
+                memory.add(FACT, dedup=wrong)  # type: ignore[arg-type]
+            assert caught.value.field == "dedup"
+        assert listed(memory) == []
+
+
+class Keys(StoreCase):
+    """Idempotency keys."""
+
+    def test_the_same_key_gives_the_first_outcome(self, memory: Memory) -> None:
+        first = outcome(memory, FACT, idempotency_key="k1")
+        again = outcome(memory, "Something else.", idempotency_key="k1")
+        assert (first.outcome, again.outcome, again.id) == ("ADDED", "ADDED", first.id)
+        assert "idempotency_key" in again.reason
+        known = outcome(memory, FACT, idempotency_key="k2")
+        repeated = outcome(memory, FACT, idempotency_key="k2")
+        assert (known.outcome, repeated.outcome) == ("DUPLICATE", "DUPLICATE")
+        assert known.match == repeated.match == first.id
+        assert memory.get_all().total == 1
+        assert record(memory, str(first.id)).access_count == 1  # for k2, once
+        assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
+
+    def test_keys_hold_within_a_write_and_for_messages(self, memory: Memory) -> None:
+        items = [{"content": f"text {i % 2}", "idempotency_key": f"k{i % 2}"} for i in range(4)]
+        result = memory.add_many(items)
+        assert len({one.id for one in result}) == 2
+        assert len(result.ids) == 4
+        assert memory.get_all().total == 2
+        turns = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]
+        told = memory.add(turns, idempotency_key="talk")
+        assert memory.add(turns, idempotency_key="talk").ids == told.ids
+        assert memory.get_all().total == 4
+
+    def test_a_key_with_an_id(self, memory: Memory) -> None:
+        memory.add(FACT, id="a", idempotency_key="k")
+        assert outcome(memory, FACT, id="a", idempotency_key="k").outcome == "ADDED"
+        with pytest.raises(InvalidInput, match="taken"):
+            memory.add(FACT, id="a", idempotency_key="other")
+
+    def test_a_key_is_free_again_after_its_memory_was_erased(self, memory: Memory) -> None:
+        first = memory.add(FACT, idempotency_key="k").id
+        memory.delete(first)
+        assert outcome(memory, FACT, idempotency_key="k").id != first
