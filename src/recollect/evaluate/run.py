@@ -121,8 +121,8 @@ def evaluate(
     """Measure every profile with every embedder on the set of conversations in each folder.
 
     `store` is a kind of store, made for the occasion, or the address of an empty database, which is
-    emptied again. With `check`, a second pass holds every explanation against its score and the SQLite store
-    against the one in memory.
+    emptied again. With `check`, a second pass holds every explanation against its score and the
+    SQLite store against the one in memory.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
