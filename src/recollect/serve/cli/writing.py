@@ -76,6 +76,15 @@ def add(
         str | None, typer.Option(metavar="TIME", help="Until when it is true.")
     ] = None,
     pinned: Annotated[bool | None, typer.Option(help="Never archived.")] = None,
+    supersedes: Annotated[
+        str | None, typer.Option(metavar="ID", help="The memory whose place it takes.")
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, typer.Option(help="Given again, it adds nothing and prints the same id.")
+    ] = None,
+    dedup: Annotated[
+        bool | None, typer.Option(help="Look for one that says the same, or do not.")
+    ] = None,
 ) -> None:
     """Remember a text."""
     fields = {name: value for name, value in locals().items() if name not in ("settings", "text")}
@@ -85,6 +94,9 @@ def add(
     with settings.open(make=True) as memory:
         result = memory.add(content, **{n: v for n, v in fields.items() if v is not None})
     output.degraded(result.degraded)
+    for each in result.items:
+        if each.outcome != "ADDED":
+            output.note(" ".join(filter(None, (each.outcome, each.match, each.reason))))
     if settings.json:
         output.emit({"id": result.id, "degraded": list(result.degraded)})
     else:
