@@ -50,16 +50,6 @@ def add(
     vectors: Annotated[
         str | None, typer.Option(metavar="JSON", help="Vectors by name, in place of made ones.")
     ] = None,
-    supersedes: Annotated[
-        str | None, typer.Option(metavar="ID", help="The memory whose place it takes.")
-    ] = None,
-    idempotency_key: Annotated[
-        str | None, typer.Option(metavar="KEY", help="The same again adds nothing.")
-    ] = None,
-    dedup: Annotated[
-        bool | None,
-        typer.Option("--dedup/--no-dedup", help="Whether it is held against what is known."),
-    ] = None,
     gist: Annotated[str | None, typer.Option(help="What it comes down to.")] = None,
     tier: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
     memory_nature: Annotated[str | None, typer.Option(help="episodic or semantic.")] = None,
@@ -111,11 +101,8 @@ def add(
     if settings.json:
         items = [one.to_dict() for one in result]
         output.emit({"id": result.id, "items": items, "degraded": list(result.degraded)})
-        return
-    for one in result:
-        if one.outcome != "ADDED":
-            output.note(f"{one.outcome}: {one.reason}")
-    print(result.id)
+    else:
+        print(result.id)
 
 
 def _pending(links: Sequence[Link]) -> None:
