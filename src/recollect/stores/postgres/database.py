@@ -75,9 +75,27 @@ class Abandon(Exception):
     """Raised in steps that write: undo everything and answer with its first argument."""
 
 
-Command = Statement | Many | Copy
+@dataclass(frozen=True)
+class Analyze:
+    """Look anew at how tables are filled; the workers of a cluster do that by themselves."""
+
+    tables: Sequence[str]
+
+
+Command = Statement | Many | Copy | Analyze
 Steps = Generator[Sequence[Command], list[Any], T]
-Hook = Callable[[str], None]
+Hook = Callable[[Command], None]
+
+
+def setting(name: str, value: str) -> Statement:
+    """Set something for a transaction, wherever its statements run (unlike `set_config`)."""
+    return Statement(f"SET LOCAL {name} = {quoted(value)}")
+
+
+def quoted(text: str) -> str:
+    """A text as it is written in SQL."""
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'" if "\\" not in text else "E'" + escaped.replace("\\", "\\\\") + "'"
 
 
 @contextmanager
@@ -111,6 +129,7 @@ class Database:
         self.on_command: Hook | None = None
         self.on_trip: Callable[[], None] | None = None
         self.row_security = False
+        self.distributed = False
         self._vector: TypeInfo | None = None
         self._pool: ConnectionPool[Any] | None = None
 
@@ -202,12 +221,9 @@ class Database:
         """What tells row-level security of which namespaces a transaction is."""
         if not self.row_security:
             return ()
-        return (
-            Statement(
-                "SELECT set_config('recollect.namespaces', %s::text[]::text, true)",
-                (list(namespaces),),
-            ),
-        )
+        names = [name.replace("\\", "\\\\").replace('"', '\\"') for name in namespaces]
+        listed = ",".join(f'"{name}"' for name in names)
+        return (setting("recollect.namespaces", f"{{{listed}}}"),)
 
     def trip(
         self,
@@ -250,8 +266,8 @@ class Database:
         return found
 
     def _send(self, connection: psycopg.Connection[Any], command: Command) -> psycopg.Cursor[Any]:
-        if self.on_command is not None and not isinstance(command, Copy):
-            self.on_command(command.sql)
+        if self.on_command is not None:
+            self.on_command(command)
         cursor = connection.cursor(binary=True)
         if isinstance(command, Copy):
             columns = ", ".join(f'"{name}"' for name in command.columns)
@@ -262,6 +278,9 @@ class Database:
                     copy.write_row(row)
         elif isinstance(command, Many):
             cursor.executemany(command.sql, command.rows)
+        elif isinstance(command, Analyze):
+            if not self.distributed:
+                cursor.execute(f"ANALYZE {', '.join(command.tables)}".encode())
         else:
             cursor.execute(command.sql, command.parameters or None)
         return cursor

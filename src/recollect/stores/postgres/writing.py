@@ -84,7 +84,7 @@ def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
         commands += _written(space, last)
         commands += happening.appended(space.namespace, last, space.entries)
     commands += linking(op, spaces)
-    if op.embedder and any(draft.vectors for draft in op.drafts):
+    if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
         commands.append(
             Statement(
                 "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
