@@ -106,6 +106,7 @@ The map, in flow order:
       spelled.py         names as they are spelt
       beginnings.py      beginnings of words, and phrases
       segments.py        postings in tables
+      indexes.py         indexes of vectors for large namespaces
       known.py           what a process knows of a namespace, by version
       spaces.py          the namespaces that a process used lately
       sight.py           what a search has seen, so that it takes two round trips
@@ -173,7 +174,7 @@ The map, in flow order:
       reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture
-      moving.py          migrate
+      moving.py          migrate, index
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr

@@ -12,7 +12,9 @@ import pytest
 from recollect import Memory
 from recollect.errors import StoreError
 from recollect.stores import migrate
+from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
+from recollect.stores.postgres.database import Command, Many, Statement
 from recollect.testing import WordHashEmbedder
 from recollect.testing.postgres import PostgresServer
 
@@ -46,8 +48,9 @@ def filled(memory: Memory, count: int = 400) -> None:
 
 
 def test_an_empty_database_is_made_ready(empty: str) -> None:
-    assert migrate(empty) == (0, 1)
-    assert migrate(empty) == (1, 1)
+    steps = len(migrations("postgres"))
+    assert migrate(empty) == (0, steps)
+    assert migrate(empty) == (steps, steps)
     with opened(empty) as memory:
         memory.add("An apple.", id="one")
         assert memory.search("apple").ids == ("one",)
@@ -63,12 +66,13 @@ def test_a_newer_schema_is_refused(empty: str) -> None:
 
 
 def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    migrate(empty)
-    steps = ["", "CREATE TABLE recollect.later (namespace text)"]
+    _, kept = migrate(empty)
+    steps = [*migrations("postgres"), "CREATE TABLE recollect.later (namespace text)"]
     monkeypatch.setattr("recollect.stores.postgres.schema.migrations", lambda store: steps)
-    with pytest.raises(StoreError, match=r"older schema 1, this recollect needs 2.*migrate"):
+    older = rf"older schema {kept}, this recollect needs {kept + 1}.*recollect migrate"
+    with pytest.raises(StoreError, match=older):
         opened(empty)
-    assert migrate(empty) == (1, 2)
+    assert migrate(empty) == (kept, kept + 1)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +102,7 @@ def test_a_search_takes_two_round_trips(database: str) -> None:
 
 def test_every_statement_names_its_namespaces(database: str) -> None:
     store = PostgresStore(database)
-    said: list[str] = []
+    said: list[Command] = []
     store.database.on_command = said.append
     with opened(store) as memory:  # type: ignore[arg-type]
         filled(memory, 30)
@@ -111,8 +115,9 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
         memory.delete_all({"kind": "note"})
         memory.flush()
     store.close()
-    control = ("BEGIN", "COMMIT", "SELECT set_config", "SELECT pg_current_xact_id")
-    about = [sql for sql in said if not sql.startswith(control) and " meta" not in sql]
+    control = ("BEGIN", "COMMIT", "SET LOCAL", "SELECT pg_current_xact_id")
+    given = [command.sql for command in said if isinstance(command, Statement | Many)]
+    about = [sql for sql in given if not sql.startswith(control) and " meta" not in sql]
     assert len(about) > 30
     for sql in about:
         assert "namespace" in sql, sql

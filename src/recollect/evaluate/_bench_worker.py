@@ -15,6 +15,7 @@ from recollect.engine import Memory
 from recollect.errors import RecollectError
 from recollect.index import vectors
 from recollect.profile import Profile
+from recollect.stores import index
 
 _CHUNK = 16_384  # memories added with one call
 _CLOCK = time.perf_counter
@@ -57,7 +58,13 @@ def _ingest(job: dict[str, Any]) -> dict[str, Any]:
             spent += _CLOCK() - started
             done += len(items)
             _say(done=done, total=setup.memories)
+    indexed: dict[str, float] = {}
+    if not job["url"].startswith("sqlite"):
+        began = _CLOCK()
+        index(job["url"])
+        indexed["index_s"] = round(_CLOCK() - began, 3)
     return {
+        **indexed,
         "ingest_per_s": round(setup.memories / spent, 1),
         "ingest_s": round(spent, 3),
         "ingest_peak_rss_mb": round(_peak_mb(), 1),
@@ -67,12 +74,16 @@ def _ingest(job: dict[str, Any]) -> dict[str, Any]:
 def _search(job: dict[str, Any]) -> dict[str, Any]:
     [(first, opening), *asked], limit = job["asked"], job["setup"]["limit"]
     opened = _CLOCK()
+    if "client" in job:  # one of several: each asks in an order of its own
+        np.random.default_rng(job["client"]).shuffle(asked)
     with _open(job) as memory:
         memory.within(first).search(opening, limit=limit)
         cold = _CLOCK() - opened
         for name in sorted({name for name, _ in asked} - {first}):
             memory.within(name).search(opening, limit=limit)
         took: list[float] = []
+        time.sleep(max(0.0, job.get("begin", 0.0) - time.time()))
+        begun = time.time()
         for name, text in asked:
             within = memory.within(name)
             started = _CLOCK()
@@ -80,7 +91,9 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
             took.append((_CLOCK() - started) * 1e3)
             if len(took) % 10 == 0:
                 _say(done=len(took), total=len(asked))
-        peak = _peak_mb()
+        peak, ended = _peak_mb(), time.time()
+    if "client" in job:
+        return {"took_ms": took, "begun": begun, "ended": ended}
     middle, high, highest = np.percentile(took, (50, 95, 99)).tolist()
     return {
         "cold_open_s": round(cold, 4),
@@ -97,6 +110,7 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
         # Up to EXACT_BELOW vectors an index scans them all, which the second round makes it do.
         for below in (vectors.EXACT_BELOW, sys.maxsize):
             vectors.EXACT_BELOW = below
+            _compare_all(job["url"], below == sys.maxsize)
             lists = []
             for name, text in asked:
                 within = memory.within(name)
@@ -109,6 +123,14 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
         if exact
     ]
     return {"recall_at_10": round(sum(shares) / len(shares), 4) if shares else None}
+
+
+def _compare_all(url: str, wanted: bool) -> None:
+    """Let PostgreSQL do without its indexes of vectors."""
+    if not url.startswith("sqlite"):
+        from recollect.stores.postgres import routes
+
+        routes.USE_INDEXES = not wanted
 
 
 def main(began: float) -> None:

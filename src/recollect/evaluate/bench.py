@@ -7,10 +7,13 @@ the memory used are those of a program that does nothing else.
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,6 +30,7 @@ _WORKER = (
     "from recollect.evaluate import _bench_worker; _bench_worker.main(began)"
 )
 
+_WRITTEN = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
 _TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}
 
 Progress = Callable[[str, int, int], None]
@@ -60,6 +64,8 @@ def bench(
     profile: str | Profile = "balanced",
     embedder: str = "default",
     keep: Path | None = None,
+    url: str | None = None,
+    clients: int = 1,
     check_recall: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -71,6 +77,8 @@ def bench(
         embedder: what makes the vectors.
         keep: a file to write to and leave; if it exists, what it holds is measured as it is, and
             the figures of writing are null.
+        url: a database to write to and leave instead; likewise.
+        clients: how many processes search at the same time.
         check_recall: also find the share of the first hits that an exact scan would have given.
         progress: told how far the work is.
 
@@ -83,35 +91,56 @@ def bench(
         path = keep or Path(folder) / "bench.db"
         chosen = profiles.get(profile)
         found: dict[str, Any] = {**asdict(setup), "profile": chosen.name, "embedder": embedder}
+        place = url or f"sqlite:///{path}"
         job = {
             "setup": asdict(setup),
-            "url": f"sqlite:///{path}",
+            "url": place,
             "profile": chosen.to_dict(),
             "embedder": embedder,
         }
-        if keep is not None and keep.exists():
-            _matches(keep, setup)
-            written = dict.fromkeys(("ingest_per_s", "ingest_s", "ingest_peak_rss_mb"))
+        if _matches(place, setup) if url or path.exists() else False:
+            written = dict.fromkeys(_WRITTEN)
         else:
             written = _work("ingest", job, told)
         asked = _questions(setup)
-        searched = _work("search", {**job, "asked": asked}, told)
-        found |= written | searched
-        found["file_mb"] = round(_size(path) / 1e6, 3)
+        found |= written | _work("search", {**job, "asked": asked}, told)
+        if clients > 1:
+            found |= _crowd(clients, {**job, "asked": asked}, told)
+        found["file_mb"] = _size(place)
         if check_recall:
             found |= _work("recall", {**job, "asked": asked}, told)
         return found
 
 
-def _matches(path: Path, setup: Setup) -> None:
-    with Memory.open(f"sqlite:///{path}", embedder=None) as memory:
+def _crowd(clients: int, job: dict[str, Any], told: Progress) -> dict[str, Any]:
+    """How fast several processes search at the same time, which begin together."""
+    begin = time.time() + 3.0 + 0.5 * clients  # when all of them are ready
+    with ThreadPoolExecutor(clients) as pool:
+        jobs = [{**job, "client": number, "begin": begin} for number in range(clients)]
+        done = list(pool.map(lambda each: _work("search", each, told), jobs))
+    took = [ms for each in done for ms in each["took_ms"]]
+    spent = max(each["ended"] for each in done) - min(each["begun"] for each in done)
+    middle, high = statistics.quantiles(took, n=20)[9], statistics.quantiles(took, n=20)[18]
+    return {
+        "clients": clients,
+        "clients_searches_per_s": round(len(took) / spent, 1),
+        "clients_ms": {"p50": round(middle, 3), "p95": round(high, 3)},
+    }
+
+
+def _matches(url: str, setup: Setup) -> bool:
+    """Whether a store holds what is to be measured; False where it holds nothing."""
+    with Memory.open(url, embedder=None) as memory:
         held = memory.stats(everywhere=True)
+    if not held["memories"]:
+        return False
     if held["memories"] != setup.memories or len(held["namespaces"]) != setup.namespaces:
         raise InvalidInput(
-            "keep",
-            f"{path} holds {held['memories']:,} memories in {len(held['namespaces'])} namespaces",
-            "ask for as many, or remove the file",
+            "keep" if url.startswith("sqlite") else "db",
+            f"holds {held['memories']:,} memories in {len(held['namespaces'])} namespaces",
+            "ask for as many, or empty it",
         )
+    return True
 
 
 def _questions(setup: Setup) -> list[tuple[str, str]]:
@@ -135,8 +164,14 @@ def _questions(setup: Setup) -> list[tuple[str, str]]:
     ]
 
 
-def _size(path: Path) -> int:
-    return sum(part.stat().st_size for part in (path, Path(f"{path}-wal")) if part.exists())
+def _size(url: str) -> float:
+    """Millions of bytes on disk."""
+    if not url.startswith("sqlite:///"):
+        with Memory.open(url, embedder=None) as memory:
+            return float(memory.stats(everywhere=True)["file_mb"])
+    path = Path(url.removeprefix("sqlite:///"))
+    parts = (path, Path(f"{path}-wal"))
+    return round(sum(part.stat().st_size for part in parts if part.exists()) / 1e6, 3)
 
 
 def _work(task: str, job: dict[str, Any], told: Progress) -> dict[str, Any]:

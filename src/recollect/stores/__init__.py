@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 
 from recollect.errors import InvalidInput, StoreError
@@ -9,7 +10,7 @@ from recollect.stores.embedded import EmbeddedStore
 from recollect.stores.migrations import migrations
 from recollect.stores.protocol import Store
 
-__all__ = ["EmbeddedStore", "Store", "migrate", "open_store"]
+__all__ = ["EmbeddedStore", "Store", "index", "migrate", "open_store"]
 _POSTGRES = ("postgresql://", "postgres://")
 
 
@@ -41,6 +42,25 @@ def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> 
     open_store(url).close()
     known = len(migrations("sqlite"))
     return known, known
+
+
+def index(url: str, progress: Callable[[int, int], None] | None = None) -> int:
+    """Build the indexes of vectors that the namespaces of a PostgreSQL store lack; how many.
+
+    Raises:
+        InvalidInput: the store needs none.
+        StoreError: the store cannot be used, or the role may not build them.
+    """
+    if not isinstance(url, str) or not url.startswith(_POSTGRES):
+        raise InvalidInput("url", "is of a store that keeps its indexes by itself")
+    _require_postgres()
+    from recollect.stores.postgres import PostgresStore, indexes
+
+    store = PostgresStore(url)
+    try:
+        return indexes.index(store.database, progress)
+    finally:
+        store.close()
 
 
 def _require_postgres() -> None:

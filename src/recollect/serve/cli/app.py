@@ -125,6 +125,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "zones": reading.zones,
     "stats": reading.stats,
     "migrate": moving.migrate,
+    "index": moving.index,
     "profiles": recall.profiles,
     "eval": measuring.eval_,
     "bench": measuring.bench,

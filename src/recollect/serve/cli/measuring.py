@@ -90,6 +90,9 @@ def bench(
     check_recall: Annotated[
         bool, typer.Option("--check-recall", help="Also compare with an exact full scan.")
     ] = False,
+    clients: Annotated[
+        int, typer.Option(help="How many processes search at the same time, in the end.")
+    ] = 1,
     keep: Annotated[
         Path | None, typer.Option(help="A file to keep the memories in, used again if it exists.")
     ] = None,
@@ -104,6 +107,8 @@ def bench(
             profile=profiles.get(profile),
             embedder=settings.embedder or "default",
             keep=keep,
+            url=settings.url if settings.db and "postgres" in settings.url else None,
+            clients=clients,
             check_recall=check_recall,
             progress=told,
         )

@@ -1,4 +1,4 @@
-"""migrate: the schema of a store."""
+"""migrate and index: what a store on PostgreSQL needs done at times."""
 
 from __future__ import annotations
 
@@ -21,12 +21,26 @@ def migrate(
             show_default=False,
         ),
     ] = None,
+    citus: Annotated[
+        bool,
+        typer.Option("--citus", help="Spread the tables over a Citus cluster, by namespace."),
+    ] = False,
 ) -> None:
     """Bring the schema of a store up to date, or make it in an empty database."""
-    before, after = stores.migrate(settings.url, row_security)
+    before, after = stores.migrate(settings.url, row_security, citus)
     if settings.json:
         output.emit({"before": before, "after": after})
     elif before == after:
         print(f"schema {after}, nothing to do")
     else:
         print(f"schema {before} brought to {after}")
+
+
+def index(settings: Settings) -> None:
+    """Build the indexes of vectors that large namespaces of a PostgreSQL store lack."""
+    with output.progress() as told:
+        built = stores.index(settings.url, lambda done, total: told("indexing", done, total))
+    if settings.json:
+        output.emit({"built": built})
+    else:
+        print(f"{built:,} built")

@@ -222,7 +222,7 @@ class Answers(Stored):
         yield from self._reader.load(self._sight, given, needed(names))
         kept = [self._sight.records[row] for row in given.tolist()]
         there = np.array([each is not None for each in kept], dtype=bool)
-        columns = [self._reader.column(self._sight, given, name) for name in names]
+        columns = list(self._reader.columns(self._sight, given, names).values())
         scores = self._of_values(route, query, columns, len(rows))
         return np.where(there, scores, np.nan)
 

@@ -58,9 +58,7 @@ def distribute(connection: psycopg.Connection[Any], server: str) -> list[str]:
                 (name, beside),
             )
             # The rows that were copied to the shards are still here, too.
-            connection.execute(
-                "SELECT truncate_local_data_after_distributing_table(%s)", (name,)
-            )
+            connection.execute("SELECT truncate_local_data_after_distributing_table(%s)", (name,))
         else:
             connection.execute("SELECT create_reference_table(%s)", (name,))
     for (function,) in connection.execute(_FUNCTIONS).fetchall():

@@ -7,9 +7,10 @@ sent their results. So there is one place that waits, tries again and counts.
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -23,13 +24,20 @@ from recollect.stores.postgres.values import register, vector_type
 
 T = TypeVar("T")
 _SCHEMA = "recollect"
-_OPTIONS = f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8"
+_OPTIONS = (
+    f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8 "
+    "-c plan_cache_mode=force_custom_plan "  # a plan for any namespace is one for none
+    "-c citus.propagate_set_commands=local"  # to the worker, too, where there is a cluster
+)
 _CONNECTIONS = 8  # a process keeps at most
 _PATIENCE = 30.0  # seconds in which a server that went away may come back
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
+_ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
+_UNREACHABLE = "a machine of the cluster cannot be reached, and what lies on it waits until it can"
 _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
+    *((kind, _UNREACHABLE) for kind in _ELSEWHERE),
     (errors.InvalidPassword, "check the user and the password of the address"),
     (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
     (errors.InvalidCatalogName, "make the database first: createdb"),
@@ -82,6 +90,13 @@ class Analyze:
     tables: Sequence[str]
 
 
+class Last(list[Any]):
+    """Commands of steps that write, after which there are none: they are committed with them.
+
+    Where the connection breaks meanwhile, they may be tried again though they were committed.
+    """
+
+
 Command = Statement | Many | Copy | Analyze
 Steps = Generator[Sequence[Command], list[Any], T]
 Hook = Callable[[Command], None]
@@ -132,6 +147,7 @@ class Database:
         self.distributed = False
         self._vector: TypeInfo | None = None
         self._pool: ConnectionPool[Any] | None = None
+        self._lock = threading.Lock()
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of its own, outside the pool."""
@@ -146,18 +162,32 @@ class Database:
             self._vector = vector_type(connection)
         if self._vector is None:
             raise StoreError(f"{self.server}: has no pgvector; CREATE EXTENSION vector")
-        settings = {"autocommit": True, "options": _OPTIONS, "application_name": "recollect"}
-        self._pool = ConnectionPool(
+        with guarded(self.server):
+            self._pool = self._made()
+
+    def _made(self) -> ConnectionPool[Any]:
+        pool: ConnectionPool[Any] = ConnectionPool(
             self.url,
             min_size=1,
             max_size=_CONNECTIONS,
-            kwargs=settings,
+            kwargs={"autocommit": True, "options": _OPTIONS, "application_name": "recollect"},
             configure=self._configure,
             open=False,
             timeout=_PATIENCE,
         )
-        with guarded(self.server):
-            self._pool.open()
+        pool.open()
+        return pool
+
+    def _renew(self, failed: ConnectionPool[Any]) -> None:
+        """Begin with new connections, as soon as the server takes them.
+
+        (The pool would try by itself, with pauses of many seconds.)
+        """
+        psycopg.connect(self.url, connect_timeout=5).close()
+        with self._lock:
+            if self._pool is failed:
+                self._pool = self._made()
+                failed.close(timeout=0)
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         assert self._vector is not None
@@ -185,24 +215,30 @@ class Database:
 
     def _patiently(self, run: Callable[[psycopg.Connection[Any]], T]) -> T:
         """Run with a connection; once more, with growing pauses, when that breaks."""
-        pool = self._pool
-        if pool is None:
-            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
         pause, until = _FIRST_WAIT, time.monotonic() + _PATIENCE
         with guarded(self.server):
             while True:
+                pool = self._pool
+                if pool is None:
+                    raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+                broken = False
                 try:
                     with pool.connection() as connection:
                         return run(connection)
+                except PoolClosed:
+                    broken = False  # somebody else has renewed it
                 except (*_AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as problem:
                     if isinstance(problem, PoolTimeout | errors.QueryCanceled | errors.DiskFull):
                         raise
                     if time.monotonic() + pause > until:
                         raise
-                    if not isinstance(problem, _AGAIN):
-                        pool.check()
+                    # Where the server tells of it, it is of another machine of its cluster.
+                    broken = not isinstance(problem, (*_AGAIN, *_ELSEWHERE))
                 time.sleep(pause * random.uniform(0.5, 1.0))
                 pause = min(2 * pause, _LONGEST_WAIT)
+                if broken:
+                    with suppress(psycopg.OperationalError):  # not yet
+                        self._renew(pool)
 
     def _reading(
         self, connection: psycopg.Connection[Any], steps: Steps[T], namespaces: tuple[str, ...]
@@ -299,26 +335,31 @@ class _Attempt:
         self._database = database
         self._steps = steps
         self._namespaces = namespaces
-        self._committing: tuple[int, Any] | None = None  # the transaction's number, its answer
+        self._committing: tuple[int | None, Any] | None = None  # the transaction's, its answer
+        # In a cluster it is the worker's transaction that counts, for it is committed first.
+        self._there = (
+            (" FROM spaces WHERE namespace = %s", (self._namespaces[0],))
+            if database.distributed and self._namespaces
+            else ("", ())
+        )
 
     def run(self, connection: psycopg.Connection[Any]) -> Any:
         if self._committing is not None:
             number, answer = self._committing
-            [[status]] = self._database.trip(
-                connection, [Statement("SELECT pg_xact_status(%s::text::xid8)", (str(number),))]
-            )
-            if status[0] == "committed":
+            status = self._status(connection, number)
+            if status == "committed":
                 return answer
-            if status[0] == "in progress":  # of a connection that the server still believes in
+            if status == "in progress":  # of a connection that the server still believes in
                 raise psycopg.OperationalError("the outcome of a commit is not known yet")
             self._committing = None
         steps = self._steps()
         begin = (Statement("BEGIN"), *self._database.scope(self._namespaces))
-        number = 0
+        number = None
         results: list[Any] | None = None
         while True:
             try:
-                commands = list(next(steps) if results is None else steps.send(results))
+                given = next(steps) if results is None else steps.send(results)
+                commands = list(given)
             except StopIteration as end:
                 if results is None:
                     return end.value
@@ -331,9 +372,40 @@ class _Attempt:
             except BaseException:
                 connection.rollback()
                 raise
+            if results is None and isinstance(given, Last):
+                return self._at_once(connection, steps, commands, begin)
             if results is None:
-                commands.append(Statement("SELECT pg_current_xact_id()::text"))
+                where, given_there = self._there
+                commands.append(Statement(f"SELECT pg_current_xact_id()::text{where}", given_there))
                 results = self._database.trip(connection, commands, first=begin)
-                number = int(results.pop()[0][0])
+                numbered = results.pop()
+                number = int(numbered[0][0]) if numbered else None
             else:
                 results = self._database.trip(connection, commands)
+
+    def _status(self, connection: psycopg.Connection[Any], number: int | None) -> str | None:
+        """What became of a transaction."""
+        if number is None:
+            return None
+        where, given = self._there
+        ask = Statement(f"SELECT pg_xact_status(%s::text::xid8){where}", (str(number), *given))
+        begin = (Statement(_READ), *self._database.scope(self._namespaces))
+        try:
+            [[[status]]] = self._database.trip(connection, [ask], first=begin, last=True)
+        except errors.InvalidParameterValue:  # a number that was never written down
+            return None
+        return str(status) if status is not None else None
+
+    def _at_once(
+        self,
+        connection: psycopg.Connection[Any],
+        steps: Steps[Any],
+        commands: Sequence[Command],
+        begin: Sequence[Statement],
+    ) -> Any:
+        results = self._database.trip(connection, commands, first=begin, last=True)
+        try:
+            steps.send(results)
+        except StopIteration as end:
+            return end.value
+        raise RuntimeError("steps go on after their last commands")

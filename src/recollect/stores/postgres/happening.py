@@ -11,7 +11,17 @@ from recollect import ops
 from recollect.events import Event, advance
 from recollect.fields import FIELDS
 from recollect.stores import codec
-from recollect.stores.postgres.database import Abandon, Command, Copy, Many, Statement, Steps
+from recollect.stores.postgres.database import (
+    Abandon,
+    Command,
+    Copy,
+    Last,
+    Many,
+    Statement,
+    Steps,
+    setting,
+)
+from recollect.stores.postgres.values import matrix, numbers
 
 _FEW = 24
 _EVENT = {
@@ -119,7 +129,7 @@ def _known(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     found = {}
     for id, row, sequence, *values in rows:
         kept = dict(zip(codec.LOGGED, values, strict=True))
-        kept["accesses"] = codec.packed(kept["accesses"].tolist())
+        kept["accesses"] = codec.packed(numbers(kept["accesses"]))
         kept["access_count"] = int(kept["access_count"])
         found[id] = {**codec.state(kept), "row": row, "sequence": sequence}
     return found
@@ -222,7 +232,7 @@ def touch(uses: Mapping[str, Sequence[Use]]) -> Steps[None]:
                 ),
             ),
         ]
-    yield commands
+    yield Last(commands)
 
 
 def events(op: ops.Events) -> Steps[list[Event]]:
@@ -277,7 +287,7 @@ def former_vectors(op: ops.FormerVectors) -> Steps[list[Any]]:
             (op.namespace,),
         )
     ]
-    return [(event, name, vector.astype("float32")) for event, name, vector in rows]
+    return [(event, name, matrix([vector])[0]) for event, name, vector in rows]
 
 
 def notes(op: ops.Notes) -> Steps[dict[str, str]]:

@@ -20,7 +20,8 @@ from recollect.index.postings import Postings
 from recollect.query import Query, Reading, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.database import Statement, Steps, setting
+from recollect.stores.postgres.indexes import literal
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.masks import mask, masks, passing
 from recollect.stores.postgres.sight import Reader, Sight
@@ -33,11 +34,14 @@ from recollect.stores.postgres.spelled import (
     spelling,
     text_fields,
 )
+from recollect.stores.postgres.values import matrix
 from recollect.stores.postgres.where import compiled
 from recollect.text import term_id
 
-INDEXED = "index"  # the kind of tally that says that vectors of a name have an index
+USE_INDEXES = True
+"""Whether indexes of vectors are used; without, all vectors are compared."""
 _NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+_MORE = 16  # vectors asked for besides those wanted, in case some are equally near
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 _MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
@@ -147,16 +151,17 @@ class Routes:
             return np.empty(0, dtype=np.int64), np.empty(0)
         if asked is None:
             return (yield from self._holders(sight, known, route, query))
-        indexed = known.tallies.get((INDEXED, route.vector), (0, 0))[0] and depth is not None
-        nearest = _by_index if indexed else _exactly
-        statements = nearest(known.namespace, route, query, depth)
         check_dimensions(known, route, len(asked))
-        answers = yield [*news, *statements]
+        by_index = depth is not None and indexed(known, route)
+        nearest = _by_index if by_index else _exactly
+        answers = yield [*news, *nearest(known.namespace, route, query, depth)]
         now = self.see(sight, known, answers[: len(news)])
         check_dimensions(now, route, len(asked))
         found = answers[-1]
-        rows = self._reader.numbers.rows(known.namespace, [row for row, _ in found])
-        vectors = [vector for _, vector in found]
+        if depth is not None and not by_index and _cut_among_equals(found, depth):
+            [found] = yield _as_near(known.namespace, route, query, found[depth - 1][2])
+        rows = self._reader.numbers.rows(known.namespace, [row for row, *_ in found])
+        vectors = [vector for _, vector, _ in found]
         sight.vectors.setdefault(route.vector, {}).update(zip(rows.tolist(), vectors, strict=True))
         scores = cosines(vectors, asked)
         keep = scores >= route.min_similarity
@@ -237,9 +242,7 @@ class Routes:
         least = max(0.0, route.min_similarity - _MARGIN)
         answers = yield [
             *news,
-            Statement(
-                "SELECT set_config('pg_trgm.similarity_threshold', %s::text, true)", (repr(least),)
-            ),
+            setting("pg_trgm.similarity_threshold", repr(least)),
             Statement(
                 f'SELECT m."row", {", ".join(f"m.{name}" for name in fields)} FROM memories m '
                 f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
@@ -303,8 +306,8 @@ def cosines(vectors: Sequence[Any], asked: NDArray[np.float32]) -> Floats:
     found = np.full(len(vectors), np.nan)
     has = [place for place, vector in enumerate(vectors) if vector is not None]
     if has:
-        matrix = np.stack([vectors[place] for place in has]).astype(np.float32)
-        found[has] = np.clip(np.vecdot(matrix, asked).astype(np.float64), -1.0, 1.0)
+        given = matrix([vectors[place] for place in has])
+        found[has] = np.clip(np.vecdot(given, asked).astype(np.float64), -1.0, 1.0)
     return found
 
 
@@ -323,39 +326,49 @@ def check_dimensions(known: Known, route: Vector, given: int) -> None:
     )
 
 
+def indexed(known: Known, route: Vector) -> bool:
+    """Whether there is an index over the vectors of a route."""
+    return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0
+
+
+def _cut_among_equals(found: Sequence[Any], depth: int) -> bool:
+    """Whether more may be as near as the `depth`-th than were asked for."""
+    return len(found) == depth + _MORE and found[-1][2] <= found[depth - 1][2] + _NOISE
+
+
 def _exactly(namespace: str, route: Vector, query: Query, depth: int | None) -> list[Statement]:
-    """Compare all vectors: those as near as the `depth`-th, or all."""
+    """Compare all vectors: a few more than the `depth` nearest, or all."""
     kept = passing(query.where, "v")
     if depth is None:
         return [
             Statement(
-                'SELECT v."row", v.vector FROM vectors v WHERE v.namespace = %s AND v.name = %s'
-                + kept.sql,
+                'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s '
+                f"AND v.name = %s{kept.sql}",
                 (namespace, route.vector, *kept.parameters),
             )
         ]
-    sql = (
-        'WITH near AS MATERIALIZED (SELECT v."row", CASE WHEN vector_dims(v.vector) = %s '
-        "THEN v.vector <#> %s END AS apart "
-        f"FROM vectors v WHERE v.namespace = %s AND v.name = %s{kept.sql}), bound AS (SELECT "
-        f"max(apart) AS most FROM (SELECT apart FROM near ORDER BY apart LIMIT {int(depth)}) x) "
-        'SELECT v."row", v.vector FROM near CROSS JOIN bound JOIN vectors v ON v.namespace = %s '
-        'AND v.name = %s AND v."row" = near."row" WHERE near.apart <= bound.most + %s'
-    )
-    assert query.vector is not None
     return [
         Statement(
-            sql,
+            'SELECT v."row", v.vector, near.apart FROM (SELECT v."row", v.vector <#> %s AS apart '
+            f"FROM vectors v WHERE v.namespace = %s AND v.name = %s{kept.sql} "
+            f"ORDER BY apart LIMIT {int(depth) + _MORE}) AS near JOIN vectors v "
+            'ON v.namespace = %s AND v.name = %s AND v."row" = near."row" ORDER BY near.apart',
             (
-                len(query.vector),
-                query.vector,
-                namespace,
-                route.vector,
-                *kept.parameters,
-                namespace,
-                route.vector,
-                _NOISE,
+                *(query.vector, namespace, route.vector, *kept.parameters),
+                *(namespace, route.vector),
             ),
+        )
+    ]
+
+
+def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[Statement]:
+    """Everything as near as that."""
+    kept = passing(query.where, "v")
+    return [
+        Statement(
+            'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s '
+            f"AND v.vector <#> %s <= %s{kept.sql}",
+            (namespace, route.vector, query.vector, apart + _NOISE, *kept.parameters),
         )
     ]
 
@@ -368,17 +381,13 @@ def _by_index(namespace: str, route: Vector, query: Query, depth: int | None) ->
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
     return [
-        Statement("SELECT set_config('hnsw.ef_search', %s::text, true)", (str(min(1000, wanted)),)),
-        Statement("SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)"),
+        setting("hnsw.ef_search", str(min(1000, wanted))),
+        setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
-            f'SELECT v."row", v.vector FROM vectors v WHERE v.namespace = {literal(namespace)} '
-            f"AND v.name = {literal(route.vector)}{kept.sql} "
+            'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = '
+            f"{literal(namespace)} AND v.name = {literal(route.vector)} "
+            f"AND vector_dims(v.vector) = {size}{kept.sql} "
             f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {wanted}",
             (*kept.parameters, query.vector),
         ),
     ]
-
-
-def literal(text: str) -> str:
-    """A text as it is written in SQL, for the condition of a partial index to be recognised."""
-    return "'" + text.replace("'", "''").replace("%", "%%") + "'"

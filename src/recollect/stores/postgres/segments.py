@@ -21,6 +21,8 @@ _FULL = 1 << 18  # rows beyond which segments are not merged
 _CHUNK = 512  # postings a chunk holds, except where a single term has more
 _HEADER = 8
 
+_GROWING = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
+
 CHUNKS = (
     "SELECT c.field, c.first, d.size, c.data FROM (SELECT DISTINCT s.field, s.first, s.size, k.term"
     " FROM segments s CROSS JOIN unnest(%s::bigint[]) AS wanted(term) CROSS JOIN LATERAL (SELECT"
@@ -148,7 +150,10 @@ def flush(namespace: str, merged: int, counter: int) -> Steps[None]:
             if rows:
                 segment = joined(first, size, [data for (data,) in rows]).merged(segment)
         fresh[field] = segment
-    yield _replacing(namespace, removed, fresh, counter)
+    commands = _replacing(namespace, removed, fresh, counter)
+    if counter.bit_length() > merged.bit_length():  # it has doubled: plans are of another time
+        commands.append(Analyze(_GROWING))
+    yield commands
 
 
 def _joins(left: int, right: int) -> bool:

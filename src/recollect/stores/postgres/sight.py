@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from recollect.candidates import Rows
 from recollect.errors import StoreError
 from recollect.features import FEATURES
-from recollect.fields import FIELDS, GRAPH
+from recollect.fields import ACCESSES_KEPT, FIELDS, GRAPH
 from recollect.index.bm25 import Bm25
 from recollect.index.postings import Segment
 from recollect.memory import MemoryRecord
 from recollect.stores import codec
 from recollect.stores.postgres.database import Command, Statement, Steps
 from recollect.stores.postgres.known import Known
+from recollect.stores.postgres.values import Integers, numbers
 
 _ROW_BITS = 28
 _MOST_SPACES = 1 << 25
@@ -130,7 +131,7 @@ def _expression(name: str) -> str:
     return f"m.{name}"
 
 
-def _select(namespace: str, rows: Sequence[int], names: Sequence[str]) -> Statement:
+def _select(namespace: str, rows: Rows, names: Sequence[str]) -> Statement:
     columns = ", ".join(_expression(name) for name in names)
     joins = ""
     if "position" in names or "previous.features" in names:
@@ -140,7 +141,7 @@ def _select(namespace: str, rows: Sequence[int], names: Sequence[str]) -> Statem
     return Statement(
         f'SELECT m."row", {columns} FROM memories m{joins} '
         'WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
-        (namespace, rows),
+        (namespace, Integers(rows)),
     )
 
 
@@ -161,7 +162,7 @@ class Reader:
             return
         asked = _KEPT if len(missing) <= _WHOLE else tuple(sorted(wanted | {"id"}))
         parts = list(self.numbers.parts(missing))
-        found = yield [_select(name, part.tolist(), asked) for name, part, _ in parts]
+        found = yield [_select(name, part, asked) for name, part, _ in parts]
         for (namespace, part, _), kept in zip(parts, found, strict=True):
             sight.records.update(dict.fromkeys(self.numbers.rows(namespace, part).tolist()))
             given = self.numbers.rows(namespace, [values[0] for values in kept]).tolist()
@@ -183,7 +184,7 @@ class Reader:
                 Statement(
                     'SELECT "row", content FROM memories WHERE namespace = %s '
                     'AND "row" = ANY(%s::integer[])',
-                    (name, part.tolist()),
+                    (name, Integers(part)),
                 )
                 for name, part, _ in parts
             ]
@@ -201,7 +202,7 @@ class Reader:
             Statement(
                 'SELECT "row", id FROM memories WHERE namespace = %s '
                 'AND "row" = ANY(%s::integer[])',
-                (name, part.tolist()),
+                (name, Integers(part)),
             )
             for name, part, _ in parts
         ]
@@ -221,7 +222,7 @@ class Reader:
             Statement(
                 'SELECT "row", vector FROM vectors WHERE namespace = %s AND name = %s '
                 'AND "row" = ANY(%s::integer[])',
-                (namespace, name, part.tolist()),
+                (namespace, name, Integers(part)),
             )
             for namespace, part, _ in parts
         ]
@@ -238,13 +239,28 @@ class Reader:
         [(namespace, _, _)] = self.numbers.parts(np.array([row], dtype=np.int64))
         return codec.record(namespace, plain(kept))
 
-    def column(self, sight: Sight, rows: Rows, name: str) -> NDArray[Any]:
-        """A column of rows whose values are in sight."""
+    def columns(self, sight: Sight, rows: Rows, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+        """Columns of rows whose values are in sight."""
         kept = [sight.records[row] for row in rows.tolist()]
-        source = kept_name(name)
+        found: dict[str, NDArray[Any]] = {}
+        features: dict[str, NDArray[np.float64]] = {}
+        for name in names:
+            source = kept_name(name)
+            if name.removeprefix(PREVIOUS) not in FEATURES:
+                found[name] = self._column(kept, source, name)
+                continue
+            if source not in features:
+                features[source] = _features(
+                    [None if each is None else each[source] for each in kept]
+                )
+            place = FEATURES.index(name.removeprefix(PREVIOUS))
+            found[name] = features[source][:, place].copy()
+        return found
+
+    def _column(
+        self, kept: Sequence[dict[str, Any] | None], source: str, name: str
+    ) -> NDArray[Any]:
         values = [None if each is None else each[source] for each in kept]
-        if name.removeprefix(PREVIOUS) in FEATURES:
-            return _features(values, FEATURES.index(name.removeprefix(PREVIOUS)))
         if name == "position":
             return np.array([v if v is not None and v >= 0 else np.nan for v in values], float)
         if name == "accesses":
@@ -285,7 +301,7 @@ def plain(kept: dict[str, Any]) -> dict[str, Any]:
     found = dict(kept)
     for name in ("tags", "entities"):
         found[name] = codec.encode(name, tuple(kept[name])) if kept[name] else None
-    found["accesses"] = codec.packed(kept["accesses"].tolist())
+    found["accesses"] = codec.packed(numbers(kept["accesses"]))
     found["access_count"] = int(kept["access_count"])
     return found
 
@@ -296,18 +312,18 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     return found
 
 
-def _features(blobs: Sequence[bytes | None], place: int) -> NDArray[np.float64]:
+def _features(blobs: Sequence[bytes | None]) -> NDArray[np.float64]:
+    """The features of each memory: shape (memories, features), NaN where there is none."""
     size = 4 * len(FEATURES)
     missing = np.full(len(FEATURES), np.nan, dtype=np.float32).tobytes()
-    flat = b"".join(missing if blob is None else bytes(blob[:size]) for blob in blobs)
-    return np.frombuffer(flat, np.float32).reshape(-1, len(FEATURES))[:, place].astype(np.float64)
+    flat = b"".join([missing if blob is None else blob[:size] for blob in blobs])
+    return np.frombuffer(flat, np.float32).reshape(-1, len(FEATURES)).astype(np.float64)
 
 
 def _times(values: Sequence[Any]) -> NDArray[np.float64]:
-    from recollect.fields import ACCESSES_KEPT
-
     found = np.full((len(values), ACCESSES_KEPT), np.nan)
     for row, times in zip(found, values, strict=True):
         if times is not None:
-            row[: len(times)] = times[:ACCESSES_KEPT]
+            latest = numbers(times)[:ACCESSES_KEPT]
+            row[: len(latest)] = latest
     return found

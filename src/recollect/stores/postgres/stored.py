@@ -22,6 +22,7 @@ from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import Routes
 from recollect.stores.postgres.sight import Numbers, Reader, Sight, needed, plain
 from recollect.stores.postgres.spaces import Spaces
+from recollect.stores.postgres.values import Integers, matrix
 from recollect.stores.postgres.where import compiled
 
 _LINK = "source, target, type, weight, created_at"
@@ -30,7 +31,10 @@ _LINK = "source, target, type, weight, created_at"
 class Stored:
     """Answers about what is kept, within what one thread has in sight."""
 
-    def __init__(self, numbers: Numbers, spaces: Spaces, sight: Sight) -> None:
+    def __init__(
+        self, numbers: Numbers, spaces: Spaces, sight: Sight, distributed: bool = False
+    ) -> None:
+        self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
         self._numbers = numbers
         self._spaces = spaces
         self._sight = sight
@@ -55,7 +59,7 @@ class Stored:
         names = [name for name in op.names if name not in GRAPH]
         graph = [name for name in op.names if name in GRAPH]
         yield from self._reader.load(self._sight, op.rows, needed(names) | {"id"})
-        found = {name: self._reader.column(self._sight, op.rows, name) for name in names}
+        found = self._reader.columns(self._sight, op.rows, names)
         if graph:
             found.update((yield from self._graph(op.rows, graph)))
         return found
@@ -100,10 +104,10 @@ class Stored:
         yield from self._reader.vectors(self._sight, op.rows, op.name)
         seen = [self._sight.vectors[op.name][row] for row in op.rows.tolist()]
         wide = max((len(vector) for vector in seen if vector is not None), default=0)
-        found = np.full((len(op.rows), wide), np.nan, dtype=np.float32)
-        for place, vector in enumerate(seen):
-            if vector is not None and len(vector) == wide:
-                found[place] = vector
+        found = np.full((len(op.rows), wide // 2), np.nan, dtype=np.float32)
+        has = [place for place, each in enumerate(seen) if each is not None and len(each) == wide]
+        if has:
+            found[has] = matrix([seen[place] for place in has])
         return found
 
     def linked(self, op: ops.Linked) -> Steps[list[ops.Edge]]:
@@ -117,7 +121,7 @@ class Stored:
         for namespace, rows, _ in self._numbers.parts(op.rows):
             if namespace not in op.query.namespaces:
                 continue
-            chosen = (namespace, rows.tolist())
+            chosen = (namespace, Integers(rows))
             [found] = yield [
                 Statement(
                     f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
@@ -137,7 +141,7 @@ class Stored:
         passes = compiled(op.query.where, "o")
         sides = [
             f'LEFT JOIN LATERAL (SELECT o."row", ({passes.sql}) IS TRUE AS passes FROM memories o '
-            "WHERE o.namespace = m.namespace AND o.session_id = m.session_id AND o.kind = m.kind "
+            "WHERE o.namespace = %s AND o.session_id = m.session_id AND o.kind = m.kind "
             f"AND (o.created_at, o.sequence) {sign} (m.created_at, m.sequence) "
             f"ORDER BY o.created_at {way}, o.sequence {way} LIMIT 1) AS {side} ON TRUE"
             for side, sign, way in (("before", "<", "DESC"), ("behind", ">", "ASC"))
@@ -149,7 +153,10 @@ class Stored:
                     'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
                     + " ".join(sides)
                     + ' WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
-                    (*passes.parameters, *passes.parameters, namespace, rows.tolist()),
+                    (
+                        *(*passes.parameters, namespace, *passes.parameters, namespace),
+                        *(namespace, Integers(rows)),
+                    ),
                 )
             ]
             by_row = {row: sides_of for row, *sides_of in kept}
@@ -256,7 +263,7 @@ class Stored:
             ),
             Statement("SELECT count(*) FROM links"),
             Statement(
-                "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' "
+                f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
                 "AND relnamespace = 'recollect'::regnamespace"
             ),
             Statement("SELECT value FROM meta WHERE key = 'embedder'"),

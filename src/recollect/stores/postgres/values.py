@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from psycopg import Connection, pq
 from psycopg.abc import AdaptContext, Buffer
 from psycopg.adapt import Dumper, Loader
@@ -21,29 +24,73 @@ class _VectorDumper(Dumper):
 
 
 class _VectorLoader(Loader):
+    """The numbers of a halfvec as they come; `matrix` makes an array of many at once."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data[4:])
+
+
+def matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
+    """Vectors as loaded, all of one length, as float32 of shape (vectors, dimensions)."""
+    flat = np.frombuffer(b"".join(vectors), dtype=">f2")
+    return flat.reshape(len(vectors), -1).astype(np.float32)
+
+
+_HEAD = 20  # bytes of an array's dimensions, flags, type, length and lower bound
+_INTEGER = np.dtype([("size", ">i4"), ("value", ">i4")])
+_NUMBER = np.dtype([("size", ">i4"), ("value", ">f8")])
+
+
+class Integers:
+    """Whole numbers on their way to the server, as an array of integers."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values, dtype=np.int32)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Integers) and np.array_equal(self.values, other.values)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _IntegersDumper(Dumper):
+    format = pq.Format.BINARY
+
+    def dump(self, obj: Integers) -> bytes:
+        items = np.empty(len(obj.values), dtype=_INTEGER)
+        items["size"], items["value"] = 4, obj.values
+        head = (1 if len(items) else 0, 0, _INT4, *((len(items), 1) if len(items) else ()))
+        return struct.pack(f">{len(head)}i", *head) + items.tobytes()
+
+
+class _IntegersLoader(Loader):
+    """An array of integers without NULLs as a NumPy array."""
+
     format = pq.Format.BINARY
 
     def load(self, data: Buffer) -> Any:
-        return np.frombuffer(data, dtype=">f2", offset=4).astype(np.float16)
+        if len(data) <= _HEAD:
+            return np.empty(0, dtype=np.int32)
+        return np.frombuffer(data, dtype=_INTEGER, offset=_HEAD)["value"].astype(np.int32)
 
 
-def _array_loader(code: str) -> type[Loader]:
-    """A loader of PostgreSQL's arrays of one dimension without NULLs as NumPy arrays."""
-    item = np.dtype([("size", ">i4"), ("value", f">{code}")])
-    plain = np.dtype(code)
+class _NumbersLoader(Loader):
+    """An array of numbers as it comes; `numbers` makes a list of it."""
 
-    class ArrayLoader(Loader):
-        format = pq.Format.BINARY
+    format = pq.Format.BINARY
 
-        def load(self, data: Buffer) -> Any:
-            if len(data) <= 12:  # no dimension, so no element
-                return np.empty(0, dtype=plain)
-            return np.frombuffer(data, dtype=item, offset=20)["value"].astype(plain)
-
-    return ArrayLoader
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data[_HEAD:])
 
 
-_ARRAYS = {"int4": "i4", "int8": "i8", "float4": "f4", "float8": "f8"}
+def numbers(loaded: bytes) -> list[float]:
+    """An array of numbers as loaded, as a list."""
+    return np.frombuffer(loaded, dtype=_NUMBER)["value"].tolist()
+
+
+_INT4, _INT4_ARRAY, _FLOAT8_ARRAY = 23, 1007, 1022  # object ids that never change
 
 
 def vector_type(connection: Connection[Any]) -> TypeInfo | None:
@@ -60,6 +107,7 @@ def register(context: AdaptContext, vector: TypeInfo) -> None:
     dumper = type("VectorDumper", (_VectorDumper,), {"oid": vector.oid})
     adapters.register_dumper(np.ndarray, dumper)
     adapters.register_loader(vector.oid, _VectorLoader)
-    for name, code in _ARRAYS.items():
-        info = adapters.types[name]
-        adapters.register_loader(info.array_oid, _array_loader(code))
+    integers = type("IntegersDumper", (_IntegersDumper,), {"oid": _INT4_ARRAY})
+    adapters.register_dumper(Integers, integers)
+    adapters.register_loader(_INT4_ARRAY, _IntegersLoader)
+    adapters.register_loader(_FLOAT8_ARRAY, _NumbersLoader)

@@ -1,0 +1,73 @@
+"""Indexes of vectors: one for each namespace that has too many to compare them all.
+
+An index over all namespaces would find neighbours in others and throw them away; so each is
+partial, over the vectors of one name in one namespace. Up to `EXACT_BELOW` vectors all are
+compared, which is exact and about as fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+from recollect.ops import STAGED
+from recollect.stores.postgres.database import Database, Statement, Steps, guarded, quoted
+
+EXACT_BELOW = 20_000
+_INDEXED = "index"  # the kind of tally that says that vectors of a name have an index
+_LOCK = 0x52454349  # only one process builds at a time
+
+Progress = Callable[[int, int], None]
+
+
+def index(database: Database, progress: Progress | None = None) -> int:
+    """Build the indexes that are missing; how many. Searches and writes go on meanwhile."""
+    with database.connect() as connection, guarded(database.server):
+        connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+        connection.execute("ANALYZE")
+        wanted = connection.execute(
+            "SELECT namespace, name, size FROM tallies t WHERE kind = 'vector' AND number >= %s "
+            "AND NOT starts_with(name, %s) AND NOT EXISTS (SELECT FROM tallies i WHERE "
+            "i.namespace = t.namespace AND i.kind = %s AND i.name = t.name AND i.number > 0) "
+            "ORDER BY 1, 2",
+            (EXACT_BELOW, STAGED, _INDEXED),
+        ).fetchall()
+        for done, (namespace, name, size) in enumerate(wanted):
+            if progress is not None:
+                progress(done, len(wanted))
+            _build(connection, namespace, name, size)
+            database.write(partial(_noted, namespace, name, size), (namespace,))
+        return len(wanted)
+
+
+def _build(connection: Any, namespace: str, name: str, size: int) -> None:
+    digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
+    called = f"vectors_near_{digest}"
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    connection.execute(
+        f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
+        f"((vector::halfvec({size})) halfvec_ip_ops) WHERE namespace = {quoted(namespace)} "
+        f"AND name = {quoted(name)} AND vector_dims(vector) = {size}".encode()
+    )
+
+
+def _noted(namespace: str, name: str, size: int) -> Steps[None]:
+    yield [
+        Statement(
+            "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",
+            (namespace,),
+        ),
+        Statement(
+            "INSERT INTO tallies (namespace, kind, name, number, size, version) SELECT namespace, "
+            "%s, %s, 1, %s, version FROM spaces WHERE namespace = %s ON CONFLICT (namespace, kind, "
+            "name) DO UPDATE SET number = 1, size = excluded.size, version = excluded.version",
+            (_INDEXED, name, size, namespace),
+        ),
+    ]
+
+
+def literal(text: str) -> str:
+    """A text in a statement with parameters, for a partial index's condition to be recognised."""
+    return quoted(text).replace("%", "%%")
