@@ -16,6 +16,7 @@ The map, in flow order:
     items.py              what a caller gives to be written, checked field by field
     write.py             the plans of update, link and delete, and what adding is made of
     linking.py           links by name, pending until there is such a memory
+    copying.py           copying between stores, and a check
     reembed.py           the plan of making all vectors anew
     chunks.py            chats as questions with their answers, and as whole sessions
     facets.py            what somebody says of who they are, what they like and what was
@@ -95,9 +96,11 @@ The map, in flow order:
       sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
       touches.py         accesses that wait to be written together
       ram.py             the records in dictionaries
+      ram_read.py        what an index is built from, out of dictionaries
     stores/migrations/   the schemas as SQL files, a number each
     stores/postgres/     the store on PostgreSQL: words, vectors and filters stay on the server
-      store.py           operations to steps; accesses that wait to be written together
+      store.py           operations to steps
+      waiting.py         accesses that wait to be written together
       answers.py         who is named, what routes find, exact scores
       stored.py          what is kept of rows, ids, listings and links
       routes.py          what each route finds in a namespace
@@ -115,6 +118,7 @@ The map, in flow order:
       happening.py       the log, and what it makes of memories; accesses
       changing.py        erasures, vectors made anew
       schema.py          which version a database has, and bringing it up to date
+      cluster.py         Citus: the tables of a database spread over a cluster
       database.py        connections, transactions, round trips, trying again
       values.py          vectors and arrays between NumPy and PostgreSQL
     index/               the index of one namespace, over NumPy arrays
@@ -174,7 +178,7 @@ The map, in flow order:
       reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture
-      moving.py          migrate, index
+      moving.py          migrate, index, copy
       measuring.py       eval, bench
       demo.py            demo
       output.py          results to stdout, everything else to stderr

@@ -186,7 +186,9 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self._text = text
         self._matches = list(_TOKEN.finditer(text))
-        self.words = [_owner(match.group()) for match in self._matches]
+        self.words = [match.group() for match in self._matches]
+        if "'" in text or "’" in text:
+            self.words = list(map(_owner, self.words))
 
     def __len__(self) -> int:
         return len(self.words)

@@ -8,6 +8,7 @@ from recollect.lexicon import (
     FIRST_PERSON,
     GREETING,
     INSTRUCTION,
+    INSTRUCTION_SIGNS,
     NAME_INSIDE,
     NUMBER,
     PREFERENCE,
@@ -44,9 +45,15 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
         float(TEMPORAL.search(low) is not None),
         float(NUMBER.search(low) is not None),
         min(3, names) / 3.0,
-        float(len(words) <= _LONGEST_INSTRUCTION and INSTRUCTION.search(low) is not None),
+        float(len(words) <= _LONGEST_INSTRUCTION and _instructs(low)),
         float(own <= _LONGEST_PREFERENCE and PREFERENCE.search(low) is not None),
     )
+
+
+def _instructs(low: str) -> bool:
+    """Whether a text in lower case says what to do from now on."""
+    # Most texts hold none of the words that every instruction has one of.
+    return any(sign in low for sign in INSTRUCTION_SIGNS) and INSTRUCTION.search(low) is not None
 
 
 def greeted(content: str) -> str | None:

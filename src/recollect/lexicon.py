@@ -137,7 +137,7 @@ TEMPORAL = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|past|recently|since|weekend|weeks?"
     r"|months?|years?|days?|morning|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january"
     r"|february|march|april|june|july|august|september|october|november|december|(?:19|20)\d\d"
-    r"|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|[ap]m)\b",
+    r"|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|\d{1,2} ?[ap]m)\b",
 )
 NUMBER = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
@@ -156,6 +156,12 @@ INSTRUCTION = re.compile(
     r"(?:ask|asking|request|tell you to|mention|talk about|bring up|say)\b"
     r"|\bi(?:'d like| want| need) you to (?:always|never)\b|\bfrom now on\b",
 )
+INSTRUCTION_SIGNS = (
+    "always", "never", "from now on", "going forward", "future", "remember to", "not ever",
+    "n't ever", "make sure", "be sure to", "i ask", "i request", "i tell you", "i mention",
+    "i talk about", "i bring up", "i say", "i'm ",
+)  # fmt: skip
+"""One of these is in whatever is an INSTRUCTION."""
 PREFERENCE = re.compile(
     r"\bprefer|\brather\b|\bfavou?rite|\bi (?:really |also )?(?:like|love|enjoy|hate|dislike|avoid)"
     r"\b|\ballergic|\bvegan|\bvegetarian|\bfan of\b",

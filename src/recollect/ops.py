@@ -226,6 +226,13 @@ class Find:
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """All memories of a namespace in the order in which they were first written -> rows."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
 class Dimensions:
     """The length of the vectors of these names in a namespace -> mapping of the names it has."""
 
@@ -259,7 +266,8 @@ class PutVectors:
 class AdoptVectors:
     """In every namespace, let the vectors `source` take the place of those named `target`.
 
-    -> whether it was done, in one transaction; not while a memory lacks its `source` vector.
+    Those named `source|name` take the place of all named `name`, which cannot be compared with
+    them. -> whether it was done, in one transaction; not while a memory lacks its `source` vector.
     `embedder` becomes the identity of what made the store's vectors.
     """
 
@@ -305,7 +313,8 @@ class Put:
     answer is then the ids that do not exist. Nothing is written unless the answer is empty.
 
     `also` is what happens to other memories by it, in the same transaction; the ids of those that
-    do not exist are answered, too.
+    do not exist are answered, too. With a `past`, the log is what that says, and tells nothing of
+    the write itself.
     """
 
     drafts: tuple[Draft, ...]
@@ -316,6 +325,17 @@ class Put:
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
     actor: str | None = None  # who writes
     also: Log | None = None
+    past: Past | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """What happened in a namespace before it came here: events, with their places in the log, and
+    the vectors that edits replaced, by the place of the edit."""
+
+    namespace: str
+    events: tuple[Event, ...] = ()
+    vectors: tuple[tuple[int, str, Vector], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +456,7 @@ class Stats:
 
 Op = (
     Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Same | Alike | Find | List | Put | Log | Events
+    | VectorNames | Linked | Beside | Same | Alike | Find | Order | List | Put | Log | Events
     | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete
     | Neighbors | Notes | Note | Stats | AsOf
 )  # fmt: skip

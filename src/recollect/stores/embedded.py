@@ -296,6 +296,9 @@ class EmbeddedStore:
             _cursor(page[-1]) if more and page else None,
         )
 
+    def _order(self, op: ops.Order) -> Rows:
+        return np.array(self._records.order(op.namespace), dtype=np.int64)
+
     def _put(self, op: ops.Put) -> tuple[str, ...]:
         return self._records.put(op)
 
@@ -386,6 +389,7 @@ class EmbeddedStore:
         ops.Same: _same,
         ops.Alike: _alike,
         ops.Find: _find,
+        ops.Order: _order,
         ops.List: _list,
         ops.Put: _put,
         ops.Dimensions: _dimensions,

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from recollect.events import Event, advance, edited, linked, unlinked, written
-from recollect.fields import FIELDS
-from recollect.index.source import Changes
 from recollect.memory import Draft, Link, MemoryRecord
-from recollect.ops import STAGED, Events, Note, Put, Touch
+from recollect.ops import STAGED, Events, Note, Past, Put, Touch
 from recollect.stores import codec
+from recollect.stores.ram_read import RamReader
 
-_CHUNK = 65_536
 LinkKey = tuple[str, str, str, str]
 """Namespace, source, target, type."""
 
 
-class RamRecords:
+class RamRecords(RamReader):
     """Dictionaries of kept values; gone with the process."""
 
     def __init__(self) -> None:
@@ -68,7 +66,9 @@ class RamRecords:
             for draft in op.drafts:
                 self._put(draft, op)
             self._unlink(op.unlinks, op.actor)
-            self._link(op.links, op.actor)
+            self._link(op.links, op.actor, logged=op.past is None)
+            if op.past is not None:
+                self._remember(op.past)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
                 self._embedder = op.embedder
             return ()
@@ -127,7 +127,7 @@ class RamRecords:
             )
             self._former[self._append(namespace, values["sequence"], event)] = former
             self._drop(namespace, old)
-        else:
+        elif op.past is None:
             self._append(namespace, row, written(draft, op.actor))
         rows[id] = row
         memories[row] = values
@@ -157,13 +157,25 @@ class RamRecords:
         entries.append(replace(event, seq=self._seq))
         return self._seq
 
-    def _link(self, links: Sequence[Link], actor: str | None) -> None:
+    def _remember(self, past: Past) -> None:
+        """Log what happened elsewhere, each event in its place."""
+        log, rows = self._events.setdefault(past.namespace, {}), self._rows.get(past.namespace, {})
+        for event in past.events:
+            of = 0 if event.id is None else rows[event.id]
+            sequence = self._memories[past.namespace][of]["sequence"] if of else 0
+            log.setdefault(sequence, []).append(event)
+            self._seq = max(self._seq, event.seq)
+        for seq, name, vector in past.vectors:
+            self._former.setdefault(seq, {})[name] = codec.vector_bytes(vector)
+
+    def _link(self, links: Sequence[Link], actor: str | None, logged: bool) -> None:
         for link in links:
             key = (link.namespace, link.source, link.target, link.type)
             self._links[key] = link
             for end in (link.source, link.target):
                 self._links_of.setdefault((link.namespace, end), set()).add(key)
-        self._note_linked((link.namespace, linked(link, actor)) for link in links)
+        events = [(link.namespace, linked(link, actor)) for link in links]
+        self._note_linked(events, logged)
 
     def _unlink(self, links: Sequence[Link], actor: str | None) -> None:
         gone = []
@@ -175,12 +187,13 @@ class RamRecords:
                     self._links_of[link.namespace, end].discard(key)
         self._note_linked(gone)
 
-    def _note_linked(self, events: Iterable[tuple[str, Event]]) -> None:
+    def _note_linked(self, events: Iterable[tuple[str, Event]], logged: bool = True) -> None:
         """Log events of links, and tell the index of the namespace."""
         for namespace, event in events:
             row = self._rows.get(namespace, {}).get(event.id or "")
             if row is not None:
-                self._append(namespace, self._memories[namespace][row]["sequence"], event)
+                if logged:
+                    self._append(namespace, self._memories[namespace][row]["sequence"], event)
                 self._note(namespace, "linked", row)
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
@@ -281,6 +294,11 @@ class RamRecords:
         here = self._texts.get(namespace, {})
         return {key: tuple(sorted(here[key])) for key in keys if here.get(key)}
 
+    def order(self, namespace: str) -> list[int]:
+        """Rows by the sequence of their memories."""
+        memories = self._memories.get(namespace, {})
+        return sorted(memories, key=lambda row: memories[row]["sequence"])
+
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         rows = self._rows.get(namespace, {})
@@ -344,18 +362,22 @@ class RamRecords:
         with self._lock:
             if any(self.unembedded(namespace, source, 1) for namespace in self._memories):
                 return False
+            named = {name for vectors in self._vectors.values() for name in vectors}
+            begin = f"{source}|"
+            target_of = {name: name.removeprefix(begin) for name in named if name.startswith(begin)}
+            target_of[source] = target
+            replaced = set(target_of.values())
             for namespace, memories in self._memories.items():
                 for row in memories:
                     self._count_vectors(namespace, row, -1)
-                    kept = {
-                        name: blob
-                        for name, blob in self._vectors[row].items()
-                        if not name.startswith(STAGED)
-                    }
-                    self._vectors[row] = {**kept, target: self._vectors[row][source]}
+                    held = self._vectors[row].items()
+                    kept = {n: b for n, b in held if not n.startswith(STAGED) and n not in replaced}
+                    fresh = {target_of[name]: blob for name, blob in held if name in target_of}
+                    self._vectors[row] = {**kept, **fresh}
                     self._count_vectors(namespace, row, 1)
             for vectors in self._former.values():
-                vectors.pop(target, None)  # they cannot be compared with the others any more
+                for name in replaced:
+                    vectors.pop(name, None)  # they cannot be compared with the others any more
             self._embedder = embedder
             self._seq += 1
             self._whole_since = self._seq
@@ -369,77 +391,3 @@ class RamRecords:
     def stats(self) -> dict[str, Any]:
         """Figures about the whole store."""
         return {"store": "ram", "links": len(self._links)}
-
-    # What an index is built from
-
-    def changes(self, namespace: str, after: int) -> Changes:
-        """What happened since `after`."""
-        with self._lock:
-            if after < self._whole_since:
-                return Changes(self._seq, reload=True)
-            if after == 0:
-                return Changes(self._seq)
-            fresh = [c for c in self._changes.get(namespace, []) if c[0] > after]
-            memories = self._memories.get(namespace, {})
-            added = []
-            for row in reversed(memories):
-                if row <= after:
-                    break
-                added.append(row)
-            return Changes(
-                self._seq,
-                added[::-1],
-                [row for _, kind, row in fresh if kind == "removed" and row <= after],
-                sorted(
-                    {r for _, kind, r in fresh if kind == "patched" and r <= after} & set(memories)
-                ),
-                sorted({r for _, kind, r in fresh if kind == "linked"}),
-            )
-
-    def load(
-        self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
-    ) -> Iterator[Mapping[str, list[Any]]]:
-        """Chunks of memories as columns."""
-        memories = self._memories.get(namespace, {})
-        with self._lock:
-            chosen = list(memories) if rows is None else rows
-        for start in range(0, len(chosen), _CHUNK):
-            part = chosen[start : start + _CHUNK]
-            with self._lock:
-                chunk = [memories[row] for row in part if row in memories]
-                found = {name: [_value(memory, name) for memory in chunk] for name in names}
-            found["row"] = [memory["row"] for memory in chunk]
-            if chunk:
-                yield found
-
-    def vectors(
-        self, namespace: str, rows: Sequence[int] | None
-    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
-        """Chunks of vectors, each name's with ascending rows."""
-        memories = self._memories.get(namespace, {})
-        by_name: dict[str, tuple[list[int], list[bytes]]] = {}
-        with self._lock:
-            for row in memories if rows is None else rows:
-                for name, blob in self._vectors.get(row, {}).items():
-                    if name.startswith(STAGED):
-                        continue
-                    owners, blobs = by_name.setdefault(name, ([], []))
-                    owners.append(row)
-                    blobs.append(blob)
-        for name in sorted(by_name):
-            yield name, *by_name[name]
-
-    def links(
-        self, namespace: str, ids: Sequence[str] | None = None
-    ) -> list[tuple[str, str, float]]:
-        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
-        return [
-            (link.source, link.target, codec.encode("created_at", link.created_at))
-            for link in self.neighbors(namespace, ids)
-        ]
-
-
-def _value(memory: Mapping[str, Any], name: str) -> Any:
-    if name.startswith("metadata."):
-        return codec.metadata_value(memory["metadata"], name.removeprefix("metadata."))
-    return codec.indexed(name, memory[name]) if name in FIELDS else memory[name]

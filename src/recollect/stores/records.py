@@ -61,6 +61,10 @@ class Records(Source, Protocol):
         """Rows outside of any session by `text.text_key`."""
         ...
 
+    def order(self, namespace: str) -> list[int]:
+        """Rows in the order in which their memories were first written."""
+        ...
+
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         ...

@@ -19,7 +19,7 @@ from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
 from recollect.stores.sqlite_log import Entry, SqliteLog
-from recollect.stores.sqlite_read import dimensions, embedder, marks, parts
+from recollect.stores.sqlite_read import dimensions, embedder, marks, parts, vectors_of
 from recollect.stores.touches import Batch, Touches
 
 _CHANGES_KEPT = 200_000
@@ -106,7 +106,9 @@ class SqliteRecords(SqliteLog):
                 return missing
             self._insert(db, prepared, old, op)
             self._unlink(db, op.unlinks, op.actor)
-            self._link(db, op.links, op.actor)
+            self._link(db, op.links, op.actor, logged=op.past is None)
+            if op.past is not None:
+                self._remember(db, op.past)
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
         return ()
@@ -141,7 +143,7 @@ class SqliteRecords(SqliteLog):
         """Write memories, and what happened to them."""
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
-        kept = _vectors_of(db, rows)
+        kept = vectors_of(db, rows)
         self._erase(db, rows)
         first = self._numbers(db, len(prepared))
         memories, vectors = [], []
@@ -165,7 +167,8 @@ class SqliteRecords(SqliteLog):
                         former.append((before["sequence"], len(entries), name, blob))
             else:
                 event = written(draft, op.actor)
-            entries.append((space, values["sequence"], event))
+            if op.past is None:
+                entries.append((space, values["sequence"], event))
             blobs.update((name, codec.vector_bytes(v)) for name, v in draft.vectors.items())
             memories.append([values[name] for name in _COLUMNS])
             vectors += [(space, name, row, blob) for name, blob in blobs.items()]
@@ -221,6 +224,7 @@ class SqliteRecords(SqliteLog):
         db: sqlite3.Connection,
         links: Sequence[Link],
         actor: str | None,
+        logged: bool,
     ) -> None:
         spaces = self._write_spaces(db, {link.namespace for link in links})
         db.executemany(
@@ -237,7 +241,8 @@ class SqliteRecords(SqliteLog):
                 for link in links
             ],
         )
-        self._note_linked(db, [(link.namespace, linked(link, actor)) for link in links])
+        events = [(link.namespace, linked(link, actor)) for link in links]
+        self._note_linked(db, events, logged)
 
     def _unlink(self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None) -> None:
         gone = [
@@ -251,7 +256,9 @@ class SqliteRecords(SqliteLog):
         ]
         self._note_linked(db, gone)
 
-    def _note_linked(self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]]) -> None:
+    def _note_linked(
+        self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]], logged: bool = True
+    ) -> None:
         """Log events of links, and tell the indexes of their namespaces."""
         sources: dict[str, dict[str | None, None]] = {}
         for namespace, event in events:
@@ -268,6 +275,8 @@ class SqliteRecords(SqliteLog):
                     ((namespace, id), (space, sequence)) for space, _, sequence, id in found
                 )
                 self._note(db, "linked", [each[:2] for each in found])
+        if not logged:
+            return
         self._append(
             db,
             [
@@ -299,13 +308,19 @@ class SqliteRecords(SqliteLog):
             ).fetchone()
             if missing:
                 return False
-            db.execute(  # with what other attempts left behind
-                "DELETE FROM vectors WHERE name = ? OR (substr(name, 1, 1) = ? AND name <> ?)",
-                (target, STAGED, source),
-            )
-            db.execute("UPDATE vectors SET name = ? WHERE name = ?", (target, source))
-            # These cannot be compared with the others any more.
-            db.execute("DELETE FROM former_vectors WHERE name = ?", (target,))
+            begin = f"{source}|"
+            staged = db.execute(
+                "SELECT DISTINCT name FROM vectors WHERE substr(name, 1, ?) = ?",
+                (len(begin), begin),
+            ).fetchall()
+            pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
+            for name, replaced in pairs:
+                db.execute("DELETE FROM vectors WHERE name = ?", (replaced,))
+                db.execute("UPDATE vectors SET name = ? WHERE name = ?", (replaced, name))
+                # These cannot be compared with the others any more.
+                db.execute("DELETE FROM former_vectors WHERE name = ?", (replaced,))
+            # What other attempts left behind
+            db.execute("DELETE FROM vectors WHERE substr(name, 1, 1) = ?", (STAGED,))
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
             self._load_anew(db, self._numbers(db, 1))
         return True
@@ -432,14 +447,3 @@ class SqliteRecords(SqliteLog):
             with self._write_lock, self._read_lock:
                 self._writer.close()
                 self._reader.close()
-
-
-def _vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
-    """The vectors of rows by row and name."""
-    found: dict[int, dict[str, bytes]] = {}
-    for part in parts(rows):
-        for row, name, blob in db.execute(
-            f"SELECT row, name, vector FROM vectors WHERE row IN ({marks(part)})", part
-        ):
-            found.setdefault(row, {})[name] = blob
-    return found

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from recollect.events import Event, advance
-from recollect.ops import Events, Note
+from recollect.ops import Events, Note, Past
 from recollect.stores import codec
 from recollect.stores.sqlite_read import SqliteReader, marks, parts
 
@@ -58,20 +58,47 @@ class SqliteLog(SqliteReader, ABC):
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (
-                    space,
-                    seq,
-                    sequence,
-                    event.type,
-                    codec.encode("created_at", event.at),
-                    event.actor,
-                    event.session,
-                    json.dumps(event.payload, ensure_ascii=False) if event.payload else None,
-                )
+                _kept(space, seq, sequence, event)
                 for seq, (space, sequence, event) in enumerate(entries, first)
             ],
         )
         return first
+
+    def _remember(self, db: sqlite3.Connection, past: Past) -> None:
+        """Log what happened elsewhere, each event in its place."""
+        space = self._space(past.namespace)
+        ids = sorted({event.id for event in past.events if event.id is not None})
+        of: dict[str | None, int] = {None: 0}
+        for part in parts(ids):
+            of.update(
+                db.execute(
+                    f"SELECT id, sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                    (space, *part),
+                ).fetchall()
+            )
+        db.executemany(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [_kept(space, event.seq, of[event.id], event) for event in past.events],
+        )
+        by_place = {event.seq: of[event.id] for event in past.events}
+        db.executemany(
+            "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
+            [
+                (by_place[seq], seq, name, codec.vector_bytes(vector))
+                for seq, name, vector in past.vectors
+            ],
+        )
+        last = max(by_place, default=0)
+        db.execute("UPDATE counter SET value = max(value, ?)", (last,))
+
+    def order(self, namespace: str) -> list[int]:
+        """Rows by the sequence of their memories."""
+        with self._reading() as db:
+            found = db.execute(
+                "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
+                (self._space(namespace),),
+            )
+            return [row for (row,) in found]
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
         """Append events and apply them in one transaction, or nothing and the ids not there."""
@@ -220,6 +247,13 @@ class SqliteLog(SqliteReader, ABC):
                 "WHERE space = ? AND seq = event ORDER BY event, name",
                 (self._space(namespace),),
             ).fetchall()
+
+
+def _kept(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+    """An event as kept, of the memory of a sequence number."""
+    payload = json.dumps(event.payload, ensure_ascii=False) if event.payload else None
+    at = codec.encode("created_at", event.at)
+    return (space, seq, sequence, event.type, at, event.actor, event.session, payload)
 
 
 def _event(

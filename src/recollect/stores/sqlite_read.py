@@ -373,3 +373,14 @@ def parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
 def marks(values: Sequence[Any]) -> str:
     """A parameter's place for each value."""
     return ", ".join("?" * len(values))
+
+
+def vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
+    """The vectors of rows by row and name."""
+    found: dict[int, dict[str, bytes]] = {}
+    for part in parts(rows):
+        for row, name, blob in db.execute(
+            f"SELECT row, name, vector FROM vectors WHERE row IN ({marks(part)})", part
+        ):
+            found.setdefault(row, {})[name] = blob
+    return found

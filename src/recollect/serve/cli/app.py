@@ -126,6 +126,7 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "stats": reading.stats,
     "migrate": moving.migrate,
     "index": moving.index,
+    "copy": moving.copy,
     "profiles": recall.profiles,
     "eval": measuring.eval_,
     "bench": measuring.bench,

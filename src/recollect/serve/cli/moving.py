@@ -1,4 +1,4 @@
-"""migrate and index: what a store on PostgreSQL needs done at times."""
+"""migrate, index and copy: schemas, indexes of vectors, from one store to another."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from recollect import stores
+from recollect import copying, stores
 from recollect.serve.cli import output
 from recollect.serve.cli.settings import Settings
 
@@ -44,3 +44,24 @@ def index(settings: Settings) -> None:
         output.emit({"built": built})
     else:
         print(f"{built:,} built")
+
+
+def copy(
+    settings: Settings,
+    source: Annotated[str, typer.Argument(help="The store to copy, a path or a URL.")],
+    target: Annotated[str, typer.Argument(help="The store to copy it into.")],
+) -> None:
+    """Copy a store to another: memories, vectors, links, history and notes; then check it."""
+    one, other = Settings(db=source), Settings(db=target)
+    one.require()
+    with output.progress() as told:
+        found = copying.copy(one.url, other.url, told)
+    if settings.json:
+        output.emit({"namespaces": [each.to_dict() for each in found]})
+        return
+    for each in found:
+        print(
+            f"{each.namespace}: {each.memories:,} memories, {each.links:,} links, "
+            f"{each.events:,} events, checksum {each.checksum}"
+        )
+    output.note("the target holds the same")

@@ -64,16 +64,7 @@ def clock(namespace: str, count: int) -> Statement:
 def appended(namespace: str, last: int, entries: Sequence[Entry]) -> list[Command]:
     """Log events in the places that end with `last`."""
     rows = [
-        (
-            namespace,
-            last - len(entries) + 1 + at,
-            sequence,
-            event.type,
-            codec.encode("created_at", event.at),
-            event.actor,
-            event.session,
-            json.dumps(event.payload, ensure_ascii=False, default=dict) if event.payload else None,
-        )
+        _row(namespace, last - len(entries) + 1 + at, sequence, event)
         for at, (sequence, event) in enumerate(entries)
     ]
     if not rows:
@@ -82,6 +73,34 @@ def appended(namespace: str, last: int, entries: Sequence[Entry]) -> list[Comman
         return [Copy("events", tuple(_EVENT), tuple(_EVENT.values()), rows)]
     marks = ", ".join("%s::json" if n == "payload" else f"%s::{k}" for n, k in _EVENT.items())
     return [Many(f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({marks})", rows)]
+
+
+def remembered(past: ops.Past, sequences: Mapping[str, int]) -> list[Command]:
+    """Log what happened elsewhere, each event in its place."""
+    of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
+    commands: list[Command] = []
+    if past.events:
+        rows = [_row(past.namespace, event.seq, of[event.seq], event) for event in past.events]
+        commands.append(Copy("events", tuple(_EVENT), tuple(_EVENT.values()), rows))
+        commands.append(
+            Statement(
+                "UPDATE clocks SET seq = greatest(seq, %s) WHERE namespace = %s",
+                (max(of), past.namespace),
+            )
+        )
+    if past.vectors:
+        names = ("namespace", "memory", "event", "name", "vector")
+        former = [(past.namespace, of[seq], seq, name, v) for seq, name, v in past.vectors]
+        kinds = ("text", "int4", "int8", "text", "halfvec")
+        commands.append(Copy("former_vectors", names, kinds, former))
+    return commands
+
+
+def _row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+    """An event as kept, of the memory of a sequence number."""
+    payload = json.dumps(event.payload, ensure_ascii=False, default=dict) if event.payload else None
+    at = codec.encode("created_at", event.at)
+    return (namespace, seq, sequence, event.type, at, event.actor, event.session, payload)
 
 
 def states(namespace: str, ids: Sequence[str] | None) -> Statement:

@@ -207,6 +207,7 @@ class PostgresStore:
         ops.Same: Answers.same,
         ops.Alike: Answers.alike,
         ops.Find: Answers.find,
+        ops.Order: Answers.order,
         ops.List: Answers.listing,
         ops.Unembedded: Answers.unembedded,
         ops.Neighbors: Answers.neighbors,

@@ -180,6 +180,15 @@ class Stored:
             found[key] = (*found.get(key, ()), global_row)
         return found
 
+    def order(self, op: ops.Order) -> Steps[Rows]:
+        [[[rows]]] = yield [
+            Statement(
+                'SELECT array_agg("row" ORDER BY sequence) FROM memories WHERE namespace = %s',
+                (op.namespace,),
+            )
+        ]
+        return self._numbers.rows(op.namespace, () if rows is None else rows)
+
     def find(self, op: ops.Find) -> Steps[dict[str, int]]:
         [found] = yield [
             Statement(

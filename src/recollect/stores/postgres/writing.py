@@ -55,6 +55,7 @@ def namespaces_of(op: ops.Put) -> list[str]:
         {draft.record.namespace for draft in op.drafts}
         | {link.namespace for link in (*op.links, *op.unlinks)}
         | ({op.also.namespace} if op.also is not None else set())
+        | ({op.past.namespace} if op.past is not None else set())
     )
 
 
@@ -77,13 +78,15 @@ def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
         space.entries += entries
     for draft, values in prepared:
         _take(spaces[draft.record.namespace], draft, dict(values), op)
-    for space in spaces.values():
+    for space in spaces.values() if op.past is None else ():
         note_links(space, op)
     places = yield [happening.clock(name, len(space.entries)) for name, space in spaces.items()]
     for space, [[last]] in zip(spaces.values(), places, strict=True):
         commands += _written(space, last)
         commands += happening.appended(space.namespace, last, space.entries)
     commands += linking(op, spaces)
+    if op.past is not None:
+        commands += happening.remembered(op.past, spaces[op.past.namespace].sequences)
     if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
         commands.append(
             Statement(
@@ -205,7 +208,8 @@ def _take(space: Space, draft: Draft, values: dict[str, Any], op: ops.Put) -> No
         space.former.append((before["sequence"], len(space.entries), before["row"], lost))
     else:
         event = written(draft, op.actor)
-    space.entries.append((values["sequence"], event))
+    if op.past is None:
+        space.entries.append((values["sequence"], event))
     space.sequences[record.id] = values["sequence"]
     values.update(
         tags=list(record.tags) or None,
