@@ -4,10 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo demo-postgres test lint bench clean
 
 demo: $(READY)
 	$(BIN)/recollect demo
+
+# The same on a PostgreSQL server that is started for it.
+demo-postgres: $(READY)
+	$(BIN)/python -m recollect.testing.postgres $(BIN)/recollect demo
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal

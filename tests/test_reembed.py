@@ -8,9 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Profile
 from recollect.embed import EmbedderIdentity, Kind, Rows, StaticEmbedder
 from recollect.errors import EmbedderError, EmbedderMismatch, InvalidInput
+from recollect.expr import Col
+from recollect.routes import Vector
+from recollect.stages import cut, recall, score
+
+VECTOR = Col("vector.score")
 
 
 class Half:
@@ -102,3 +107,67 @@ def test_no_embedder_is_refused(url: str) -> None:
 def test_names_that_begin_with_an_underscore_are_kept_for_this(url: str) -> None:
     with Memory.open(url) as memory, pytest.raises(InvalidInput, match="underscore"):
         memory.add("x", vectors={"_mine": [1.0, 0.0]})
+
+
+CHAT = [
+    {"role": "user", "created_at": "2026-05-01", "content": "I like rye bread. I live in Lisbon."},
+    {"role": "assistant", "content": "Noted: bread, and Lisbon."},
+    {"role": "user", "created_at": "2026-05-01", "content": "When does the bakery open?"},
+    {"role": "assistant", "content": "At seven."},
+]
+
+
+def told(url: str, embedder: Half | str) -> dict[str, set[tuple[str, float]]]:
+    """The cosines of a chat's memories with a question, by the name of the vector."""
+    names = ("content", "user", "asst", "next_user", "facet_personal_info", "facet_preferences")
+    with Memory.open(url, embedder=embedder) as memory:
+        memory.search("rye bread in Lisbon", profile="multi_route")  # no vector is in its way
+        return {
+            name: {
+                (hit.content, hit.score)
+                for hit in memory.search(
+                    "rye bread in Lisbon",
+                    profile=Profile(name, recall(Vector(name)) >> score(VECTOR) >> cut()),
+                    touch=False,
+                )
+            }
+            for name in names
+        }
+
+
+def chat_in(url: str, embedder: Half | str) -> str:
+    with Memory.open(url, embedder=embedder) as memory:
+        memory.add_chat(CHAT[:2], session_id="s", mode="hybrid")
+        memory.add_chat(CHAT[2:], session_id="s", mode="hybrid")
+    return url
+
+
+def test_the_vectors_of_sides_and_facets_are_made_anew_too(tmp_path: Path) -> None:
+    before = chat_in(f"sqlite:///{tmp_path / 'one.db'}", "default")
+    fresh = chat_in(f"sqlite:///{tmp_path / 'two.db'}", Half())
+    with pytest.raises(EmbedderError, match="broke off"):
+        Memory.reembed(before, embedder=Half(breaks_after=3))
+    assert len(told(before, "default")["user"]) == 3
+    Memory.reembed(before, embedder=Half())
+    again = told(before, Half())
+    assert again == told(fresh, Half())
+    assert {name: len(found) for name, found in again.items()} == {
+        "content": 3,
+        "user": 3,
+        "asst": 3,
+        "next_user": 1,
+        "facet_personal_info": 2,
+        "facet_preferences": 2,
+    }
+
+
+def test_what_an_edit_made_stale_is_not_made_anew(tmp_path: Path) -> None:
+    url = chat_in(f"sqlite:///{tmp_path / 'm.db'}", "default")
+    with Memory.open(url) as memory:
+        [first] = [r for r in memory.get_all() if r.kind == "turn_chunk" and "rye" in r.content]
+        memory.update(first.id, content="User: I like tea.")
+        assert "vector_texts" not in memory.get(first.id).metadata  # type: ignore[union-attr]
+    Memory.reembed(url, embedder=Half())
+    found = told(url, Half())
+    assert "User: I like tea." in {content for content, _ in found["content"]}
+    assert "User: I like tea." not in {content for content, _ in found["user"]}

@@ -260,7 +260,10 @@ def _continued(
             entities=entities,
             updated_at=scope.now,
         )
-        texts |= {"content": items.embedded_text(record), **item["vector_texts"]}
+        texts |= item["vector_texts"]
+    record = items.with_texts(record, texts)
+    if further:
+        texts["content"] = items.embedded_text(record)
     made, lack = yield from write.vectors_of(texts.values(), scope)
     changed = {name: made[words] for name, words in texts.items() if words in made}
     return Draft(record, changed), tuple(sorted(texts)), lack

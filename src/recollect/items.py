@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -32,6 +32,7 @@ from recollect.ops import STAGED
 
 OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
 """The vectors made of a memory's words (see `recollect.chunks`), stale when these change."""
+_TEXTS = "vector_texts"  # in the metadata: what further vectors are made of, by their names
 _KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
 
@@ -112,6 +113,8 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     values["accesses"] = (values["created_at"],)
     record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
+    further = _vector_texts(given.get("vector_texts"))
+    record = with_texts(record, further)
     links = tuple(
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
@@ -119,7 +122,7 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
     return Item(
         record,
         _vectors(given.get("vectors"), dimensions),
-        _vector_texts(given.get("vector_texts")),
+        further,
         links,
         "entities" in values,
         frozenset(n for n, v in given.items() if v is not None and (n in FIELDS or len(v))),
@@ -155,6 +158,27 @@ def _vector_texts(given: Any) -> dict[str, str]:
         text("vector_texts", name, limit=64): text(f"vector_texts.{name}", value)
         for name, value in given.items()
     }
+
+
+def texts_of(record: MemoryRecord) -> dict[str, str]:
+    """What the vectors of a record are made of, by their names."""
+    kept = record.metadata.get(_TEXTS)
+    further = kept if isinstance(kept, Mapping) else {}
+    return {
+        "content": embedded_text(record),
+        **{name: words for name, words in further.items() if isinstance(words, str)},
+    }
+
+
+def with_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
+    """The record with what its further vectors are made of in its metadata; None takes one out."""
+    kept = record.metadata.get(_TEXTS)
+    merged = {**(kept if isinstance(kept, Mapping) else {}), **texts}
+    found = {name: words for name, words in merged.items() if words is not None}
+    rest = {name: value for name, value in record.metadata.items() if name != _TEXTS}
+    if not found and _TEXTS not in record.metadata:
+        return record
+    return replace(record, metadata={**rest, **({_TEXTS: found} if found else {})})
 
 
 def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:

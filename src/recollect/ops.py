@@ -266,7 +266,8 @@ class PutVectors:
 class AdoptVectors:
     """In every namespace, let the vectors `source` take the place of those named `target`.
 
-    -> whether it was done, in one transaction; not while a memory lacks its `source` vector.
+    Those named `source|name` take the place of all named `name`, which cannot be compared with
+    them. -> whether it was done, in one transaction; not while a memory lacks its `source` vector.
     `embedder` becomes the identity of what made the store's vectors.
     """
 

@@ -12,7 +12,7 @@ from recollect import linking
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.events import Event
 from recollect.fields import FIELDS
-from recollect.items import CHECKS, OF_WORDS, Item, Scope, embedded_text, item
+from recollect.items import CHECKS, OF_WORDS, Item, Scope, embedded_text, item, with_texts
 from recollect.memory import (
     Draft,
     Link,
@@ -186,6 +186,8 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         return changed
     vectors: dict[str, Vector] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
+    if stale:
+        changed = with_texts(changed, dict.fromkeys(OF_WORDS))
     if scope.embeds and stale:
         [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
     put = Put(

@@ -256,3 +256,12 @@ def test_zones_say_how_alive_each_memory_is(run: Run) -> None:
     shown = run("zones", "--limit", "1")
     assert "old" in shown.out
     assert "2 memories: active 1, archived 1" in shown.err
+
+
+def test_add_says_when_a_memory_is_there_already(run: Run) -> None:
+    run("add", "The spare key is with Ana.", "--id", "key", "--kind", "fact")
+    again = run("add", "The spare key is with Ana.", "--kind", "fact")
+    assert (again.code, again.out.strip()) == (0, "key")
+    assert again.err.startswith("DUPLICATE key")
+    other = run("add", "The spare key is with Ana.", "--kind", "fact", "--no-dedup")
+    assert other.out.strip() != "key"

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from recollect.embed import Embedder, resolve
 from recollect.engine import Memory
+from recollect.errors import InvalidInput
 from recollect.evaluate import conversations, metrics
 from recollect.evaluate.conversations import Conversation
 from recollect.evaluate.metrics import Metrics
@@ -113,14 +114,15 @@ def evaluate(
     *,
     profiles: Sequence[str | Profile] = ("balanced",),
     embedders: Sequence[str] = ("default",),
-    store: StoreKind = "sqlite",
+    store: StoreKind | str = "sqlite",
     check: bool = False,
     progress: Progress | None = None,
 ) -> Report:
     """Measure every profile with every embedder on the set of conversations in each folder.
 
-    With `check`, a second pass holds every explanation against its score and the SQLite store
-    against the one in memory.
+    `store` is a kind of store, made for the occasion, or the address of an empty database, which is
+    emptied again. With `check`, a second pass holds every explanation against its score and the
+    SQLite store against the one in memory.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
@@ -157,21 +159,27 @@ def evaluate(
 def _filled(
     members: Sequence[Conversation],
     model: Embedder | None,
-    kind: StoreKind,
+    kind: StoreKind | str,
     report: Report,
     told: Progress,
 ) -> Iterator[Store]:
     """A fresh store that holds the conversations."""
     with tempfile.TemporaryDirectory(prefix="recollect-") as folder:
-        store = open_store("ram://" if kind == "ram" else f"sqlite:///{folder}/eval.db")
+        made = {"ram": "ram://", "sqlite": f"sqlite:///{folder}/eval.db"}
+        store = open_store(made.get(kind, kind))
         try:
             memory = Memory.open(store, embedder=model)
+            if memory.stats(everywhere=True)["memories"]:
+                raise InvalidInput("db", "holds memories already", "give an empty database")
             for done, one in enumerate(members):
                 told("writing", done, len(members))
                 added = memory.within(one.name).add_many(one.memories)
                 report.notes += [f"{one.name}: {item.id}: {item.reason}" for item in added.rejected]
                 report.notes += [f"{one.name}: {lack}" for lack in added.degraded]
             yield store
+            if kind not in made:
+                for one in members:
+                    memory.delete_all(namespace=one.name)
         finally:
             store.close()
 

@@ -363,18 +363,22 @@ class RamRecords(RamReader):
         with self._lock:
             if any(self.unembedded(namespace, source, 1) for namespace in self._memories):
                 return False
+            named = {name for vectors in self._vectors.values() for name in vectors}
+            begin = f"{source}|"
+            target_of = {name: name.removeprefix(begin) for name in named if name.startswith(begin)}
+            target_of[source] = target
+            replaced = set(target_of.values())
             for namespace, memories in self._memories.items():
                 for row in memories:
                     self._count_vectors(namespace, row, -1)
-                    kept = {
-                        name: blob
-                        for name, blob in self._vectors[row].items()
-                        if not name.startswith(STAGED)
-                    }
-                    self._vectors[row] = {**kept, target: self._vectors[row][source]}
+                    held = self._vectors[row].items()
+                    kept = {n: b for n, b in held if not n.startswith(STAGED) and n not in replaced}
+                    fresh = {target_of[name]: blob for name, blob in held if name in target_of}
+                    self._vectors[row] = {**kept, **fresh}
                     self._count_vectors(namespace, row, 1)
             for vectors in self._former.values():
-                vectors.pop(target, None)  # they cannot be compared with the others any more
+                for name in replaced:
+                    vectors.pop(name, None)  # they cannot be compared with the others any more
             self._embedder = embedder
             self._seq += 1
             self._whole_since = self._seq

@@ -309,13 +309,19 @@ class SqliteRecords(SqliteLog):
             ).fetchone()
             if missing:
                 return False
-            db.execute(  # with what other attempts left behind
-                "DELETE FROM vectors WHERE name = ? OR (substr(name, 1, 1) = ? AND name <> ?)",
-                (target, STAGED, source),
-            )
-            db.execute("UPDATE vectors SET name = ? WHERE name = ?", (target, source))
-            # These cannot be compared with the others any more.
-            db.execute("DELETE FROM former_vectors WHERE name = ?", (target,))
+            begin = f"{source}|"
+            staged = db.execute(
+                "SELECT DISTINCT name FROM vectors WHERE substr(name, 1, ?) = ?",
+                (len(begin), begin),
+            ).fetchall()
+            pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
+            for name, replaced in pairs:
+                db.execute("DELETE FROM vectors WHERE name = ?", (replaced,))
+                db.execute("UPDATE vectors SET name = ? WHERE name = ?", (replaced, name))
+                # These cannot be compared with the others any more.
+                db.execute("DELETE FROM former_vectors WHERE name = ?", (replaced,))
+            # What other attempts left behind
+            db.execute("DELETE FROM vectors WHERE substr(name, 1, 1) = ?", (STAGED,))
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
             self._load_anew(db, self._numbers(db, 1))
         return True

