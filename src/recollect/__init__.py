@@ -99,7 +99,8 @@ The map, in flow order:
       ram_read.py        what an index is built from, out of dictionaries
     stores/migrations/   the schemas as SQL files, a number each
     stores/postgres/     the store on PostgreSQL: words, vectors and filters stay on the server
-      store.py           operations to steps; accesses that wait to be written together
+      store.py           operations to steps
+      waiting.py         accesses that wait to be written together
       answers.py         who is named, what routes find, exact scores
       stored.py          what is kept of rows, ids, listings and links
       routes.py          what each route finds in a namespace
@@ -117,6 +118,7 @@ The map, in flow order:
       happening.py       the log, and what it makes of memories; accesses
       changing.py        erasures, vectors made anew
       schema.py          which version a database has, and bringing it up to date
+      cluster.py         Citus: the tables of a database spread over a cluster
       database.py        connections, transactions, round trips, trying again
       values.py          vectors and arrays between NumPy and PostgreSQL
     index/               the index of one namespace, over NumPy arrays
