@@ -38,6 +38,11 @@ def matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
     return flat.reshape(len(vectors), -1).astype(np.float32)
 
 
+def halves(vector: bytes) -> bytes:
+    """A vector as loaded, as `codec.vector_bytes` has it."""
+    return np.frombuffer(vector, dtype=">f2").astype("<f2").tobytes()
+
+
 _HEAD = 20  # bytes of an array's dimensions, flags, type, length and lower bound
 _INTEGER = np.dtype([("size", ">i4"), ("value", ">i4")])
 _NUMBER = np.dtype([("size", ">i4"), ("value", ">f8")])
