@@ -90,9 +90,14 @@ class _NumbersLoader(Loader):
         return bytes(data[_HEAD:])
 
 
+def floats(loaded: bytes) -> NDArray[np.float64]:
+    """An array of numbers as loaded."""
+    return np.frombuffer(loaded, dtype=_NUMBER)["value"].astype(np.float64)
+
+
 def numbers(loaded: bytes) -> list[float]:
     """An array of numbers as loaded, as a list."""
-    return np.frombuffer(loaded, dtype=_NUMBER)["value"].tolist()
+    return floats(loaded).tolist()
 
 
 _INT4, _INT4_ARRAY, _FLOAT8_ARRAY = 23, 1007, 1022  # object ids that never change
