@@ -11,12 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from recollect import AsyncMemory, Memory, sample
+from recollect import AsyncMemory, Memory, profiles, sample
+from recollect.testing.embedder import WordHashEmbedder
 
 NOW = "2026-10-01T08:00:00Z"
 QUESTIONS = [question["text"] for question in sample.questions()]
 PROFILES = ["balanced", "composite"]
+TALK = 'the tea is in the blue tin that Ana bought in March for her "new" kitchen tea* 3'.split()
 Lists = list[list[tuple[str, float]]]
 
 SCRIPT = """
@@ -126,3 +130,22 @@ def test_the_limit_does_not_change_the_order(expected: Lists, profile: str) -> N
         ):
             three = ask(question, profile=profile, now=NOW, touch=False, limit=3)
             assert [(hit.id, hit.score) for hit in three] == hits[:3]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from(TALK), min_size=1, max_size=9), min_size=1, max_size=12),
+    st.lists(st.sampled_from(TALK), min_size=1, max_size=5).map(" ".join),
+    st.sampled_from(sorted(profiles.BUILT_IN)),
+)
+def test_searching_twice_without_touching_gives_the_same_bytes(
+    texts: list[list[str]], question: str, profile: str
+) -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
+        memory.add_many({"id": f"m{at}", "content": " ".join(t)} for at, t in enumerate(texts))
+
+        def answered() -> bytes:
+            found = memory.search(question, profile=profile, now=NOW, touch=False, explain=True)
+            return json.dumps([hit.to_dict() for hit in found]).encode()
+
+        assert answered() == answered()

@@ -81,6 +81,18 @@ def test_every_use_counts_and_the_write_is_the_first(memory: Memory) -> None:
     assert part(memory, id, "base level") == pytest.approx(math.log(11.0 / 6.0))
 
 
+def test_fifty_uses_outlast_one_of_the_same_age(memory: Memory) -> None:
+    """Of the same age, n uses are worth ln n more: B = ln(50 * 9^-0.5) against ln(9^-0.5)."""
+    born = NOW - 9 * DAY
+    often = memory.add("cos=0.9", id="often", created_at=born).id
+    once = memory.add("cos=0.1", id="once", created_at=born).id
+    for _ in range(49):
+        memory.search("cos", now=born, limit=1)
+    level = part(memory, often, "base level")
+    assert level == pytest.approx(math.log(50.0 / 3.0))
+    assert level - part(memory, once, "base level") == pytest.approx(math.log(50.0))
+
+
 def test_links_in_slow_the_decay(memory: Memory) -> None:
     id = memory.add("cos=0.9", created_at=NOW - 30 * DAY).id
     for count in range(1, 13):

@@ -118,3 +118,20 @@ def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
     assert "the same to the bit" in made.err
     assert (tmp_path / "year.png").stat().st_size > 10_000
     assert old("report", "--out", "year.txt").code == 2
+
+
+def test_links_that_lead_nowhere_are_told(run: Run, tmp_path: Path) -> None:
+    links = json.dumps([{"target": "Atlas", "type": "mentions"}])
+    added = run("add", "See there.", "--id", "a", "--links", links)
+    assert added.code == 0
+    assert "pending: a links to 'Atlas', which is no memory yet" in added.err
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "one.md").write_text("See [[Two]] and [[Three]].")
+    (tmp_path / "notes" / "two.md").write_text("# Two\n\nBack to [[one]].")
+    told = run("import", str(tmp_path / "notes"), "--batch", "1")
+    assert "one links to 'three'" in told.err
+    assert "'two'" not in told.err
+    assert "pending" not in run("add", "It is.", "--title", "Three", "--id", "t").err
+    assert run("audit", "--json").json["findings"][4]["count"] == 1  # Atlas is still awaited
+    assert "pending" not in run("add", "Maps.", "--title", "Atlas").err
+    assert run("audit", "--json").json["findings"][4]["count"] == 0

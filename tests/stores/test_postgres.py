@@ -14,6 +14,7 @@ from recollect.errors import StoreError
 from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
+from recollect.stores.postgres.database import Command, Many, Statement
 from recollect.testing import WordHashEmbedder
 from recollect.testing.postgres import PostgresServer
 
@@ -101,7 +102,7 @@ def test_a_search_takes_two_round_trips(database: str) -> None:
 
 def test_every_statement_names_its_namespaces(database: str) -> None:
     store = PostgresStore(database)
-    said: list[str] = []
+    said: list[Command] = []
     store.database.on_command = said.append
     with opened(store) as memory:  # type: ignore[arg-type]
         filled(memory, 30)
@@ -114,8 +115,9 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
         memory.delete_all({"kind": "note"})
         memory.flush()
     store.close()
-    control = ("BEGIN", "COMMIT", "SELECT set_config", "SELECT pg_current_xact_id")
-    about = [sql for sql in said if not sql.startswith(control) and " meta" not in sql]
+    control = ("BEGIN", "COMMIT", "SET LOCAL", "SELECT pg_current_xact_id")
+    given = [command.sql for command in said if isinstance(command, Statement | Many)]
+    about = [sql for sql in given if not sql.startswith(control) and " meta" not in sql]
     assert len(about) > 30
     for sql in about:
         assert "namespace" in sql, sql

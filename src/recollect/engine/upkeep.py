@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from recollect import linking
 from recollect.engine.core import Core, Filters
 from recollect.engine.face import AsyncFace, Face
 from recollect.errors import InvalidInput
 from recollect.filters import parse
-from recollect.memory import moment, new_id, texts
+from recollect.memory import Link, moment, new_id, texts
 from recollect.plan import Plan
 from recollect.upkeep import audit as auditing
 from recollect.upkeep import consolidation, maintenance, pruning, runs, shares
@@ -206,6 +207,10 @@ class Upkeep(Face):
         """
         return self._run(_shares(self._core, since, until, points, progress))
 
+    def pending_links(self) -> list[Link]:
+        """The links that lead to no memory yet: to an id, title or alias that none has."""
+        return self._run(linking.pending(self._core.namespace))
+
 
 class AsyncUpkeep(AsyncFace):
     """`Upkeep`, awaited."""
@@ -285,3 +290,7 @@ class AsyncUpkeep(AsyncFace):
     ) -> Shares:
         """See `Memory.zone_shares`."""
         return await self._run(_shares(self._core, since, until, points, progress))
+
+    async def pending_links(self) -> list[Link]:
+        """See `Memory.pending_links`."""
+        return await self._run(linking.pending(self._core.namespace))

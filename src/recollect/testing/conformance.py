@@ -20,10 +20,11 @@ from recollect.testing._case import Clock
 from recollect.testing._filtering import Filtering
 from recollect.testing._lasting import Concurrency, Lasting
 from recollect.testing._life import Living, Logging, Rewinding
+from recollect.testing._linked import Lending, Noting, Pending
 from recollect.testing._outcomes import Keys, Outcomes
 from recollect.testing._recalling import Neighbours, Touching, Vectors
 from recollect.testing._searching import Namespaces, Scripts, Searching
-from recollect.testing._upkeep import Keeping, Lending, Noting, Pending
+from recollect.testing._upkeep import Keeping
 from recollect.testing._writing import Adding, Erasing, Linking, Listing, Updating
 
 __all__ = ["Clock", "StoreConformance"]

@@ -12,6 +12,10 @@ SIMILAR = 0.80
 MEMBERS = 3  # the least there are in a cluster
 _BLOCK = 256  # rows compared with all others at once
 _COLUMNS = 16_384  # others compared at once: what is worked on stays in the cache
+_SAMPLE = 4096  # rows by which the directions of the screen are chosen
+_MAYBE = 0.001  # share of pairs that the screen may leave
+_ROUNDING = 1e-3  # more than single precision can be off by
+_SPARSE = 0.9  # share of the others that are still in no group, below which they are copied anew
 
 Floats32 = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -37,23 +41,28 @@ def clusters(
     looked for: those begun by a fresh row, or by one that is similar to a fresh one. The groups
     come by their first row, places ascending in each. O(rows^2) products, or fresh times rows.
     """
-    usable = np.isfinite(vectors).all(axis=1) & (np.abs(vectors).max(axis=1, initial=0.0) > 0.0)
+    usable = _usable(vectors)
     free = usable.copy()
-    begins = np.flatnonzero(usable if fresh is None else _near(vectors, usable, fresh, least))
+    screen = _screen(vectors, usable, least)
+    begins = usable if fresh is None else _near(vectors, screen, usable, fresh, least)
+    places = np.flatnonzero(begins)
     later: dict[int, list[int]] = {}  # rows from before that are similar, by a row to come
     found = []
-    for start in range(0, len(begins), _BLOCK):
-        block = begins[start : start + _BLOCK]
+    others, rest = np.empty(0, dtype=np.intp), screen[:0]
+    for start in range(0, len(places), _BLOCK):
+        block = places[start : start + _BLOCK]
+        if not len(others) or np.count_nonzero(free) < _SPARSE * len(others):
+            others = np.flatnonzero(free)  # copied now and then, for a copy costs as much as a use
+            rest = screen[others]
         # A pair of rows that both may begin a group is compared once, by the first of them.
-        others = np.flatnonzero(free)
-        if fresh is None:
-            others = others[others >= block[0]]
-        similar = _products(vectors, block, others)
-        for row, products in zip(block.tolist(), similar, strict=True):
+        first = 0 if fresh is not None else int(np.searchsorted(others, block[0]))
+        bounds = _products(screen[block], rest[first:])
+        for row, bound in zip(block.tolist(), bounds, strict=True):
             if not free[row]:
                 continue
-            near = others[products >= least]
+            near = others[first + np.flatnonzero(bound >= least - _ROUNDING)]
             near = near[free[near]]
+            near = near[vectors[near] @ vectors[row] >= least]
             if fresh is None:
                 earlier = [place for place in later.pop(row, ()) if free[place]]
                 near = np.unique(np.concatenate([near, np.array([*earlier, row], dtype=np.intp)]))
@@ -65,8 +74,13 @@ def clusters(
                 for place in near[near > row].tolist():
                     later.setdefault(place, []).append(row)
         if progress is not None:
-            progress(min(start + _BLOCK, len(begins)), len(begins))
+            progress(min(start + _BLOCK, len(places)), len(places))
     return sorted(found, key=lambda group: int(group[0]))
+
+
+def _usable(vectors: Floats32) -> NDArray[np.bool_]:
+    """Which rows are vectors that can be compared."""
+    return np.asarray(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
 
 
 def pairs(
@@ -76,39 +90,79 @@ def pairs(
 
     Rows of zeros or NaN are like none. O(rows^2) products.
     """
-    usable = np.flatnonzero(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
+    usable = np.flatnonzero(_usable(vectors))
+    rows = vectors[usable]
+    screen = _screen(rows, np.ones(len(rows), dtype=bool), least)
     for start in range(0, len(usable), _BLOCK):
-        block = usable[start : start + _BLOCK]
-        earlier = usable[: start + len(block)]
-        similar = _products(vectors, block, earlier)
-        similar[np.arange(len(block))[:, np.newaxis] + start <= np.arange(len(earlier))] = -1.0
-        first = np.argmax(similar >= least, axis=1)
-        cosines = similar[np.arange(len(block)), first]
-        for row in np.flatnonzero(cosines >= least).tolist():
-            yield int(earlier[first[row]]), int(block[row]), float(cosines[row])
+        bounds = _products(screen[start : start + _BLOCK], screen[: start + _BLOCK])
+        for row, bound in enumerate(bounds, start):
+            maybe = np.flatnonzero(bound[:row] >= least - _ROUNDING)
+            for part in range(0, len(maybe), _BLOCK):
+                some = maybe[part : part + _BLOCK]
+                cosines = rows[some] @ rows[row]
+                like = np.flatnonzero(cosines >= least)
+                if len(like):
+                    first = int(like[0])
+                    yield int(usable[some[first]]), int(usable[row]), float(cosines[first])
+                    break
         if progress is not None:
-            progress(start + len(block), len(usable))
+            progress(start + len(bounds), len(usable))
+
+
+def _screen(vectors: Floats32, usable: NDArray[np.bool_], least: float) -> Floats32:
+    """Shorter rows whose products are bounds: no two vectors have a cosine above that of theirs.
+
+    x . y <= x' . y' + |x''| |y''|, where ' is the part in some directions and '' the rest. The
+    directions are those in which the vectors reach farthest, as few as leave one pair in a thousand
+    to be looked at; if that takes more than half of them, the vectors themselves are returned.
+    """
+    size = vectors.shape[1]
+    rows = vectors[np.flatnonzero(usable)[:: max(1, int(usable.sum()) // _SAMPLE)]]
+    if len(rows) < _SAMPLE // 4:
+        return vectors
+    directions = np.linalg.eigh((rows.T @ rows).astype(np.float64))[1][:, ::-1]
+    for kept in (size // 8, size // 4, size // 2):
+        turn = np.ascontiguousarray(directions[:, :kept], dtype=np.float32)
+        sample = _bounds(rows, turn)
+        if (sample[: _SAMPLE // 8] @ sample.T >= least - _ROUNDING).mean() < _MAYBE:
+            clean = np.where(usable[:, np.newaxis], vectors, np.float32(0.0))
+            return _bounds(clean, turn)
+    return vectors
+
+
+def _bounds(vectors: Floats32, turn: Floats32) -> Floats32:
+    """The parts of vectors in some directions, and the length of the rest."""
+    head = vectors @ turn
+    whole, part = np.vecdot(vectors, vectors), np.vecdot(head, head)
+    rest = np.sqrt(np.maximum(whole - part, 0.0))
+    return np.concatenate([head, rest[:, np.newaxis]], axis=1)
 
 
 def _near(
-    vectors: Floats32, usable: NDArray[np.bool_], fresh: NDArray[np.bool_], least: float
+    vectors: Floats32,
+    screen: Floats32,
+    usable: NDArray[np.bool_],
+    fresh: NDArray[np.bool_],
+    least: float,
 ) -> NDArray[np.bool_]:
     """The fresh rows and those that are similar to one."""
     near = fresh & usable
-    new, all_usable = np.flatnonzero(near), np.flatnonzero(usable)
+    new, known = np.flatnonzero(near), np.flatnonzero(usable)
+    rest = screen[known]
     for start in range(0, len(new), _BLOCK):
-        similar = _products(vectors, new[start : start + _BLOCK], all_usable)
-        near[all_usable[(similar >= least).any(axis=0)]] = True
+        block = new[start : start + _BLOCK]
+        for row, bound in zip(block.tolist(), _products(screen[block], rest), strict=True):
+            maybe = known[np.flatnonzero(bound >= least - _ROUNDING)]
+            near[maybe[vectors[maybe] @ vectors[row] >= least]] = True
     return near
 
 
-def _products(vectors: Floats32, block: Places, others: Places) -> Floats32:
-    """The cosines of some rows with others, float32 of shape (block, others)."""
-    found = np.empty((len(block), len(others)), dtype=np.float32)
-    chosen = vectors[block]
-    for start in range(0, len(others), _COLUMNS):
-        part = others[start : start + _COLUMNS]
-        np.matmul(chosen, vectors[part].T, out=found[:, start : start + len(part)])
+def _products(block: Floats32, rest: Floats32) -> Floats32:
+    """The cosines of some rows with others, float32 of shape (block, rest)."""
+    found = np.empty((len(block), len(rest)), dtype=np.float32)
+    for start in range(0, len(rest), _COLUMNS):
+        part = rest[start : start + _COLUMNS]
+        np.matmul(block, part.T, out=found[:, start : start + len(part)])
     return found
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
 from recollect.differences import differences
-from recollect.filters import Both, Compare, Filter
+from recollect.filters import Both, Compare, Filter, Not
 from recollect.items import Scope
 from recollect.memory import MemoryRecord, new_id, text
 from recollect.ops import Log, Put, Read, Vectors
@@ -145,6 +145,7 @@ def _table(scope: Scope, where: Filter | None) -> Plan[Candidates]:
         Compare("status", "eq", "active"),
         Compare("kind", "nin", EPISODES),
         Compare("pinned", "ne", 1.0),
+        Not(Compare("expires_at", "lte", scope.now.timestamp())),
     )
     condition = Both(parts if where is None else (*parts, where))
     found = yield from table(scope, condition, ("id", "agent_id", "user_id", "created_at"))

@@ -142,7 +142,8 @@ def _tasks(scope: Scope, wanted: Wanted) -> Plan[Step]:
         Compare("updated_at", "lte", before),
     )
     used = Not(Compare("last_accessed", "gt", before))
-    where = Both((*untouched, used))
+    expired = Compare("expires_at", "lte", scope.now.timestamp())
+    where = Both((*untouched, used, Not(expired)))
     return (yield from _change(scope, wanted, "tasks", where, "status", "completed"))
 
 

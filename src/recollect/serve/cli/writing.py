@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from recollect import chunks, importers
 from recollect.engine import Memory
 from recollect.errors import InvalidInput
 from recollect.importers import ImportProblem
-from recollect.memory import Added
+from recollect.memory import Added, Link
 from recollect.serve.cli import output
 from recollect.serve.cli.recall import Where
 from recollect.serve.cli.settings import Settings, parsed
@@ -97,10 +97,20 @@ def add(
     for each in result.items:
         if each.outcome != "ADDED":
             output.note(" ".join(filter(None, (each.outcome, each.match, each.reason))))
+    _pending(result.pending)
     if settings.json:
-        output.emit({"id": result.id, "degraded": list(result.degraded)})
+        items = [one.to_dict() for one in result]
+        output.emit({"id": result.id, "items": items, "degraded": list(result.degraded)})
     else:
         print(result.id)
+
+
+def _pending(links: Sequence[Link]) -> None:
+    """Say which links lead to no memory yet."""
+    for link in links[:_REASONS_SHOWN]:
+        output.note(f"pending: {link.source} links to {link.target!r}, which is no memory yet")
+    if len(links) > _REASONS_SHOWN:
+        output.note(f"... and {len(links) - _REASONS_SHOWN:,} more links are pending")
 
 
 def _from_stdin() -> str:
@@ -131,12 +141,13 @@ def import_(
     sources: list[Iterator[dict[str, Any]]] = [importers.read(path, format) for path in paths]
     if mode != "turns":
         sources = [chunks.from_items(source, mode) for source in sources]
-    added, rejected, lacks = 0, [], dict[str, None]()
+    added, rejected, lacks, unmet = 0, [], dict[str, None](), False
     with settings.open(make=True) as memory, output.progress() as told:
         for path, source in zip(paths, sources, strict=True):
             try:
-                for done, refused, without in _imported(memory, source, batch):
+                for done, refused, without, linked in _imported(memory, source, batch):
                     added += done
+                    unmet |= linked
                     rejected += [(path, item) for item in refused]
                     lacks |= dict.fromkeys(without)
                     told(f"importing {path.name}", added, None)
@@ -145,6 +156,8 @@ def import_(
                 raise ImportProblem(
                     problem.path, f"{problem.problem}{before}", problem.remedy, line=problem.line
                 ) from None
+        waiting = memory.pending_links() if unmet else []
+    _pending(waiting)
     _report(settings, added, rejected, list(lacks))
     if rejected and not lenient:
         raise typer.Exit(1)
@@ -173,11 +186,13 @@ def reembed(
 
 def _imported(
     memory: Memory, source: Iterator[dict[str, Any]], size: int
-) -> Iterator[tuple[int, tuple[Added, ...], tuple[str, ...]]]:
-    """For each batch written: how many were added, those rejected, and what was lacking."""
+) -> Iterator[tuple[int, tuple[Added, ...], tuple[str, ...], bool]]:
+    """For each batch written: how many were added, those rejected, what was lacking, and whether
+    there were links that led nowhere.
+    """
     while items := list(islice(source, size)):
         result = memory.add_many(items)
-        yield len(result.ids), result.rejected, result.degraded
+        yield len(result.ids), result.rejected, result.degraded, bool(result.pending)
 
 
 def _report(

@@ -20,7 +20,7 @@ from recollect.index.postings import Postings
 from recollect.query import Query, Reading, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.database import Statement, Steps, setting
 from recollect.stores.postgres.indexes import EXACT_BELOW, literal
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.masks import mask, masks, passing
@@ -273,9 +273,7 @@ class Routes:
         least = max(0.0, route.min_similarity - _MARGIN)
         answers = yield [
             *news,
-            Statement(
-                "SELECT set_config('pg_trgm.similarity_threshold', %s::text, true)", (repr(least),)
-            ),
+            setting("pg_trgm.similarity_threshold", repr(least)),
             Statement(
                 f'SELECT m."row", {", ".join(f"m.{name}" for name in fields)} FROM memories m '
                 f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
@@ -429,8 +427,8 @@ def _by_index(namespace: str, route: Vector, query: Query, depth: int) -> list[S
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
     return [
-        Statement("SELECT set_config('hnsw.ef_search', %s::text, true)", (str(min(1000, wanted)),)),
-        Statement("SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true)"),
+        setting("hnsw.ef_search", str(min(1000, wanted))),
+        setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = '
             f"{literal(namespace)} AND v.name = {literal(route.vector)} "
