@@ -79,6 +79,7 @@ The map, in flow order:
       sessions.py        what was said around a memory
       fusion.py          one number from the ranks of several routes
       vitality.py        how alive a memory is, from its use and its links
+      validity.py        which facts held at the time that a question is about
     explain.py           Explanation: the tree of a score
     results.py           SearchResult and Hit
     plan.py              Plan, ask, drive: the only place where a plan meets the world
@@ -99,7 +100,8 @@ The map, in flow order:
       ram_read.py        what an index is built from, out of dictionaries
     stores/migrations/   the schemas as SQL files, a number each
     stores/postgres/     the store on PostgreSQL: words, vectors and filters stay on the server
-      store.py           operations to steps; accesses that wait to be written together
+      store.py           operations to steps
+      waiting.py         accesses that wait to be written together
       answers.py         who is named, what routes find, exact scores
       stored.py          what is kept of rows, ids, listings and links
       routes.py          what each route finds in a namespace
@@ -117,6 +119,7 @@ The map, in flow order:
       happening.py       the log, and what it makes of memories; accesses
       changing.py        erasures, vectors made anew
       schema.py          which version a database has, and bringing it up to date
+      cluster.py         Citus: the tables of a database spread over a cluster
       database.py        connections, transactions, round trips, trying again
       values.py          vectors and arrays between NumPy and PostgreSQL
     index/               the index of one namespace, over NumPy arrays
@@ -161,6 +164,7 @@ The map, in flow order:
       metrics.py         recall, hit rate, MRR, nDCG
       bench.py           speed and memory, each task in a process of its own
       texts.py           synthetic conversations of any length
+      updates.py         invented facts that change, asked now and back then
       year.py            a simulated year of writing, linking and use
     sample/              an invented agent's memories, for the demo
     testing/             for tests of one's own
@@ -173,6 +177,7 @@ The map, in flow order:
       writing.py         add, import, delete, reembed
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
+      life.py            history, touch, feedback, supersede and the like, verify
       reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture

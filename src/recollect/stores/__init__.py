@@ -14,11 +14,12 @@ __all__ = ["EmbeddedStore", "Store", "index", "migrate", "open_store"]
 _POSTGRES = ("postgresql://", "postgres://")
 
 
-def migrate(url: str, row_security: bool | None = None) -> tuple[int, int]:
+def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> tuple[int, int]:
     """Bring the schema of the store of a URL up to date; its versions before and after.
 
     A SQLite file is brought up to date whenever it is opened. `row_security` switches PostgreSQL's
-    row-level security on namespaces on or off; None leaves it.
+    row-level security on namespaces on or off; None leaves it. `citus` spreads the tables over the
+    workers of a Citus cluster, by namespace, and has to be said only once.
 
     Raises:
         InvalidInput: the URL is of no known form, or has no row-level security.
@@ -30,12 +31,14 @@ def migrate(url: str, row_security: bool | None = None) -> tuple[int, int]:
         from recollect.stores.postgres.database import Database
 
         database = Database(url)
-        versions = schema.migrate(database)
+        versions = schema.migrate(database, citus)
         if row_security is not None:
             schema.secure(database, row_security)
         return versions
     if row_security is not None:
         raise InvalidInput("row_security", "is of PostgreSQL alone", "leave it out")
+    if citus:
+        raise InvalidInput("citus", "is of PostgreSQL alone", "leave it out")
     open_store(url).close()
     known = len(migrations("sqlite"))
     return known, known

@@ -21,9 +21,13 @@ def migrate(
             show_default=False,
         ),
     ] = None,
+    citus: Annotated[
+        bool,
+        typer.Option("--citus", help="Spread the tables over a Citus cluster, by namespace."),
+    ] = False,
 ) -> None:
     """Bring the schema of a store up to date, or make it in an empty database."""
-    before, after = stores.migrate(settings.url, row_security)
+    before, after = stores.migrate(settings.url, row_security, citus)
     if settings.json:
         output.emit({"before": before, "after": after})
     elif before == after:

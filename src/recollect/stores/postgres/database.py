@@ -26,14 +26,19 @@ T = TypeVar("T")
 _SCHEMA = "recollect"
 _OPTIONS = (
     f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8 "
-    "-c plan_cache_mode=force_custom_plan"  # a plan for any namespace is one for none
+    "-c plan_cache_mode=force_custom_plan "  # a plan for any namespace is one for none
+    "-c citus.propagate_set_commands=local"  # to the worker, too, where there is a cluster
 )
 _CONNECTIONS = 8  # a process keeps at most
 _PATIENCE = 30.0  # seconds in which a server that went away may come back
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
+_TURN = 5.0  # seconds to wait for a connection that others have, before looking again
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
+_ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
+_UNREACHABLE = "a machine of the cluster cannot be reached, and what lies on it waits until it can"
 _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
+    *((kind, _UNREACHABLE) for kind in _ELSEWHERE),
     (errors.InvalidPassword, "check the user and the password of the address"),
     (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
     (errors.InvalidCatalogName, "make the database first: createdb"),
@@ -79,6 +84,13 @@ class Abandon(Exception):
     """Raised in steps that write: undo everything and answer with its first argument."""
 
 
+@dataclass(frozen=True)
+class Analyze:
+    """Look anew at how tables are filled; the workers of a cluster do that by themselves."""
+
+    tables: Sequence[str]
+
+
 class Last(list[Any]):
     """Commands of steps that write, after which there are none: they are committed with them.
 
@@ -86,9 +98,20 @@ class Last(list[Any]):
     """
 
 
-Command = Statement | Many | Copy
+Command = Statement | Many | Copy | Analyze
 Steps = Generator[Sequence[Command], list[Any], T]
-Hook = Callable[[str], None]
+Hook = Callable[[Command], None]
+
+
+def setting(name: str, value: str) -> Statement:
+    """Set something for a transaction, wherever its statements run (unlike `set_config`)."""
+    return Statement(f"SET LOCAL {name} = {quoted(value)}")
+
+
+def quoted(text: str) -> str:
+    """A text as it is written in SQL."""
+    escaped = text.replace("'", "''")
+    return f"'{escaped}'" if "\\" not in text else "E'" + escaped.replace("\\", "\\\\") + "'"
 
 
 @contextmanager
@@ -122,6 +145,7 @@ class Database:
         self.on_command: Hook | None = None
         self.on_trip: Callable[[], None] | None = None
         self.row_security = False
+        self.distributed = False
         self._vector: TypeInfo | None = None
         self._pool: ConnectionPool[Any] | None = None
         self._lock = threading.Lock()
@@ -150,7 +174,7 @@ class Database:
             kwargs={"autocommit": True, "options": _OPTIONS, "application_name": "recollect"},
             configure=self._configure,
             open=False,
-            timeout=_PATIENCE,
+            timeout=_TURN,
         )
         pool.open()
         return pool
@@ -205,11 +229,14 @@ class Database:
                 except PoolClosed:
                     broken = False  # somebody else has renewed it
                 except (*_AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as problem:
-                    if isinstance(problem, PoolTimeout | errors.QueryCanceled | errors.DiskFull):
+                    if isinstance(problem, errors.QueryCanceled | errors.DiskFull):
                         raise
                     if time.monotonic() + pause > until:
                         raise
-                    broken = not isinstance(problem, _AGAIN)
+                    # Where the server tells of it, it is of another machine of its cluster.
+                    broken = not isinstance(problem, (*_AGAIN, *_ELSEWHERE))
+                    if isinstance(problem, PoolTimeout):  # all busy, or none could be made
+                        broken = bool(pool.get_stats().get("connections_errors"))
                 time.sleep(pause * random.uniform(0.5, 1.0))
                 pause = min(2 * pause, _LONGEST_WAIT)
                 if broken:
@@ -233,12 +260,9 @@ class Database:
         """What tells row-level security of which namespaces a transaction is."""
         if not self.row_security:
             return ()
-        return (
-            Statement(
-                "SELECT set_config('recollect.namespaces', %s::text[]::text, true)",
-                (list(namespaces),),
-            ),
-        )
+        names = [name.replace("\\", "\\\\").replace('"', '\\"') for name in namespaces]
+        listed = ",".join(f'"{name}"' for name in names)
+        return (setting("recollect.namespaces", f"{{{listed}}}"),)
 
     def trip(
         self,
@@ -281,8 +305,8 @@ class Database:
         return found
 
     def _send(self, connection: psycopg.Connection[Any], command: Command) -> psycopg.Cursor[Any]:
-        if self.on_command is not None and not isinstance(command, Copy):
-            self.on_command(command.sql)
+        if self.on_command is not None:
+            self.on_command(command)
         cursor = connection.cursor(binary=True)
         if isinstance(command, Copy):
             columns = ", ".join(f'"{name}"' for name in command.columns)
@@ -293,6 +317,9 @@ class Database:
                     copy.write_row(row)
         elif isinstance(command, Many):
             cursor.executemany(command.sql, command.rows)
+        elif isinstance(command, Analyze):
+            if not self.distributed:
+                cursor.execute(f"ANALYZE {', '.join(command.tables)}".encode())
         else:
             cursor.execute(command.sql, command.parameters or None)
         return cursor
@@ -311,22 +338,26 @@ class _Attempt:
         self._database = database
         self._steps = steps
         self._namespaces = namespaces
-        self._committing: tuple[int, Any] | None = None  # the transaction's number, its answer
+        self._committing: tuple[int | None, Any] | None = None  # the transaction's, its answer
+        # In a cluster it is the worker's transaction that counts, for it is committed first.
+        self._there = (
+            (" FROM spaces WHERE namespace = %s", (self._namespaces[0],))
+            if database.distributed and self._namespaces
+            else ("", ())
+        )
 
     def run(self, connection: psycopg.Connection[Any]) -> Any:
         if self._committing is not None:
             number, answer = self._committing
-            [[status]] = self._database.trip(
-                connection, [Statement("SELECT pg_xact_status(%s::text::xid8)", (str(number),))]
-            )
-            if status[0] == "committed":
+            status = self._status(connection, number)
+            if status == "committed":
                 return answer
-            if status[0] == "in progress":  # of a connection that the server still believes in
+            if status == "in progress":  # of a connection that the server still believes in
                 raise psycopg.OperationalError("the outcome of a commit is not known yet")
             self._committing = None
         steps = self._steps()
         begin = (Statement("BEGIN"), *self._database.scope(self._namespaces))
-        number = 0
+        number = None
         results: list[Any] | None = None
         while True:
             try:
@@ -347,11 +378,26 @@ class _Attempt:
             if results is None and isinstance(given, Last):
                 return self._at_once(connection, steps, commands, begin)
             if results is None:
-                commands.append(Statement("SELECT pg_current_xact_id()::text"))
+                where, given_there = self._there
+                commands.append(Statement(f"SELECT pg_current_xact_id()::text{where}", given_there))
                 results = self._database.trip(connection, commands, first=begin)
-                number = int(results.pop()[0][0])
+                numbered = results.pop()
+                number = int(numbered[0][0]) if numbered else None
             else:
                 results = self._database.trip(connection, commands)
+
+    def _status(self, connection: psycopg.Connection[Any], number: int | None) -> str | None:
+        """What became of a transaction."""
+        if number is None:
+            return None
+        where, given = self._there
+        ask = Statement(f"SELECT pg_xact_status(%s::text::xid8){where}", (str(number), *given))
+        begin = (Statement(_READ), *self._database.scope(self._namespaces))
+        try:
+            [[[status]]] = self._database.trip(connection, [ask], first=begin, last=True)
+        except errors.InvalidParameterValue:  # a number that was never written down
+            return None
+        return str(status) if status is not None else None
 
     def _at_once(
         self,

@@ -19,6 +19,7 @@ from recollect.stores.postgres.database import (
     Many,
     Statement,
     Steps,
+    setting,
 )
 from recollect.stores.postgres.values import matrix, numbers
 
@@ -215,9 +216,7 @@ def mend(op: ops.Mend) -> Steps[None]:
 
 def touch(uses: Mapping[str, Sequence[Use]]) -> Steps[None]:
     """Count accesses by namespace. A crash of the server may lose those of its last moments."""
-    commands: list[Command] = [
-        Statement("SELECT set_config('synchronous_commit', 'off', true)"),
-    ]
+    commands: list[Command] = [setting("synchronous_commit", "off")]
     for namespace, each in sorted(uses.items()):
         rows: dict[int, list[float]] = {}
         for use in each:

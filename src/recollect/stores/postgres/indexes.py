@@ -13,7 +13,7 @@ from hashlib import blake2b
 from typing import Any
 
 from recollect.ops import STAGED
-from recollect.stores.postgres.database import Database, Statement, Steps, guarded
+from recollect.stores.postgres.database import Database, Statement, Steps, guarded, quoted
 
 EXACT_BELOW = 20_000
 _INDEXED = "index"  # the kind of tally that says that vectors of a name have an index
@@ -66,11 +66,6 @@ def _noted(namespace: str, name: str, size: int) -> Steps[None]:
             (_INDEXED, name, size, namespace),
         ),
     ]
-
-
-def quoted(text: str) -> str:
-    """A text as it is written in SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def literal(text: str) -> str:

@@ -10,6 +10,7 @@ from psycopg.sql import SQL, Identifier
 from recollect.errors import StoreError
 from recollect.features import VERSION as FEATURES_VERSION
 from recollect.stores.migrations import migrations
+from recollect.stores.postgres.cluster import distribute, distributed
 from recollect.stores.postgres.database import Database, guarded
 
 _OLDEST = 160_000
@@ -48,13 +49,17 @@ def check(database: Database) -> None:
             )
         secured = connection.execute("SELECT row_security_active('recollect.memories')").fetchone()
         database.row_security = bool(secured and secured[0])
+        database.distributed = distributed(connection)
 
 
-def migrate(database: Database) -> tuple[int, int]:
+def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
     """Bring the schema up to date in one transaction; the versions before and after.
 
+    With `citus`, or where they are already, all tables are spread over the cluster by namespace.
+
     Raises:
-        StoreError: the server is too old, the role may not, or the schema is a newer one.
+        StoreError: the server is too old, the role may not, the schema is a newer one, or there is
+            no cluster.
     """
     steps = migrations("postgres")
     with database.connect() as connection, guarded(database.server), connection.transaction():
@@ -79,6 +84,8 @@ def migrate(database: Database) -> tuple[int, int]:
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                 (str(len(steps)), FEATURES_VERSION),
             )
+        if citus or distributed(connection):
+            distribute(connection, database.server)
     return before, len(steps)
 
 

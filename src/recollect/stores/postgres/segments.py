@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.fields import LEXICAL
 from recollect.index.postings import Postings, Segment
-from recollect.stores.postgres.database import Command, Copy, Statement, Steps
+from recollect.stores.postgres.database import Analyze, Command, Copy, Statement, Steps
 
 FLUSH_AT = 4096  # rows outside segments at which they become one
 _RATIO = 4  # a segment up to this many times as large as its right neighbour is merged with it
@@ -152,7 +152,7 @@ def flush(namespace: str, merged: int, counter: int) -> Steps[None]:
         fresh[field] = segment
     commands = _replacing(namespace, removed, fresh, counter)
     if counter.bit_length() > merged.bit_length():  # it has doubled: plans are of another time
-        commands += [Statement(f"ANALYZE {table}") for table in _GROWING]
+        commands.append(Analyze(_GROWING))
     yield commands
 
 

@@ -18,8 +18,8 @@ from recollect.stores.postgres.happening import Use
 from recollect.stores.postgres.schema import check
 from recollect.stores.postgres.sight import Numbers, Sight, together
 from recollect.stores.postgres.spaces import Spaces
+from recollect.stores.postgres.waiting import Waiting
 
-_DELAY = 0.5  # seconds from the first counted access to the write
 _BY_ROW = (
     ops.Score, ops.Matched, ops.Mentions, ops.Fetch, ops.Read, ops.Texts, ops.Vectors, ops.Linked,
     ops.Beside, ops.Touch,
@@ -37,10 +37,7 @@ class PostgresStore:
         self._spaces = Spaces()
         self._sights = threading.local()
         self._closed = False
-        self._uses: dict[str, list[Use]] = {}
-        self._touch_lock = threading.Lock()
-        self._flush_lock = threading.Lock()
-        self._timer: threading.Timer | None = None
+        self._waiting = Waiting(self.database)
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order; what only reads goes into common round trips."""
@@ -81,10 +78,11 @@ class PostgresStore:
     # Reading
 
     def _read(self, batch: Sequence[ops.Op]) -> list[Any]:
-        self.flush()  # what was counted shows
+        namespaces = self._namespaces(batch)
+        self._waiting.flush(namespaces)  # what was counted shows
         sight = getattr(self._sights, "sight", None) or Sight()
         self._sights.sight = sight
-        answers = Answers(self._numbers, self._spaces, sight)
+        answers = Answers(self._numbers, self._spaces, sight, self.database.distributed)
 
         def steps() -> Steps[list[Any]]:
             routes = [op for op in batch if isinstance(op, ops.Search)]
@@ -94,7 +92,7 @@ class PostgresStore:
             found, left = iter(rankings), iter(rest)
             return [next(found if isinstance(op, ops.Search) else left) for op in batch]
 
-        found = self.database.read(steps, self._namespaces(batch))
+        found = self.database.read(steps, namespaces)
         self._spaces.learn(sight.known.values())
         return found
 
@@ -124,25 +122,25 @@ class PostgresStore:
 
     def _put(self, op: ops.Put) -> tuple[str, ...]:
         prepared = writing.prepared(op.drafts)
-        self.flush()
         namespaces = writing.namespaces_of(op)
+        self._waiting.flush(namespaces)
         refused = self.database.write(lambda: writing.put(op, prepared), namespaces)
         self._spaces.written(namespaces)
         return refused
 
     def _log(self, op: ops.Log) -> tuple[str, ...]:
-        self.flush()
+        self._waiting.flush((op.namespace,))
         return self.database.write(lambda: happening.log(op), (op.namespace,))
 
     def _mend(self, op: ops.Mend) -> None:
-        self.flush()
+        self._waiting.flush((op.namespace,))
         self.database.write(lambda: happening.mend(op), (op.namespace,))
 
     def _note(self, op: ops.Note) -> bool:
         return self.database.write(lambda: happening.note(op), (op.namespace,))
 
     def _delete(self, op: ops.Delete) -> int:
-        self.flush()
+        self._waiting.flush((op.namespace,))
         gone = self.database.write(
             lambda: changing.delete(op.namespace, op.ids, op.where), (op.namespace,)
         )
@@ -183,38 +181,15 @@ class PostgresStore:
 
     def _touch(self, op: ops.Touch) -> None:
         at = codec.encode("last_accessed", op.at)
-        with self._touch_lock:
-            for namespace, rows, _ in self._numbers.parts(op.rows):
-                uses = [Use(row, op.type, at, op.actor, op.session) for row in rows.tolist()]
-                self._uses.setdefault(namespace, []).extend(uses)
-            if self._uses and self._timer is None:
-                self._timer = threading.Timer(_DELAY, self._flush_later)
-                self._timer.daemon = True
-                self._timer.start()
-
-    def _flush_later(self) -> None:
-        try:
-            self.flush()
-        except StoreError:  # they wait on, and the next flush, which somebody calls, tells why
-            return
+        for namespace, rows, _ in self._numbers.parts(op.rows):
+            self._waiting.add(
+                namespace,
+                [Use(row, op.type, at, op.actor, op.session) for row in rows.tolist()],
+            )
 
     def flush(self) -> None:
         """Write the accesses that wait; what could not be written waits on."""
-        with self._flush_lock:
-            with self._touch_lock:
-                if self._timer is not None:
-                    self._timer.cancel()
-                    self._timer = None
-                waiting, self._uses = self._uses, {}
-            if not waiting:
-                return
-            try:
-                self.database.write(lambda: happening.touch(waiting), waiting)
-            except BaseException:
-                with self._touch_lock:
-                    for namespace, uses in waiting.items():
-                        self._uses[namespace] = [*uses, *self._uses.get(namespace, ())]
-                raise
+        self._waiting.flush()
 
     _READS: ClassVar[dict[type, Callable[[Answers, Any], Steps[Any]]]] = {
         ops.Names: Answers.names,

@@ -31,7 +31,10 @@ _LINK = "source, target, type, weight, created_at"
 class Stored:
     """Answers about what is kept, within what one thread has in sight."""
 
-    def __init__(self, numbers: Numbers, spaces: Spaces, sight: Sight) -> None:
+    def __init__(
+        self, numbers: Numbers, spaces: Spaces, sight: Sight, distributed: bool = False
+    ) -> None:
+        self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
         self._numbers = numbers
         self._spaces = spaces
         self._sight = sight
@@ -138,7 +141,7 @@ class Stored:
         passes = compiled(op.query.where, "o")
         sides = [
             f'LEFT JOIN LATERAL (SELECT o."row", ({passes.sql}) IS TRUE AS passes FROM memories o '
-            "WHERE o.namespace = m.namespace AND o.session_id = m.session_id AND o.kind = m.kind "
+            "WHERE o.namespace = %s AND o.session_id = m.session_id AND o.kind = m.kind "
             f"AND (o.created_at, o.sequence) {sign} (m.created_at, m.sequence) "
             f"ORDER BY o.created_at {way}, o.sequence {way} LIMIT 1) AS {side} ON TRUE"
             for side, sign, way in (("before", "<", "DESC"), ("behind", ">", "ASC"))
@@ -150,7 +153,10 @@ class Stored:
                     'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
                     + " ".join(sides)
                     + ' WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
-                    (*passes.parameters, *passes.parameters, namespace, Integers(rows)),
+                    (
+                        *(*passes.parameters, namespace, *passes.parameters, namespace),
+                        *(namespace, Integers(rows)),
+                    ),
                 )
             ]
             by_row = {row: sides_of for row, *sides_of in kept}
@@ -266,7 +272,7 @@ class Stored:
             ),
             Statement("SELECT count(*) FROM links"),
             Statement(
-                "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class WHERE relkind = 'r' "
+                f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
                 "AND relnamespace = 'recollect'::regnamespace"
             ),
             Statement("SELECT value FROM meta WHERE key = 'embedder'"),

@@ -87,7 +87,7 @@ def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
     commands += linking(op, spaces)
     if op.past is not None:
         commands += happening.remembered(op.past, spaces[op.past.namespace].sequences)
-    if op.embedder and any(draft.vectors for draft in op.drafts):
+    if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
         commands.append(
             Statement(
                 "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
