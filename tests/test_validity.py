@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 
 from recollect import Memory, Profile
+from recollect.errors import InvalidInput
 from recollect.routes import Scan
 from recollect.signals import Lapsed, Latest
 from recollect.stages import cut, recall, score
@@ -66,3 +67,10 @@ def test_expired_is_not_found_but_lapsed_is(memory: Memory) -> None:
     assert "offer" in memory.search("bread").ids
     assert "offer" not in memory.search("bread", now=NOW + timedelta(days=2)).ids
     assert "held" in memory.search("Held").ids
+
+
+def test_an_end_before_the_beginning_is_refused(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="is before valid_from"):
+        memory.add("Odd.", valid_from="2026-01-01", valid_to="2025-01-01")
+    with pytest.raises(InvalidInput, match="valid_to"):
+        memory.update("held", valid_from="2025-06-01")
