@@ -45,6 +45,7 @@ _ENLARGED = 4096.0
 _APART = f"((v.vector <#> %s) + (v.vector <#> %s) / {_ENLARGED})"
 """The inner product, negative, with a vector that comes in two halves."""
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
+_LOOKED_AT = 2  # candidates that an index keeps for each vector asked for
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 _MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
@@ -427,7 +428,7 @@ def _by_index(namespace: str, route: Vector, query: Query, depth: int) -> list[S
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
     return [
-        setting("hnsw.ef_search", str(min(1000, wanted))),
+        setting("hnsw.ef_search", str(min(1000, _LOOKED_AT * wanted))),
         setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = '
