@@ -90,7 +90,7 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
     recall = {(one.profile, one.declared, one.kind): one.recall for one in found}
     for each in chosen:
         made.add_row(each.name, *(f"{recall[each.name, *way]:.3f}" for way in ways))
-    output.console().print(made)
+    output.console(table=True).print(made)
     output.note(f"{found[0].questions} questions of each kind")
 
 
@@ -108,7 +108,7 @@ def _tables(report: Report) -> None:
         made.add_row(title, *cells(one.queries, one.metrics), f"{one.ms_per_query:.2f}")
         for category, (queries, metrics) in one.categories.items():
             made.add_row(f"  {category}", *cells(queries, metrics), style="dim")
-    console = output.console()
+    console = output.console(table=True)
     console.print(made)
     if report.check is not None:
         console.print(render.figures(report.check.to_dict()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PIPED_WIDTH = 100
+_PIPED_WIDTH, _PIPED_TABLE = 100, 200
 
 
 def emit(data: Any) -> None:
@@ -21,13 +21,19 @@ def emit(data: Any) -> None:
     print(json.dumps(data, indent=2, ensure_ascii=ascii_only))
 
 
-def console() -> Console:
-    """What prints results for people: as wide as the terminal, plain text where there is none."""
+def console(table: bool = False) -> Console:
+    """What prints results for people: as wide as the terminal, plain text where there is none.
+
+    A table of figures has room enough there, so that none of them is cut short.
+    """
     # Imported here: what prints JSON need not wait for it.
     from rich.console import Console
 
-    known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else _PIPED_WIDTH, highlight=False, soft_wrap=False)
+    if sys.stdout.isatty() or "COLUMNS" in os.environ:
+        return Console(highlight=False, soft_wrap=False)
+    width = _PIPED_TABLE if table else _PIPED_WIDTH
+    # Where the environment knows no terminal, a width counts only beside a height.
+    return Console(width=width, height=_PIPED_WIDTH, highlight=False, soft_wrap=False)
 
 
 def note(message: str) -> None:
