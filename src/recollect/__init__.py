@@ -79,6 +79,7 @@ The map, in flow order:
       sessions.py        what was said around a memory
       fusion.py          one number from the ranks of several routes
       vitality.py        how alive a memory is, from its use and its links
+      validity.py        which facts held at the time that a question is about
     explain.py           Explanation: the tree of a score
     results.py           SearchResult and Hit
     plan.py              Plan, ask, drive: the only place where a plan meets the world
@@ -163,6 +164,7 @@ The map, in flow order:
       metrics.py         recall, hit rate, MRR, nDCG
       bench.py           speed and memory, each task in a process of its own
       texts.py           synthetic conversations of any length
+      updates.py         invented facts that change, asked now and back then
       year.py            a simulated year of writing, linking and use
     sample/              an invented agent's memories, for the demo
     testing/             for tests of one's own
@@ -175,6 +177,7 @@ The map, in flow order:
       writing.py         add, import, delete, reembed
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
+      life.py            history, touch, feedback, supersede and the like, verify
       reading.py         get, list, zones, stats
       upkeep.py          prune, archive, restore, consolidate, undo, maintain, audit
       report.py          report: how memories fade, as figures and as a picture

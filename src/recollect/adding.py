@@ -111,7 +111,7 @@ def _added(
     drafts, lack = yield from embedded((yield from named(fresh)), scope)
     told = yield from known(drafts, scope, policy)
     wanted = [
-        (replace(draft, note=_note(one, told.get(draft.record.id))), one)
+        (draft if one.key is None else replace(draft, note=_note(one, told)), one)
         for draft, one in drafts
         if _is_kept(told.get(draft.record.id))
     ]
@@ -153,10 +153,9 @@ def _is_kept(found: Known | None) -> bool:
     return found is None or found.outcome.outcome == "SUPERSEDES"
 
 
-def _note(one: Item, found: Known | None) -> dict[str, Any]:
+def _note(one: Item, told: Mapping[str, Known]) -> dict[str, Any]:
     """What the log is told of a write, so that the same key gives the same outcome again."""
-    if one.key is None:
-        return {}
+    found = told.get(one.record.id)
     outcome = Added(one.record.id, "ADDED") if found is None else found.outcome
     if one.supersedes is not None:
         outcome = Added(one.record.id, "SUPERSEDES", "", one.supersedes, applied=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
+from datetime import datetime, timedelta, timezone
 
 from recollect.lexicon import (
     AMBIGUOUS_MONTHS,
@@ -224,6 +225,50 @@ def _dates(low: str) -> Dates:
             months.add(int(month_text))
             days.add((int(month_text), int(day_text)))
     return Dates(frozenset(years), frozenset(months), frozenset(days))
+
+
+def named_time(text: str, now: datetime) -> tuple[float, float] | None:
+    """The past time that the dates of a question name, in seconds, its end not in it.
+
+    A day, month or year as a whole, of several from the first to the last; a month or day without a
+    year is the last one that has begun. None where no date is named, or one that is still to come.
+    """
+    dates = _dates(fold(text))
+    if not dates.years and not dates.months:
+        return None
+    months = sorted(dates.months)
+    stretches: list[tuple[datetime, datetime]] = []
+    for year in sorted(dates.years) or [now.year, now.year - 1]:
+        if not 1 <= year <= 9998:
+            continue
+        if not months:
+            stretches.append((_first(year, 1), _first(year + 1, 1)))
+        for month in months:
+            stretches += _days(year, month, dates) or [(_first(year, month), _after(year, month))]
+    begun = [each for each in stretches if each[0] <= now]
+    if not dates.years and begun:  # the last of each that has begun
+        last = max(begun)[0].year
+        begun = [each for each in begun if each[0].year == last]
+    if not begun:
+        return None
+    return min(begun)[0].timestamp(), max(end for _, end in begun).timestamp()
+
+
+def _days(year: int, month: int, dates: Dates) -> list[tuple[datetime, datetime]]:
+    found = []
+    for of, day in sorted(dates.days):
+        if of == month and day <= (_after(year, month) - _first(year, month)).days:
+            start = _first(year, month) + timedelta(days=day - 1)
+            found.append((start, start + timedelta(days=1)))
+    return found
+
+
+def _first(year: int, month: int) -> datetime:
+    return datetime(year, month, 1, tzinfo=timezone.utc)
+
+
+def _after(year: int, month: int) -> datetime:
+    return _first(year + month // 12, month % 12 + 1)
 
 
 def by_role(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:

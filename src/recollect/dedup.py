@@ -87,6 +87,7 @@ class Known:
 class _Memory:
     """What items are held against: the memories there are, and those written before them."""
 
+    keys: Mapping[str, int]  # of the items' texts, by id
     same: Mapping[int, Sequence[MemoryRecord]]
     alike: Mapping[str, tuple[MemoryRecord, float]]
     near: Mapping[str, Sequence[tuple[MemoryRecord, float]]]  # among the items themselves
@@ -98,12 +99,12 @@ class _Memory:
     def take_in(self, record: MemoryRecord) -> None:
         """Count a record among those there are."""
         self.fresh[record.id] = record
-        key = (owner_of(record), text_key(record.content))
+        key = (owner_of(record), self.keys[record.id])
         self.fresh_texts.setdefault(key, []).append(record)
 
     def match(self, record: MemoryRecord) -> tuple[MemoryRecord, float | None] | None:
         """The memory that a record is held against, and their cosine if that is why."""
-        owner, key = owner_of(record), text_key(record.content)
+        owner, key = owner_of(record), self.keys[record.id]
         for known in (*self.same.get(key, ()), *self.fresh_texts.get((owner, key), ())):
             if owner_of(known) == owner and self._comparable(record, known):
                 return known, None
@@ -155,10 +156,11 @@ def known(
     if not held:
         return {}
     recalled = yield from _recalled(scope, policy)
-    same = yield from _same(held, scope)
+    keys = {draft.record.id: text_key(draft.record.content) for draft in held}
+    same = yield from _same(keys, scope)
     alike = yield from _alike(held, scope, policy.similar)
     given = {} if policy.strict else {item.record.id: item.given for _, item in drafts}
-    memory = _Memory(same, alike, _near(held, policy.similar), recalled, given)
+    memory = _Memory(keys, same, alike, _near(held, policy.similar), recalled, given)
     found: dict[str, Known] = {}
     for draft in held:
         judged = _judged(draft, memory)
@@ -222,17 +224,17 @@ def _near(drafts: Sequence[Draft], least: float) -> dict[str, list[tuple[MemoryR
     found: dict[str, list[tuple[MemoryRecord, float]]] = {}
     for group in alike.values():
         matrix = np.stack([draft.vectors["content"] for draft in group])
-        later, earlier = np.nonzero(np.tril(matrix @ matrix.T >= least, -1))
-        for i, j in zip(later.tolist(), earlier.tolist(), strict=True):
+        pairs = np.argwhere(matrix @ matrix.T >= least)
+        for i, j in pairs[pairs[:, 0] > pairs[:, 1]].tolist():
             cosine = float(matrix[i] @ matrix[j])
             found.setdefault(group[i].record.id, []).append((group[j].record, cosine))
     return found
 
 
-def _same(drafts: Sequence[Draft], scope: Scope) -> Plan[dict[int, list[MemoryRecord]]]:
-    """Active memories with the same text as a draft, by its key."""
-    keys = tuple(dict.fromkeys(text_key(draft.record.content) for draft in drafts))
-    rows: Mapping[int, Sequence[int]] = yield from ask(Same(scope.namespace, keys))
+def _same(keys: Mapping[str, int], scope: Scope) -> Plan[dict[int, list[MemoryRecord]]]:
+    """Active memories with the texts of some keys, by key."""
+    asked = Same(scope.namespace, tuple(dict.fromkeys(keys.values())))
+    rows: Mapping[int, Sequence[int]] = yield from ask(asked)
     flat = [row for each in rows.values() for row in each]
     records = yield from _read(flat)
     found: dict[int, list[MemoryRecord]] = {}

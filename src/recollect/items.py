@@ -113,6 +113,7 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     values["accesses"] = (values["created_at"],)
     record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
+    check_span(record)
     further = _vector_texts(given.get("vector_texts"))
     record = with_texts(record, further)
     links = tuple(
@@ -133,6 +134,19 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
 
 def _key(given: Any) -> str | None:
     return None if given is None else text("idempotency_key", given, limit=512)
+
+
+def check_span(record: MemoryRecord) -> None:
+    """Refuse a record that ends to hold before it begins to.
+
+    Raises:
+        InvalidInput: `valid_to` is before `valid_from`.
+    """
+    start, end = record.valid_from, record.valid_to
+    if start is not None and end is not None and end < start:
+        raise InvalidInput(
+            "valid_to", f"{end.isoformat()} is before valid_from", "give a later time, or swap them"
+        )
 
 
 def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:

@@ -61,6 +61,11 @@ class Profile:
         ) or any("entities" in signal.inputs() for signal in self.signals())
 
     @cached_property
+    def heeds_validity(self) -> bool:
+        """Whether it tells apart what held at the time asked about from what did not."""
+        return any("valid_to" in signal.inputs() for signal in self.signals())
+
+    @cached_property
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
         semantic = any(isinstance(route, Vector) for route in self.routes)

@@ -24,6 +24,8 @@ from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vecto
 from recollect.signals import (
     BestOf,
     EntityOverlap,
+    Lapsed,
+    Latest,
     MinMax,
     Nearby,
     OnDate,
@@ -87,6 +89,8 @@ def _balanced() -> Pipeline:
     told = minimum(1.0, user + nobody)
     liked = minimum(1.0, opens + nobody)
     words = Col("content_words")
+    # A fact is told at one time and holds at others.
+    event = lookup("kind", {"fact": 0.0}).default(1.0)
     return (
         recall(Lexical(before=0.5, after=0.3), Vector(), depth=200)
         >> score(
@@ -113,11 +117,14 @@ def _balanced() -> Pipeline:
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
             # when
-            + 1.25 * OnDate("month").named("month")
-            + 0.25 * OnDate("year").named("year")
-            + 1.25 * OnDate("day").named("day")
+            + 1.25 * (OnDate("month") * event).named("month")
+            + 0.25 * (OnDate("year") * event).named("year")
+            + 1.25 * (OnDate("day") * event).named("day")
             + 0.25 * Given("asks_when", Col("has_time")).named("time_word")
             + 0.3 * Given("asks_present", MinMax(Col("created_at"))).named("latest")
+            # facts, when they held
+            + -2.0 * Lapsed().named("lapsed")
+            + 3.0 * (den * Latest()).named("standing")
             # the kind of answer
             + 0.5 * Given("asks_number", Col("has_number")).named("number")
             + 0.6 * Given("asks_name", Col("names")).named("names")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from recollect import profiles
-from recollect.analysis import analyse, possible_names, question_words
+from recollect.analysis import analyse, named_time, possible_names, question_words
 from recollect.candidates import Candidates, Rows
 from recollect.entities import NO_ALIASES, Aliases
 from recollect.errors import EmbedderError, InvalidInput
@@ -55,6 +55,7 @@ class Request:
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens
     aliases: Aliases = NO_ALIASES
+    about: tuple[float, float] | None = None  # the time that it asks about, in seconds
 
 
 def request(
@@ -91,12 +92,18 @@ def request(
         raise InvalidInput("token_budget", f"is {token_budget!r}", "give a whole number, or None")
     where = parse(filters)
     profile = profiles.in_context(profile, context, _layer(where))
+    text = _asked(text)
+    about = named_time(text, now)
     kept: list[Filter] = [_unexpired(now)]
     if "status" not in fields_of(where):  # who asks for a status gets that one
-        archived = ("archived",) if include_archived else ()
-        kept.insert(0, Compare("status", "in", (*profile.statuses, *archived)))
+        statuses = dict.fromkeys(profile.statuses)
+        if about is not None and profile.heeds_validity:  # it may have held then
+            statuses["superseded"] = None
+        if include_archived:
+            statuses["archived"] = None
+        kept.insert(0, Compare("status", "in", tuple(statuses)))
     return Request(
-        _asked(text),
+        text,
         tuple(dict.fromkeys(namespaces)),
         _similar(profile.weighted(weights), min_similarity),
         now,
@@ -109,6 +116,7 @@ def request(
         token_budget,
         count_tokens,
         aliases,
+        about,
     )
 
 
@@ -227,7 +235,7 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
     reading = analyse(text, known.names, known.users, known.assistants)
-    reading = replace(reading, during=during)
+    reading = replace(reading, during=during, asked=asked.about)
     vector: Vector | None = None
     started = time.perf_counter()
     if not asked.embeds:

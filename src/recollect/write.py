@@ -12,7 +12,16 @@ from recollect import linking
 from recollect.errors import EmbedderError, InvalidInput, NotFound
 from recollect.events import Event
 from recollect.fields import FIELDS
-from recollect.items import CHECKS, OF_WORDS, Item, Scope, embedded_text, item, with_texts
+from recollect.items import (
+    CHECKS,
+    OF_WORDS,
+    Item,
+    Scope,
+    check_span,
+    embedded_text,
+    item,
+    with_texts,
+)
 from recollect.memory import (
     Draft,
     Link,
@@ -170,6 +179,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     if not checked:
         return record
     changed = replace(record, **checked, updated_at=scope.now)
+    check_span(changed)
     if "entities" not in checked and _naming_text(changed) != _naming_text(record):
         read_out, named = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
         if record.entities == read_out:  # they were read out of the words that change

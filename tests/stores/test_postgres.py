@@ -12,7 +12,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput, StoreError
-from recollect.stores import migrate
+from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
 from recollect.stores.postgres.database import Command, Many, Statement
@@ -152,10 +152,55 @@ def test_segments_and_the_newest_words_are_one_index(
                 tested, expected = results
                 assert tested.ids == expected.ids
                 scores = [hit.score for hit in expected]
-                assert [hit.score for hit in tested] == pytest.approx(scores, abs=1e-9)
+                assert [hit.score for hit in tested] == pytest.approx(scores, abs=1e-6)
     with psycopg.connect(database) as connection:
         [count] = connection.execute("SELECT count(*) FROM recollect.segments").fetchone() or (0,)
         assert 1 <= count <= 6
+
+
+def test_cosines_of_the_server_are_those_of_the_process(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(database) as memory:
+        filled(memory, 300)
+        asked: dict[str, Any] = {"profile": "composite", "limit": 300, "now": 2e9, "touch": False}
+        exact = memory.search("What did Ana say of topic5 word7?", **asked)
+        monkeypatch.setattr("recollect.stores.postgres.routes.EXACT_BELOW", 10)
+        tested = memory.search("What did Ana say of topic5 word7?", **asked)
+    scores = {hit.id: hit.score for hit in exact}
+    assert len(scores) == 300
+    assert {hit.id: hit.score for hit in tested} == pytest.approx(scores, abs=1e-6)
+
+
+def test_an_index_of_vectors_finds_the_nearest(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.stores.postgres.indexes.EXACT_BELOW", 100)
+    with opened(database) as memory:
+        filled(memory, 300)
+        queries = [f"word{i} of topic{i % 11} said" for i in range(12)]
+        exact = [memory.search(text, touch=False, now=2e9).ids for text in queries]
+        assert index(database) == 1
+        assert index(database) == 0
+        store = PostgresStore(database)
+        said: list[Any] = []
+        with opened(store) as again:  # type: ignore[arg-type]
+            again.search(queries[0], touch=False)  # learns that there is one
+            store.database.on_command = said.append
+            found = [again.search(text, touch=False, now=2e9).ids for text in queries]
+            only = again.search(queries[0], filters={"speaker": "Bo"}, touch=False)
+        store.close()
+        assert any("halfvec(32) <#>" in getattr(command, "sql", "") for command in said)
+        assert {hit.record.speaker for hit in only} == {"Bo"}
+        shared = [len(set(a) & set(b)) / len(a) for a, b in zip(exact, found, strict=True)]
+        assert sum(shared) / len(shared) >= 0.95
+        memory.add("word1 of topic1 said once more", id="late")
+        assert "late" in memory.search("word1 of topic1 said once more", touch=False).ids
+    with psycopg.connect(database, autocommit=True) as connection:
+        for (name,) in connection.execute(
+            "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'vectors_near_%'"
+        ).fetchall():
+            connection.execute(f"DROP INDEX recollect.{name}".encode())
 
 
 def test_two_processes_see_each_other(database: str) -> None:

@@ -164,10 +164,11 @@ def test_reading_while_accesses_are_written_never_counts_twice(
     committed, go_on = threading.Event(), threading.Event()
     write = records._write_batch
 
-    def slow(batch: touches.Batch) -> None:
-        write(batch)
+    def slow(batch: touches.Batch) -> tuple[int, int]:
+        found = write(batch)
         committed.set()
         assert go_on.wait(30)
+        return found
 
     with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
         memory.add("apple", id="a")

@@ -76,6 +76,10 @@ class Loaded:
             self._clear()  # half of it taken in; the next time begins anew
             raise
 
+    def has_seen(self, seq: int) -> None:
+        """Take note that what the feed holds until `seq` is counted in."""
+        self._seq = max(self._seq, seq)
+
     def _take_in(self, changes: Changes) -> None:
         dead = self._dead + len(changes.removed)
         if self._seq == 0 or changes.reload or dead > max(1000, len(self) * _COMPACT_AT):
@@ -89,9 +93,11 @@ class Loaded:
             elif touched:
                 self._link(touched)
         self._seq = changes.seq
-        self._last_ordinals = self._last_mask = self._known_people = None
+        self._last_ordinals = self._last_mask = None
         self._last_dense = (None, {})
-        self._lexical.changed(changes.added, bool(changes.removed))
+        if changes.reload or changes.added or changes.removed:
+            self._known_people = None
+            self._lexical.changed(changes.added, bool(changes.removed))
         if changes.added or changes.removed or changes.linked:
             self._link_columns = {}
         if self._graph is not None and changes.linked:

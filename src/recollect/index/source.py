@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,16 @@ class Changes:
     patched: Sequence[int] = ()
     linked: Sequence[int] = ()  # rows of memories whose links to others changed
     reload: bool = False
+
+
+class Version(NamedTuple):
+    """`epoch` is another one whenever there is news that an index has not counted in itself.
+
+    The accesses of this process are none; `seq` is where the feed stands, those included.
+    """
+
+    epoch: int
+    seq: int
 
 
 class Source(Protocol):

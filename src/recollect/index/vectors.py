@@ -17,7 +17,9 @@ EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
 _COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
 _FINE = 8  # the codes keep 8 rows for each one wanted, to be compared exactly
-_BLOCK = 16_384  # vectors compared at once with many queries
+_BLOCK = 4_096  # vectors compared at once with many queries
+_MANY = 16  # queries
+_SPARSE = 0.25  # share of vectors up to which those that pass are copied out for that
 _NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 
 Ordinals = NDArray[np.int64]
@@ -128,20 +130,28 @@ class Vectors:
         None where no memory that passes reaches `least`. Compared block by block with all.
         """
         ordinals = self._ordinals.view
-        allowed = None if mask is None else np.flatnonzero(mask[ordinals])
-        count = len(ordinals) if allowed is None else len(allowed)
+        allowed = None if mask is None else mask[ordinals]
+        places = np.arange(len(ordinals))
+        if allowed is not None and np.count_nonzero(allowed) < _SPARSE * len(ordinals):
+            places, allowed = places[allowed], None
+        dense = len(places) == len(ordinals)
         best = np.full(len(queries), -2.0, dtype=np.float32)
         place = np.zeros(len(queries), dtype=np.int64)
-        for start in range(0, count, _BLOCK):
+        for start in range(0, len(places), _BLOCK):
             block = slice(start, start + _BLOCK)
-            rows = self._matrix.view[block if allowed is None else allowed[block]]
-            similar = queries @ rows.T
+            rows = self._matrix.view[block if dense else places[block]]
+            # Threads are worth their waiting for many queries only.
+            similar = (
+                queries @ rows.T
+                if len(queries) >= _MANY
+                else np.stack([np.vecdot(rows, query) for query in queries])
+            )
+            if allowed is not None:
+                similar[:, ~allowed[block]] = -2.0
             at = similar.argmax(axis=1)
             here = similar[np.arange(len(queries)), at]
             better = here > best + _NOISE  # an equal one that comes later is not
-            best[better], place[better] = here[better], start + at[better]
-        if allowed is not None and count:
-            place = allowed[place]
+            best[better], place[better] = here[better], places[start + at[better]]
         found: list[tuple[int, float] | None] = []
         for query, at_least, where in zip(queries, best >= least - _NOISE, place, strict=True):
             exact = _bounded(np.vecdot(self._matrix.view[[where]], query)) if at_least else [-2.0]

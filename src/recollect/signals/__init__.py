@@ -19,6 +19,7 @@ from recollect.signals.fusion import rrf
 from recollect.signals.scaling import BestOf, MinMax, OverMax
 from recollect.signals.sessions import Nearby, SessionCover
 from recollect.signals.times import DAY, Age, days_since, decay, hourly_rate, hours_since
+from recollect.signals.validity import Lapsed, Latest
 from recollect.signals.vitality import BaseLevel, vitality, zone
 
 __all__ = [
@@ -27,6 +28,8 @@ __all__ = [
     "BaseLevel",
     "BestOf",
     "EntityOverlap",
+    "Lapsed",
+    "Latest",
     "MinMax",
     "Nearby",
     "OnDate",

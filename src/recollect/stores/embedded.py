@@ -39,7 +39,7 @@ class EmbeddedStore:
     def __init__(self, records: Records, memory_limit: int = _MEMORY_LIMIT) -> None:
         self._records = records
         self._memory_limit = memory_limit
-        self._indexes: OrderedDict[str, tuple[NamespaceIndex, Any]] = OrderedDict()
+        self._indexes: OrderedDict[str, tuple[NamespaceIndex, int]] = OrderedDict()
         self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
         self._held = 0  # and of all of them
         self._lock = threading.RLock()
@@ -81,10 +81,12 @@ class EmbeddedStore:
         version = self._records.version()
         known = self._indexes.get(namespace)
         index = known[0] if known else NamespaceIndex(self._records, namespace)
-        if known is None or known[1] != version:
+        if known is None or known[1] != version.epoch:
             index.refresh()
-            self._indexes[namespace] = (index, version)
+            self._indexes[namespace] = (index, version.epoch)
             self._shrink(namespace)
+        else:
+            index.has_seen(version.seq)
         self._indexes.move_to_end(namespace)
         return index
 

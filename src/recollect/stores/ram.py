@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any
 
 from recollect.events import Event, advance, edited, linked, unlinked, written
+from recollect.index.source import Version
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.ops import STAGED, Events, Note, Past, Put, Touch
 from recollect.stores import codec
@@ -38,9 +39,9 @@ class RamRecords(RamReader):
         self._embedder: str | None = None
         self._whole_since = 0  # indexes from before are to be loaded anew
 
-    def version(self) -> int:
-        """The number of the last change."""
-        return self._seq
+    def version(self) -> Version:
+        """Every change is news to the indexes."""
+        return Version(self._seq, self._seq)
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""

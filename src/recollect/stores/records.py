@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 from recollect import ops
 from recollect.events import Event
-from recollect.index.source import Source
+from recollect.index.source import Source, Version
 from recollect.memory import Link, MemoryRecord
 
 
 class Records(Source, Protocol):
     """The durable side of an embedded store."""
 
-    def version(self) -> Any:
-        """Something that differs whenever any process has written since."""
+    def version(self) -> Version:
+        """What an index that is current has taken in, whichever process has written it."""
         ...
 
     def put(self, op: ops.Put) -> tuple[str, ...]:

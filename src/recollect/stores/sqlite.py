@@ -19,7 +19,7 @@ from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, guarded, prepare
 from recollect.stores.sqlite_log import Entry, SqliteLog
-from recollect.stores.sqlite_read import dimensions, embedder, marks, parts, vectors_of
+from recollect.stores.sqlite_read import at_once, dimensions, embedder, marks, parts, vectors_of
 from recollect.stores.touches import Batch, Touches
 
 _CHANGES_KEPT = 200_000
@@ -202,8 +202,9 @@ class SqliteRecords(SqliteLog):
         if not entries:
             return
         first = self._numbers(db, len(entries))
-        db.executemany(
-            "INSERT INTO changes VALUES (?, ?, ?, ?)",
+        at_once(
+            db,
+            "INSERT INTO changes VALUES {rows}",
             [(seq, space, row, kind) for seq, (space, row) in enumerate(entries, first)],
         )
         [oldest] = db.execute("SELECT min(seq) FROM changes").fetchone()
@@ -342,28 +343,37 @@ class SqliteRecords(SqliteLog):
 
     def _write_touches(self, batch: Batch) -> None:
         try:
-            self._write_batch(batch)
+            before, after = self._write_batch(batch)
         except BaseException:
             batch.seq = None
             raise
+        self._touched(before, after)
 
-    def _write_batch(self, batch: Batch) -> None:
+    def _write_batch(self, batch: Batch) -> tuple[int, int]:
+        """Write accesses; where the feed stood before and stands now."""
         with self._writing() as db:
-            touched, memories = [], {}
-            for row, (count, times) in sorted(batch.rows.items()):
-                found = db.execute(
-                    "SELECT space, row, accesses, sequence FROM memories WHERE row = ?", (row,)
-                ).fetchone()
-                if found is None:
-                    continue
-                memories[row] = (found[0], found[3])
-                db.execute(
-                    "UPDATE memories SET access_count = access_count + ?, accesses = ?, "
-                    "last_accessed = max(coalesce(last_accessed, ?), ?) WHERE row = ?",
-                    (count, codec.accessed(found[2], times), times[0], times[0], row),
-                )
-                touched.append(found[:2])
-            self._note(db, "patched", touched)
+            [before] = db.execute("SELECT value FROM counter").fetchone()
+            known: list[tuple[int, int, int, bytes | None]] = []
+            for part in parts(sorted(batch.rows)):
+                known += db.execute(
+                    f"SELECT row, space, sequence, accesses FROM memories WHERE row IN "
+                    f"({marks(part)}) ORDER BY row",
+                    part,
+                ).fetchall()
+            changed = []
+            for row, _, _, accesses in known:
+                count, times = batch.rows[row]
+                changed.append((row, count, times[0], codec.accessed(accesses, times)))
+            at_once(
+                db,
+                "WITH new (row, count, last, accesses) AS (VALUES {rows}) UPDATE memories SET "
+                "access_count = access_count + new.count, accesses = new.accesses, "
+                "last_accessed = max(coalesce(last_accessed, new.last), new.last) "
+                "FROM new WHERE memories.row = new.row",
+                changed,
+            )
+            self._note(db, "patched", [(space, row) for row, space, _, _ in known])
+            memories = {row: (space, sequence) for row, space, sequence, _ in known}
             first = self._numbers(db, sum(len(rows) for rows, *_ in batch.uses))
             uses = [
                 (memories[row], type_, at, actor, session)
@@ -371,14 +381,17 @@ class SqliteRecords(SqliteLog):
                 for row in rows
                 if row in memories
             ]
-            db.executemany(
-                "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
+            at_once(
+                db,
+                "INSERT INTO events (space, seq, memory, type, at, actor, session) VALUES {rows}",
                 [
                     (space, seq, memory, *use)
                     for seq, ((space, memory), *use) in enumerate(uses, first)
                 ],
             )
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
+            after = int(batch.seq)
+        return before, after
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
         """Erase rows, their vectors and links; how many there were. Freed pages are overwritten."""

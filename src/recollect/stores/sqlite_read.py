@@ -6,11 +6,12 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 from recollect.events import ACCESSES
 from recollect.fields import FIELDS
-from recollect.index.source import Changes
+from recollect.index.source import Changes, Version
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
@@ -20,6 +21,11 @@ from recollect.stores.touches import Batch, Touches, overlay
 _CHUNK = 65_536  # rows read at once when an index is loaded
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
 _SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
+_NEWS = (  # where the feed stands, since when it is complete, whether a namespace has news in it
+    "SELECT value, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'changes_from'), "
+    "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
+    "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
+)
 _RECORD = ("row", "space", *FIELDS, "seq")
 _RECORDS = f"SELECT row, space, {', '.join(FIELDS)}, {_SEQ} FROM memories WHERE row"
 
@@ -36,7 +42,8 @@ class SqliteReader:
     def __init__(self) -> None:
         self._spaces: dict[str, int] = {}
         self._names: dict[int, str] = {}
-        self._moved = -1  # SQLite's data version when they were looked up
+        self._moved = (-1, -1)  # SQLite's data version and our own writes when they were looked up
+        self._version = Version(0, 0)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -53,17 +60,26 @@ class SqliteReader:
             finally:
                 db.execute("COMMIT")
 
-    def version(self) -> tuple[int, int]:
-        """SQLite's data version, which another connection's commit moves, and our own writes."""
+    def version(self) -> Version:
+        """What the indexes should have taken in, and where the feed stands."""
         try:  # asked for by every search, so without the ceremony of `_reading`
             with self._read_lock:
-                moved = self._reader.execute("PRAGMA data_version").fetchone()[0]
+                moved = self._reader.execute("PRAGMA data_version").fetchone()[0], self._writes
+                if moved != self._moved:  # somebody has committed something
+                    self._moved = moved
+                    self._forget_spaces()
+                    [seq] = self._reader.execute("SELECT value FROM counter").fetchone()
+                    if seq != self._version.seq:
+                        self._version = Version(self._version.epoch + 1, seq)
+                return self._version
         except sqlite3.Error as problem:
             raise translated(self.path, problem) from problem
-        if moved != self._moved:
-            self._moved = moved
-            self._forget_spaces()
-        return moved, self._writes
+
+    def _touched(self, before: int, after: int) -> None:
+        """Nothing but accesses that the indexes count in themselves was written between the two."""
+        with self._read_lock:
+            if self._version.seq == before:
+                self._version = Version(self._version.epoch, after)
 
     def _forget_spaces(self) -> None:
         """Look numbers of namespaces up again: one that was erased may be there anew."""
@@ -180,17 +196,14 @@ class SqliteReader:
         """What happened since `after`."""
         space = self._space(namespace)
         with self._snapshot() as db:
-            [seq] = db.execute("SELECT value FROM counter").fetchone()
+            seq, kept_from, any_news = db.execute(_NEWS, (space, after) * 2).fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
-            if not 0 < space <= after:  # all of it was erased since, and maybe begun anew
+            # All of it was erased since, and maybe begun anew, or the feed reaches back less far.
+            if not 0 < space <= after or after < kept_from:
                 return Changes(seq, reload=True)
-            [kept_from] = db.execute(
-                "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta "
-                "WHERE key = 'changes_from'), 0)"
-            ).fetchone()
-            if after < kept_from:
-                return Changes(seq, reload=True)
+            if not any_news:
+                return Changes(seq)
             added = [
                 row
                 for (row,) in db.execute(
@@ -368,6 +381,20 @@ def parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Values in parts that fit into one statement."""
     for start in range(0, len(values), _PARAMETERS):
         yield tuple(values[start : start + _PARAMETERS])
+
+
+def at_once(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Run a statement over many rows, which stand for `{rows}` in it.
+
+    Unlike `executemany` it hands Python's lock over once and not for every row, so that a search
+    in another thread need not fight for it.
+    """
+    if rows:
+        one = f"({marks(rows[0])})"
+        for start in range(0, len(rows), _PARAMETERS // len(rows[0])):
+            part = rows[start : start + _PARAMETERS // len(rows[0])]
+            values = ", ".join([one] * len(part))
+            db.execute(statement.format(rows=values), tuple(chain.from_iterable(part)))
 
 
 def marks(values: Sequence[Any]) -> str:

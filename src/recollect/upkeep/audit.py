@@ -148,11 +148,11 @@ def _duplicates(
 ) -> Finding:
     """Those that an older one of the same owner says word for word, or at cosine >= 0.92."""
     by_owner: dict[tuple[Any, Any], list[int]] = {}
-    order: list[int] = []
     if len(facts):
         order = np.lexsort((facts["id"].astype(str), facts.floats("created_at"))).tolist()
-    for place in order:
-        by_owner.setdefault((facts["agent_id"][place], facts["user_id"][place]), []).append(place)
+        owners = list(zip(facts["agent_id"].tolist(), facts["user_id"].tolist(), strict=True))
+        for place in order:
+            by_owner.setdefault(owners[place], []).append(place)
     ids = _ids(facts)
     twice: dict[int, str] = {}
     for places in by_owner.values():

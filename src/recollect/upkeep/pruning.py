@@ -134,9 +134,14 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     places = np.flatnonzero(faded & ~cut & ~pinned)
     places = places[np.lexsort((ids[places].astype(str), values[places]))][:cap]
     texts = yield from ask(Texts(found.rows[places]))
+    chosen = found.take(places)
+    names = chosen["id"].tolist() if len(chosen) else []
+    layers = chosen["layer"].tolist() if len(chosen) else []
     candidates = tuple(
-        Candidate(ids[place], beginning(text), float(values[place]), _reasons(found, place, now))
-        for place, text in zip(places.tolist(), texts, strict=True)
+        Candidate(id, beginning(text), float(values[place]), _reasons(chosen, at, layer, now))
+        for at, (place, id, layer, text) in enumerate(
+            zip(places.tolist(), names, layers, texts, strict=True)
+        )
     )
     zones: Counter[Zone] = Counter(
         zone(value) or "archived" for value in found.floats("vitality").tolist()
@@ -158,7 +163,7 @@ def beginning(text: str | None, most: int = _SHOWN) -> str:
     return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
 
 
-def _reasons(found: Candidates, place: int, now: float) -> tuple[str, ...]:
+def _reasons(found: Candidates, place: int, layer: str | None, now: float) -> tuple[str, ...]:
     """Why a memory has faded, part by part of its vitality."""
 
     def value(name: str) -> float:
@@ -170,7 +175,7 @@ def _reasons(found: Candidates, place: int, now: float) -> tuple[str, ...]:
     used = {0: "never used", 1: "used once"}.get(uses, f"used {uses} times")
     if last == last:
         used += f", last {_days((now - last) / _DAY)} ago"
-    layer = found["layer"][place] or "knowledge"
+    layer = layer or "knowledge"
     degree = int(value("in_degree"))
     reasons = [
         f"vitality {value('alive'):.3f} is below 0.1",

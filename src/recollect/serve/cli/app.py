@@ -10,7 +10,17 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import recollect
-from recollect.serve.cli import demo, measuring, moving, reading, recall, report, upkeep, writing
+from recollect.serve.cli import (
+    demo,
+    life,
+    measuring,
+    moving,
+    reading,
+    recall,
+    report,
+    upkeep,
+    writing,
+)
 from recollect.serve.cli.settings import Settings
 
 _Db = Annotated[
@@ -113,6 +123,16 @@ _COMMANDS: dict[str, Callable[..., None]] = {
     "get": reading.get,
     "list": reading.list_,
     "delete": writing.delete,
+    "history": life.history,
+    "touch": life.touch,
+    "feedback": life.feedback,
+    "promote": life.promote,
+    "demote": life.demote,
+    "pin": life.pin,
+    "unpin": life.unpin,
+    "supersede": life.supersede,
+    "contradict": life.contradict,
+    "verify": life.verify,
     "prune": upkeep.prune,
     "archive": upkeep.archive,
     "restore": upkeep.restore,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect import profiles
+from recollect.errors import InvalidInput
 from recollect.serve.cli import output
 from recollect.serve.cli.settings import Settings
 
@@ -26,7 +27,9 @@ class StoreKind(StrEnum):
 
 def eval_(
     settings: Settings,
-    folders: Annotated[list[Path], typer.Argument(help="Folders of conversation files.")],
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="Folders of conversation files.")
+    ] = None,
     profile: Annotated[
         list[str] | None, typer.Option(help="A way to rank; may be given again.")
     ] = None,
@@ -37,13 +40,21 @@ def eval_(
     check: Annotated[
         bool, typer.Option("--check", help="Also check explanations and compare the stores.")
     ] = False,
+    updates: Annotated[
+        bool, typer.Option("--updates", help="Ask about invented facts that change, instead.")
+    ] = False,
 ) -> None:
-    """Measure how well questions about conversations are answered."""
+    """Measure how well questions about conversations are answered, or about facts that change."""
+    if updates == bool(folders):
+        raise InvalidInput("eval", "has to know what to ask about", "give folders, or --updates")
+    if updates:
+        _updates(settings, profile, embedder)
+        return
     from recollect.evaluate import run
 
     with output.progress() as told:
         report = run.evaluate(
-            folders,
+            folders or [],
             profiles=[profiles.get(name) for name in profile or ["balanced"]],
             embedders=embedder or [settings.embedder or "default"],
             store=settings.url if settings.db and "postgres" in settings.url else store.value,
@@ -58,6 +69,29 @@ def eval_(
         _tables(report)
     if report.check is not None and not report.check.passed:
         raise typer.Exit(1)
+
+
+def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] | None) -> None:
+    from recollect.evaluate import updates
+
+    names = [name for name in profiles.BUILT_IN if "." not in name]
+    chosen = [profiles.get(name) for name in profile or names]
+    maker = (embedder or [settings.embedder or "default"])[0]
+    with output.progress() as told:
+        found = updates.evaluate(chosen, maker, progress=told)
+    if settings.json:
+        output.emit([one.to_dict() for one in found])
+        return
+    from recollect.serve.cli import render
+
+    ways = [(declared, kind) for declared in (False, True) for kind in updates.KINDS]
+    columns = [f"{'superseded' if declared else 'told'}, {kind}" for declared, kind in ways]
+    made = render.table("Recall@1", *columns, numbers=columns)
+    recall = {(one.profile, one.declared, one.kind): one.recall for one in found}
+    for each in chosen:
+        made.add_row(each.name, *(f"{recall[each.name, *way]:.3f}" for way in ways))
+    output.console().print(made)
+    output.note(f"{found[0].questions} questions of each kind")
 
 
 def _tables(report: Report) -> None:

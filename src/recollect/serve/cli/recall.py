@@ -23,6 +23,10 @@ Where = Annotated[
 Now = Annotated[
     str | None, typer.Option("--now", metavar="TIME", help="Rank for another time than now.")
 ]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Rank what there was then, as it was then."),
+]
 Weights = Annotated[
     str | None,
     typer.Option("--weights", metavar="JSON", help="Other weights, as in '{\"recency\": 0.5}'."),
@@ -39,6 +43,7 @@ def search(
     profile: ProfileName = "balanced",
     where: Where = None,
     now: Now = None,
+    as_of: AsOf = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how each score came about.")
     ] = False,
@@ -69,6 +74,7 @@ def search(
             limit=limit,
             filters=filters,
             now=now,
+            as_of=as_of,
             touch=touch,
             explain=explain or not settings.json,
             min_score=min_score,

@@ -99,7 +99,8 @@ def add(
             output.note(" ".join(filter(None, (each.outcome, each.match, each.reason))))
     _pending(result.pending)
     if settings.json:
-        output.emit({"id": result.id, "degraded": list(result.degraded)})
+        items = [one.to_dict() for one in result]
+        output.emit({"id": result.id, "items": items, "degraded": list(result.degraded)})
     else:
         print(result.id)
 

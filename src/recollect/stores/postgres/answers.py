@@ -12,18 +12,23 @@ from recollect import ops
 from recollect.analysis import named
 from recollect.candidates import Floats, Rows, best_first
 from recollect.fields import FIELDS
+from recollect.index.vectors import Vectors
 from recollect.ops import STAGED
 from recollect.query import Query
 from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
 from recollect.stores.postgres.database import Statement, Steps
 from recollect.stores.postgres.known import Known
-from recollect.stores.postgres.routes import check_dimensions, cosines, postings
+from recollect.stores.postgres.routes import check_dimensions, cosines, indexed, postings
 from recollect.stores.postgres.sight import needed, together
 from recollect.stores.postgres.spelled import alike, names_asked, same, text_fields
 from recollect.stores.postgres.stored import Stored
+from recollect.stores.postgres.values import halves
+from recollect.stores.postgres.where import compiled
 from recollect.text import stem, term_id
 
+_FEW = 8  # vectors compared with all others one by one
+_PAGE = 20_000  # vectors read at once to compare many with
 _LOOKED_AHEAD = 1_500  # memories up to which all of the best are read ahead
 
 
@@ -167,7 +172,9 @@ class Answers(Stored):
 
     def alike(self, op: ops.Alike) -> Steps[list[tuple[int, float] | None]]:
         route = Vector(op.name, min_similarity=op.least)
-        yield from self.current(op.namespace)
+        known = yield from self.current(op.namespace)
+        if len(op.vectors) > _FEW and not indexed(known, route):
+            return (yield from self._alike_of_all(op))
         answers = yield from together(
             [
                 self._routes.found(
@@ -185,6 +192,32 @@ class Answers(Stored):
             best = min(zip((-scores).tolist(), rows.tolist(), strict=True), default=None)
             found.append(None if best is None else (best[1], -best[0]))
         return found
+
+    def _alike_of_all(self, op: ops.Alike) -> Steps[list[tuple[int, float] | None]]:
+        """Compare many vectors with all, which are read once, page by page."""
+        best: list[tuple[int, float] | None] = [None] * len(op.vectors)
+        asked, after = np.stack(op.vectors), 0
+        passing = compiled(op.where, "m")
+        while True:
+            [rows] = yield [
+                Statement(
+                    'SELECT v."row", v.vector FROM vectors v JOIN memories m ON m.namespace = '
+                    'v.namespace AND m."row" = v."row" WHERE v.namespace = %s AND v.name = %s '
+                    f'AND v."row" > %s AND vector_dims(v.vector) = %s AND {passing.sql} '
+                    f'ORDER BY v."row" LIMIT {_PAGE}',
+                    (op.namespace, op.name, after, asked.shape[1], *passing.parameters),
+                )
+            ]
+            if not rows:
+                return best
+            after = rows[-1][0]
+            page = Vectors(asked.shape[1])
+            page.extend(0, [halves(vector) for _, vector in rows])
+            given = self._numbers.rows(op.namespace, [row for row, _ in rows]).tolist()
+            for place, found in enumerate(page.most_alike(asked, op.least, None)):
+                known = best[place]
+                if found is not None and (known is None or found[1] > known[1]):
+                    best[place] = (given[found[0]], found[1])
 
     def score(self, op: ops.Score) -> Steps[Floats]:
         found = np.full(len(op.rows), np.nan)
@@ -215,6 +248,9 @@ class Answers(Stored):
             if query.vector is None:
                 return np.full(len(rows), np.nan)
             check_dimensions(known, route, len(query.vector))
+            compared = self._sight.cosines.get((namespace, route.vector))
+            if compared is not None and np.isin(given, compared[0]).all():
+                return compared[1][np.searchsorted(compared[0], given)]
             yield from self._reader.vectors(self._sight, given, route.vector)
             seen = self._sight.vectors[route.vector]
             return cosines([seen[row] for row in given.tolist()], query.vector)

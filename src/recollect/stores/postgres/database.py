@@ -32,6 +32,7 @@ _OPTIONS = (
 _CONNECTIONS = 8  # a process keeps at most
 _PATIENCE = 30.0  # seconds in which a server that went away may come back
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
+_TURN = 5.0  # seconds to wait for a connection that others have, before looking again
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
 _ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
@@ -173,7 +174,7 @@ class Database:
             kwargs={"autocommit": True, "options": _OPTIONS, "application_name": "recollect"},
             configure=self._configure,
             open=False,
-            timeout=_PATIENCE,
+            timeout=_TURN,
         )
         pool.open()
         return pool
@@ -228,12 +229,14 @@ class Database:
                 except PoolClosed:
                     broken = False  # somebody else has renewed it
                 except (*_AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as problem:
-                    if isinstance(problem, PoolTimeout | errors.QueryCanceled | errors.DiskFull):
+                    if isinstance(problem, errors.QueryCanceled | errors.DiskFull):
                         raise
                     if time.monotonic() + pause > until:
                         raise
                     # Where the server tells of it, it is of another machine of its cluster.
                     broken = not isinstance(problem, (*_AGAIN, *_ELSEWHERE))
+                    if isinstance(problem, PoolTimeout):  # all busy, or none could be made
+                        broken = bool(pool.get_stats().get("connections_errors"))
                 time.sleep(pause * random.uniform(0.5, 1.0))
                 pause = min(2 * pause, _LONGEST_WAIT)
                 if broken:

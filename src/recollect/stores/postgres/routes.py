@@ -21,7 +21,7 @@ from recollect.query import Query, Reading, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
 from recollect.stores.postgres.database import Statement, Steps, setting
-from recollect.stores.postgres.indexes import literal
+from recollect.stores.postgres.indexes import EXACT_BELOW, literal
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.masks import mask, masks, passing
 from recollect.stores.postgres.sight import Reader, Sight
@@ -34,14 +34,18 @@ from recollect.stores.postgres.spelled import (
     spelling,
     text_fields,
 )
-from recollect.stores.postgres.values import matrix
+from recollect.stores.postgres.values import floats, matrix
 from recollect.stores.postgres.where import compiled
 from recollect.text import term_id
 
 USE_INDEXES = True
 """Whether indexes of vectors are used; without, all vectors are compared."""
 _NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+_ENLARGED = 4096.0
+_APART = f"((v.vector <#> %s) + (v.vector <#> %s) / {_ENLARGED})"
+"""The inner product, negative, with a vector that comes in two halves."""
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
+_LOOKED_AT = 2  # candidates that an index keeps for each vector asked for
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 _MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
@@ -152,9 +156,10 @@ class Routes:
         if asked is None:
             return (yield from self._holders(sight, known, route, query))
         check_dimensions(known, route, len(asked))
+        if depth is None and known.tallies.get(("vector", route.vector), (0, 0))[0] > EXACT_BELOW:
+            return (yield from self._all(sight, known, route, query))
         by_index = depth is not None and indexed(known, route)
-        nearest = _by_index if by_index else _exactly
-        answers = yield [*news, *nearest(known.namespace, route, query, depth)]
+        answers = yield [*news, *_nearest(known.namespace, route, query, depth, by_index)]
         now = self.see(sight, known, answers[: len(news)])
         check_dimensions(now, route, len(asked))
         found = answers[-1]
@@ -166,6 +171,33 @@ class Routes:
         scores = cosines(vectors, asked)
         keep = scores >= route.min_similarity
         return rows[keep], scores[keep]
+
+    def _all(
+        self, sight: Sight, known: Known, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every memory with the cosine that the server finds, within 1e-6.
+
+        Up to EXACT_BELOW vectors are read instead, and compared to the bit as everywhere.
+        """
+        assert query.vector is not None
+        kept, news = passing(query.where, "v"), known.news()
+        answers = yield [
+            *news,
+            Statement(
+                'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
+                f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
+                f'{kept.sql} ORDER BY v."row") AS compared',
+                (*halved(query.vector), known.namespace, route.vector, *kept.parameters),
+            ),
+        ]
+        now = self.see(sight, known, answers[: len(news)])
+        check_dimensions(now, route, len(query.vector))
+        [[rows, near]] = answers[-1]
+        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
+        scores = np.clip(np.empty(0) if near is None else floats(near), -1.0, 1.0)
+        sight.cosines[known.namespace, route.vector] = (found, scores)
+        keep = scores >= route.min_similarity
+        return found[keep], scores[keep]
 
     def _holders(
         self, sight: Sight, known: Known, route: Vector, query: Query
@@ -326,6 +358,12 @@ def check_dimensions(known: Known, route: Vector, given: int) -> None:
     )
 
 
+def halved(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
+    """A vector at half precision, and what that leaves, enlarged: together nearly single's."""
+    first = vector.astype(np.float16)
+    return first, ((vector - first.astype(np.float32)) * _ENLARGED).astype(np.float16)
+
+
 def indexed(known: Known, route: Vector) -> bool:
     """Whether there is an index over the vectors of a route."""
     return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0
@@ -336,25 +374,34 @@ def _cut_among_equals(found: Sequence[Any], depth: int) -> bool:
     return len(found) == depth + _MORE and found[-1][2] <= found[depth - 1][2] + _NOISE
 
 
-def _exactly(namespace: str, route: Vector, query: Query, depth: int | None) -> list[Statement]:
-    """Compare all vectors: a few more than the `depth` nearest, or all."""
+def _nearest(
+    namespace: str, route: Vector, query: Query, depth: int | None, by_index: bool
+) -> list[Statement]:
+    """Read the vectors that are nearest, or all."""
+    if depth is not None:
+        return (_by_index if by_index else _exactly)(namespace, route, query, depth)
     kept = passing(query.where, "v")
-    if depth is None:
-        return [
-            Statement(
-                'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s '
-                f"AND v.name = %s{kept.sql}",
-                (namespace, route.vector, *kept.parameters),
-            )
-        ]
     return [
         Statement(
-            'SELECT v."row", v.vector, near.apart FROM (SELECT v."row", v.vector <#> %s AS apart '
-            f"FROM vectors v WHERE v.namespace = %s AND v.name = %s{kept.sql} "
-            f"ORDER BY apart LIMIT {int(depth) + _MORE}) AS near JOIN vectors v "
+            'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s '
+            f"AND v.name = %s{kept.sql}",
+            (namespace, route.vector, *kept.parameters),
+        )
+    ]
+
+
+def _exactly(namespace: str, route: Vector, query: Query, depth: int) -> list[Statement]:
+    """Compare all vectors: a few more than the `depth` nearest."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    return [
+        Statement(
+            'SELECT v."row", v.vector, near.apart FROM (SELECT v."row", '
+            f"{_APART} AS apart FROM vectors v WHERE v.namespace = %s AND v.name = %s{kept.sql} "
+            f"ORDER BY apart LIMIT {depth + _MORE}) AS near JOIN vectors v "
             'ON v.namespace = %s AND v.name = %s AND v."row" = near."row" ORDER BY near.apart',
             (
-                *(query.vector, namespace, route.vector, *kept.parameters),
+                *(*halved(query.vector), namespace, route.vector, *kept.parameters),
                 *(namespace, route.vector),
             ),
         )
@@ -363,25 +410,25 @@ def _exactly(namespace: str, route: Vector, query: Query, depth: int | None) -> 
 
 def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[Statement]:
     """Everything as near as that."""
+    assert query.vector is not None
     kept = passing(query.where, "v")
     return [
         Statement(
             'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s '
-            f"AND v.vector <#> %s <= %s{kept.sql}",
-            (namespace, route.vector, query.vector, apart + _NOISE, *kept.parameters),
+            f"AND {_APART} <= %s{kept.sql}",
+            (namespace, route.vector, *halved(query.vector), apart + _NOISE, *kept.parameters),
         )
     ]
 
 
-def _by_index(namespace: str, route: Vector, query: Query, depth: int | None) -> list[Statement]:
+def _by_index(namespace: str, route: Vector, query: Query, depth: int) -> list[Statement]:
     """Ask the HNSW index of the namespace, going on until enough pass the filter."""
     assert query.vector is not None
-    assert depth is not None
     kept = passing(query.where, "v")
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
     return [
-        setting("hnsw.ef_search", str(min(1000, wanted))),
+        setting("hnsw.ef_search", str(min(1000, _LOOKED_AT * wanted))),
         setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = '

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Rows
+from recollect.candidates import Floats, Rows
 from recollect.errors import StoreError
 from recollect.features import FEATURES
 from recollect.fields import ACCESSES_KEPT, FIELDS, GRAPH
@@ -71,6 +71,8 @@ class Sight:
     records: dict[int, dict[str, Any] | None] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)
     vectors: dict[str, dict[int, Any]] = field(default_factory=dict)
+    cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
+    """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
 
 
 def together(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:

@@ -38,6 +38,11 @@ def matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
     return flat.reshape(len(vectors), -1).astype(np.float32)
 
 
+def halves(vector: bytes) -> bytes:
+    """A vector as loaded, as `codec.vector_bytes` has it."""
+    return np.frombuffer(vector, dtype=">f2").astype("<f2").tobytes()
+
+
 _HEAD = 20  # bytes of an array's dimensions, flags, type, length and lower bound
 _INTEGER = np.dtype([("size", ">i4"), ("value", ">i4")])
 _NUMBER = np.dtype([("size", ">i4"), ("value", ">f8")])
@@ -85,9 +90,14 @@ class _NumbersLoader(Loader):
         return bytes(data[_HEAD:])
 
 
+def floats(loaded: bytes) -> NDArray[np.float64]:
+    """An array of numbers as loaded."""
+    return np.frombuffer(loaded, dtype=_NUMBER)["value"].astype(np.float64)
+
+
 def numbers(loaded: bytes) -> list[float]:
     """An array of numbers as loaded, as a list."""
-    return np.frombuffer(loaded, dtype=_NUMBER)["value"].tolist()
+    return floats(loaded).tolist()
 
 
 _INT4, _INT4_ARRAY, _FLOAT8_ARRAY = 23, 1007, 1022  # object ids that never change

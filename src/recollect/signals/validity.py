@@ -1,0 +1,77 @@
+"""Signals of facts that change: which held at the time that a question is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from recollect.candidates import Floats
+from recollect.evaluation import Evaluation, Values
+from recollect.expr import Signal
+from recollect.signals.times import DAY
+
+COLUMNS = frozenset({"kind", "created_at", "valid_from", "valid_to"})
+FADING_DAYS = 730.0
+
+
+def _since(ev: Evaluation) -> tuple[Floats, Floats]:
+    """From when and until when what a memory says holds, in seconds; NaN for what is no fact.
+
+    A memory is one of the kind "fact", or one that says itself when it holds. It holds from its
+    `valid_from` (else its creation) until its `valid_to` (else for ever).
+    """
+    table = ev.candidates
+    start, end = table.floats("valid_from"), table.floats("valid_to")
+    places, kinds = ev.distinct("kind")
+    facts = np.array([kind == "fact" for kind in kinds], dtype=bool)[places]
+    facts |= ~(np.isnan(start) & np.isnan(end))
+    start = np.where(np.isnan(start), table.floats("created_at"), start)
+    end = np.where(np.isnan(end), np.inf, end)
+    return np.where(facts, start, np.nan), np.where(facts, end, np.nan)
+
+
+def _time(ev: Evaluation) -> tuple[float, float]:
+    """The time that the query is about: what it names, else now."""
+    return ev.query.reading.asked or (ev.query.now, ev.query.now)
+
+
+@dataclass(frozen=True)
+class Lapsed(Signal):
+    """1 for a fact that did not hold at any time that the query is about, else 0.
+
+    That is the time it names ("in March 2024"), else now. See `_since` for when a fact holds.
+    """
+
+    def columns(self) -> frozenset[str]:
+        return COLUMNS
+
+    def compute(self, ev: Evaluation) -> Values:
+        start, end = _since(ev)
+        first, last = _time(ev)
+        return ((start > last) | (end <= first)).astype(np.float64)
+
+    def __str__(self) -> str:
+        return "lapsed()"
+
+
+@dataclass(frozen=True)
+class Latest(Signal):
+    """exp(-d / 730) for a fact, d the days from when it held first to the end of the time asked.
+
+    In [0, 1], 0 for what is no fact and for what held only later. Of two facts about the same, the
+    one that was told last by then is the likelier to have held.
+    """
+
+    def columns(self) -> frozenset[str]:
+        return COLUMNS
+
+    def compute(self, ev: Evaluation) -> Values:
+        start, _ = _since(ev)
+        _, last = _time(ev)
+        days = (last - start) / DAY
+        held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
+        return np.nan_to_num(held)
+
+    def __str__(self) -> str:
+        return "latest()"
