@@ -169,6 +169,11 @@ def test_every_other_statement_is_one_task(
                 for i in range(start, start + 40)
             )
         memory.delete_all({"id": {"in": ["m3", "m9"]}})
+        with monkeypatch.context() as patch:
+            patch.setattr("recollect.stores.postgres.routes.EXACT_BELOW", 100)
+            memory.search("word3 number40", profile="composite")
+        again = [f"the word{i % 37} and its number{i}" for i in range(20)]
+        memory.add_many(again, dedup=True)
         memory.search('"word3 number3" numb*', profile="vitality")
     store = PostgresStore(cluster)
     assert indexes.index(store.database) == 1
@@ -183,6 +188,9 @@ def test_every_other_statement_is_one_task(
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.search("word3")
         memory.update("m4", content="other words")
+    said = " ".join(plans.said)
+    assert "array_agg(near)" in said  # all vectors compared on the worker
+    assert 'v."row" > %s AND vector_dims' in said  # many held against all
     assert plans.check() > 40
 
 
