@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 from recollect import Memory
-from recollect.errors import StoreError
+from recollect.errors import InvalidInput, StoreError
 from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
-from recollect.stores.postgres.database import Command, Many, Statement
+from recollect.stores.postgres.database import Command, Database, Many, Statement
 from recollect.testing import WordHashEmbedder
 from recollect.testing.postgres import PostgresServer
 
@@ -75,6 +76,13 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
     assert migrate(empty) == (kept, kept + 1)
 
 
+def test_only_a_cluster_distributes(empty: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"has no Citus.*shared_preload_libraries"):
+        migrate(empty, citus=True)
+    with pytest.raises(InvalidInput, match=r"citus.*PostgreSQL alone"):
+        migrate(f"sqlite:///{tmp_path}/a.db", citus=True)
+
+
 @pytest.mark.parametrize(
     "url", ["postgresql://nobody@/none?host=/nowhere", "postgresql://u@localhost:1/x"]
 )
@@ -115,7 +123,7 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
         memory.delete_all({"kind": "note"})
         memory.flush()
     store.close()
-    control = ("BEGIN", "COMMIT", "SET LOCAL", "SELECT pg_current_xact_id")
+    control = ("BEGIN", "COMMIT", "SET LOCAL")
     given = [command.sql for command in said if isinstance(command, Statement | Many)]
     about = [sql for sql in given if not sql.startswith(control) and " meta" not in sql]
     assert len(about) > 30
@@ -283,3 +291,29 @@ def test_no_acknowledged_write_is_lost_when_the_server_is_killed() -> None:
         kept = [record.id for record in memory.get_all(limit=10_000)]
         assert sorted(kept) == sorted(["first", *acknowledged])
         assert memory.search("apple", limit=5).ids
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_write_whose_commit_was_not_answered_is_there_once(
+    empty: str, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    """The connection breaks right after, or right before, the server commits."""
+    with opened(empty) as memory:
+        memory.add("The first.", id="first")
+        sent, breaks = Database.trip, iter([True])
+
+        def trip(self: Database, connection: Any, commands: Any, **kept: Any) -> Any:
+            last = list(commands) == [Statement("COMMIT")]
+            if not last or not next(breaks, False):
+                return sent(self, connection, commands, **kept)
+            if committed:
+                sent(self, connection, commands, **kept)
+            connection.close()
+            raise psycopg.OperationalError("the connection broke")
+
+        monkeypatch.setattr(Database, "trip", trip)
+        result = memory.add("The second.", id="second")
+        assert [item.outcome for item in result] == ["ADDED"]
+        assert next(breaks, "used") == "used"
+        assert sorted(record.id for record in memory.get_all()) == ["first", "second"]
+        assert len([e for e in memory.history("second").events if e.type == "write"]) == 1

@@ -93,7 +93,7 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
 
 _TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
-    "notes",
+    "notes", "attempts",
 )  # fmt: skip
 
 

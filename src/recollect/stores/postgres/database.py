@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from uuid import uuid4
 
 import psycopg
 from psycopg import errors
@@ -32,6 +33,7 @@ _OPTIONS = (
 _CONNECTIONS = 8  # a process keeps at most
 _PATIENCE = 30.0  # seconds in which a server that went away may come back
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
+_FORGETTING = 0.02  # share of the writes that clear away the marks of old ones
 _TURN = 5.0  # seconds to wait for a connection that others have, before looking again
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
@@ -338,26 +340,18 @@ class _Attempt:
         self._database = database
         self._steps = steps
         self._namespaces = namespaces
-        self._committing: tuple[int | None, Any] | None = None  # the transaction's, its answer
-        # In a cluster it is the worker's transaction that counts, for it is committed first.
-        self._there = (
-            (" FROM spaces WHERE namespace = %s", (self._namespaces[0],))
-            if database.distributed and self._namespaces
-            else ("", ())
-        )
+        self._token = uuid4()
+        self._committing: tuple[Any] | None = None  # the answer, once it was to be committed
 
     def run(self, connection: psycopg.Connection[Any]) -> Any:
-        if self._committing is not None:
-            number, answer = self._committing
-            status = self._status(connection, number)
-            if status == "committed":
-                return answer
-            if status == "in progress":  # of a connection that the server still believes in
-                raise psycopg.OperationalError("the outcome of a commit is not known yet")
-            self._committing = None
-        steps = self._steps()
         begin = (Statement("BEGIN"), *self._database.scope(self._namespaces))
-        number = None
+        if self._committing is not None and self._namespaces:
+            if self._is_committed(connection, begin):
+                connection.rollback()
+                [answer] = self._committing
+                return answer
+            begin = ()
+        steps = self._steps()
         results: list[Any] | None = None
         while True:
             try:
@@ -365,8 +359,9 @@ class _Attempt:
                 commands = list(given)
             except StopIteration as end:
                 if results is None:
+                    connection.rollback()
                     return end.value
-                self._committing = (number, end.value)
+                self._committing = (end.value,)
                 self._database.trip(connection, [Statement("COMMIT")])
                 return end.value
             except Abandon as end:
@@ -378,26 +373,37 @@ class _Attempt:
             if results is None and isinstance(given, Last):
                 return self._at_once(connection, steps, commands, begin)
             if results is None:
-                where, given_there = self._there
-                commands.append(Statement(f"SELECT pg_current_xact_id()::text{where}", given_there))
-                results = self._database.trip(connection, commands, first=begin)
-                numbered = results.pop()
-                number = int(numbered[0][0]) if numbered else None
+                marks = self._marks()
+                results = self._database.trip(connection, [*commands, *marks], first=begin)
+                results = results[: len(results) - len(marks)]
             else:
                 results = self._database.trip(connection, commands)
 
-    def _status(self, connection: psycopg.Connection[Any], number: int | None) -> str | None:
-        """What became of a transaction."""
-        if number is None:
-            return None
-        where, given = self._there
-        ask = Statement(f"SELECT pg_xact_status(%s::text::xid8){where}", (str(number), *given))
-        begin = (Statement(_READ), *self._database.scope(self._namespaces))
-        try:
-            [[[status]]] = self._database.trip(connection, [ask], first=begin, last=True)
-        except errors.InvalidParameterValue:  # a number that was never written down
-            return None
-        return str(status) if status is not None else None
+    def _marks(self) -> list[Statement]:
+        """What tells later that this transaction was committed."""
+        if not self._namespaces:
+            return []
+        here = self._namespaces[0]
+        mark = "INSERT INTO attempts (namespace, token) VALUES (%s, %s)"
+        marks = [Statement(mark, (here, self._token))]
+        if random.random() < _FORGETTING:
+            old = "DELETE FROM attempts WHERE namespace = %s AND at < now() - interval '1 hour'"
+            marks.append(Statement(old, (here,)))
+        return marks
+
+    def _is_committed(
+        self, connection: psycopg.Connection[Any], begin: Sequence[Statement]
+    ) -> bool:
+        """Whether what was to be committed was; whoever still commits it is waited for."""
+        here = self._namespaces[0]
+        ask = [
+            Statement("SELECT 1 FROM spaces WHERE namespace = %s FOR UPDATE", (here,)),
+            Statement(
+                "SELECT 1 FROM attempts WHERE namespace = %s AND token = %s", (here, self._token)
+            ),
+        ]
+        *_, found = self._database.trip(connection, ask, first=begin)
+        return bool(found)
 
     def _at_once(
         self,
