@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ import pytest
 from psycopg.sql import SQL, Identifier
 
 from recollect import Memory
-from recollect.errors import InvalidInput, StoreError
 from recollect.stores import migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore, indexes, schema
@@ -32,12 +30,12 @@ from recollect.stores.postgres.database import (
 from recollect.stores.postgres.values import Integers
 from recollect.testing import WordHashEmbedder
 from recollect.testing.conformance import StoreConformance
-from recollect.testing.postgres import PostgresServer
 
 URL = os.environ.get("RECOLLECT_TEST_CITUS_URL", "")
-clustered = pytest.mark.skipif(
-    not URL, reason="needs a Citus cluster: its address in RECOLLECT_TEST_CITUS_URL"
-)
+if not URL:
+    pytest.skip(
+        "needs a Citus cluster: its address in RECOLLECT_TEST_CITUS_URL", allow_module_level=True
+    )
 EMBEDDER = WordHashEmbedder()
 CONTROL = ("BEGIN", "COMMIT", "SET LOCAL ")
 WHOLE_STORE = {
@@ -144,7 +142,6 @@ def plans(cluster: str, monkeypatch: pytest.MonkeyPatch) -> Plans:
     return heard
 
 
-@clustered
 class TestCitus(StoreConformance):
     """The conformance suite; after each test, every statement that was new in it is explained."""
 
@@ -158,7 +155,6 @@ class TestCitus(StoreConformance):
         return Memory.open(self.url, **settings)
 
 
-@clustered
 def test_every_other_statement_is_one_task(
     cluster: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +169,11 @@ def test_every_other_statement_is_one_task(
                 for i in range(start, start + 40)
             )
         memory.delete_all({"id": {"in": ["m3", "m9"]}})
+        with monkeypatch.context() as patch:
+            patch.setattr("recollect.stores.postgres.routes.EXACT_BELOW", 100)
+            memory.search("word3 number40", profile="composite")
+        again = [f"the word{i % 37} and its number{i}" for i in range(20)]
+        memory.add_many(again, dedup=True)
         memory.search('"word3 number3" numb*', profile="vitality")
     store = PostgresStore(cluster)
     assert indexes.index(store.database) == 1
@@ -187,10 +188,12 @@ def test_every_other_statement_is_one_task(
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.search("word3")
         memory.update("m4", content="other words")
+    said = " ".join(plans.said)
+    assert "array_agg(near)" in said  # all vectors compared on the worker
+    assert 'v."row" > %s AND vector_dims' in said  # many held against all
     assert plans.check() > 40
 
 
-@clustered
 def test_a_setting_reaches_the_worker(cluster: str) -> None:
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
         memory.add("An apple.")
@@ -212,7 +215,6 @@ def one_trip(commands: list[Command]) -> Steps[Any]:
     return results[-1]
 
 
-@clustered
 def test_tables_with_memories_are_distributed(cluster: str) -> None:
     with psycopg.connect(cluster, autocommit=True) as connection:
         connection.execute("DROP SCHEMA recollect CASCADE")
@@ -236,7 +238,6 @@ def test_tables_with_memories_are_distributed(cluster: str) -> None:
     assert kinds == [("distributed", 1), ("reference", 1)]
 
 
-@clustered
 def test_a_later_migration_is_distributed_too(
     cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,7 +264,6 @@ def test_a_later_migration_is_distributed_too(
             )
 
 
-@clustered
 def test_row_security_holds_on_the_workers(cluster: str) -> None:
     awkward = 'it\'s "a" \\ {b,c}'
     with psycopg.connect(cluster, autocommit=True) as owner:
@@ -296,13 +296,3 @@ def test_row_security_holds_on_the_workers(cluster: str) -> None:
 def exists(connection: psycopg.Connection[Any], role: str) -> bool:
     found = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
     return found is not None
-
-
-def test_a_database_without_citus_says_so(postgres: PostgresServer) -> None:
-    with pytest.raises(StoreError, match=r"has no Citus.*shared_preload_libraries"):
-        migrate(postgres.url, citus=True)
-
-
-def test_only_postgresql_has_clusters(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"citus.*PostgreSQL alone"):
-        migrate(f"sqlite:///{tmp_path}/a.db", citus=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 from recollect import Memory
-from recollect.errors import StoreError
+from recollect.errors import InvalidInput, StoreError
 from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
@@ -73,6 +74,13 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
     with pytest.raises(StoreError, match=older):
         opened(empty)
     assert migrate(empty) == (kept, kept + 1)
+
+
+def test_only_a_cluster_distributes(empty: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"has no Citus.*shared_preload_libraries"):
+        migrate(empty, citus=True)
+    with pytest.raises(InvalidInput, match=r"citus.*PostgreSQL alone"):
+        migrate(f"sqlite:///{tmp_path}/a.db", citus=True)
 
 
 @pytest.mark.parametrize(

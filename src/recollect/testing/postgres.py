@@ -167,9 +167,11 @@ def main(command: Sequence[str]) -> int:
     with PostgresServer() as server:
         if command:
             return subprocess.call(command, env={**os.environ, "RECOLLECT_DB": server.url})
+        ends = {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # so that they are waited for
         print(server.url, flush=True)
         print("Running until interrupted (Ctrl+C); nothing of it is kept.", file=sys.stderr)
-        signal.sigwait({signal.SIGINT, signal.SIGTERM})
+        signal.sigwait(ends)
         return 0
 
 
