@@ -15,15 +15,17 @@ COLUMNS = frozenset({"kind", "created_at", "valid_from", "valid_to"})
 FADING_DAYS = 730.0
 
 
-def _since(ev: Evaluation) -> tuple[Floats, Floats]:
+def _since(ev: Evaluation) -> tuple[Floats, Floats] | None:
     """From when and until when what a memory says holds, in seconds; NaN for what is no fact.
 
     A memory is one of the kind "fact", or one that says itself when it holds. It holds from its
-    `valid_from` (else its creation) until its `valid_to` (else for ever).
+    `valid_from` (else its creation) until its `valid_to` (else for ever). None without any fact.
     """
     table = ev.candidates
     start, end = table.floats("valid_from"), table.floats("valid_to")
     places, kinds = ev.distinct("kind")
+    if "fact" not in kinds and np.isnan(start).all() and np.isnan(end).all():
+        return None
     facts = np.array([kind == "fact" for kind in kinds], dtype=bool)[places]
     facts |= ~(np.isnan(start) & np.isnan(end))
     start = np.where(np.isnan(start), table.floats("created_at"), start)
@@ -47,7 +49,10 @@ class Lapsed(Signal):
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        start, end = _since(ev)
+        known = _since(ev)
+        if known is None:
+            return 0.0
+        start, end = known
         first, last = _time(ev)
         return ((start > last) | (end <= first)).astype(np.float64)
 
@@ -67,9 +72,11 @@ class Latest(Signal):
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        start, _ = _since(ev)
+        known = _since(ev)
+        if known is None:
+            return 0.0
         _, last = _time(ev)
-        days = (last - start) / DAY
+        days = (last - known[0]) / DAY
         held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
         return np.nan_to_num(held)
 
