@@ -185,11 +185,11 @@ def test_similarity_is_the_cosine_but_never_below_0(
 
 
 def test_importance_defaults_to_a_half(memory: Memory) -> None:
-    plain, ceo = memory.add("cos=0.1", id="a").id, memory.add("cos=0.1", id="b", importance=0.95).id
+    plain, chief = memory.add("cos=0.1", id="a").id, memory.add("cos=0.1", id="b", importance=0.95).id
     assert part(memory, plain, "importance") == pytest.approx(0.5)
-    assert part(memory, ceo, "importance") == pytest.approx(0.95)
-    memory.update(ceo, importance=0.8)
-    assert part(memory, ceo, "importance") == pytest.approx(0.8)
+    assert part(memory, chief, "importance") == pytest.approx(0.95)
+    memory.update(chief, importance=0.8)
+    assert part(memory, chief, "importance") == pytest.approx(0.8)
 
 
 def test_relevance_score_is_returned_and_no_part_of_the_score(memory: Memory) -> None:
