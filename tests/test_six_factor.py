@@ -185,7 +185,8 @@ def test_similarity_is_the_cosine_but_never_below_0(
 
 
 def test_importance_defaults_to_a_half(memory: Memory) -> None:
-    plain, chief = memory.add("cos=0.1", id="a").id, memory.add("cos=0.1", id="b", importance=0.95).id
+    plain = memory.add("cos=0.1", id="a").id
+    chief = memory.add("cos=0.1", id="b", importance=0.95).id
     assert part(memory, plain, "importance") == pytest.approx(0.5)
     assert part(memory, chief, "importance") == pytest.approx(0.95)
     memory.update(chief, importance=0.8)
