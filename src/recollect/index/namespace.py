@@ -236,7 +236,7 @@ class NamespaceIndex(Loaded):
 
     def ids_of(self, rows: Rows) -> list[str]:
         """The ids of rows that are here."""
-        return [self._ids[ordinal] for ordinal in self._ordinals(rows).tolist()]
+        return self._names_of(self._ordinals(rows))
 
     def linked(self, rows: Rows) -> Rows:
         """Those of some rows that may have links: of many, those that have."""

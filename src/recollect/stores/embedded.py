@@ -1,8 +1,8 @@
 """The embedded store: durable records on one side, an in-memory index per namespace on the other.
 
-Records are written through `Records`; the index learns of it only by the records' change feed, as
-it learns of the writes of other processes. So there is one way for data to flow, and an index can
-be dropped and loaded anew at any time.
+Records are written through `Records`; the index learns of it by the records' change feed, as it
+learns of the writes of other processes. So there is one way for data to flow, and an index can be
+dropped and loaded anew at any time. Only accesses it counts in ahead of the feed.
 """
 
 from __future__ import annotations

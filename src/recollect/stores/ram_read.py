@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from recollect.stores import codec
 _CHUNK = 65_536
 
 
-class RamReader:
+class RamReader(ABC):
     """The side of `RamRecords` that indexes read."""
 
     _lock: threading.RLock
@@ -25,8 +26,9 @@ class RamReader:
     _changes: dict[str, list[tuple[int, str, int]]]
     _whole_since: int
 
+    @abstractmethod
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
-        raise NotImplementedError
+        """Links from and to memories."""
 
     def changes(self, namespace: str, after: int) -> Changes:
         """What happened since `after`."""

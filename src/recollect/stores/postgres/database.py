@@ -211,7 +211,7 @@ class Database:
         """Run steps as one transaction, which is on disk when this returns.
 
         If the connection breaks, it is tried again; where it broke while the transaction was being
-        committed, the server is asked whether it was.
+        committed, the mark that the transaction leaves tells whether it was.
         """
         attempt = _Attempt(self, steps, tuple(namespaces))
         return self._patiently(attempt.run)
