@@ -74,3 +74,16 @@ def test_an_end_before_the_beginning_is_refused(memory: Memory) -> None:
         memory.add("Odd.", valid_from="2026-01-01", valid_to="2025-01-01")
     with pytest.raises(InvalidInput, match="valid_to"):
         memory.update("held", valid_from="2025-06-01")
+
+
+def test_a_question_of_what_once_was_finds_what_was_superseded(memory: Memory) -> None:
+    memory.add("Ana lives in Berlin.", id="old", kind="fact", created_at="2024-03-01")
+    memory.add("Ana lives in Lisbon.", id="new", kind="fact", created_at="2025-03-01",
+               supersedes="old")  # fmt: skip
+    for question in ("Where did Ana live originally?", "Where did Ana use to live?"):
+        assert {"old", "new"} <= set(memory.search(question).ids)
+    # each held at some time of the past, and none of them is the one to prefer
+    assert scores(memory, LAPSED, "what was it at first") == {
+        "fact": 0, "note": 0, "held": 0, "will": 1, "old": 0, "new": 0,
+    }  # fmt: skip
+    assert set(scores(memory, LATEST, "what was it at first").values()) == {0.0}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta, timezone
+from math import inf
 
 from recollect.lexicon import (
     AMBIGUOUS_MONTHS,
     ASKS_ADVICE,
+    ASKS_FORMER,
     ASKS_NAME,
     ASKS_NUMBER,
     ASKS_ORDER,
@@ -228,14 +230,16 @@ def _dates(low: str) -> Dates:
 
 
 def named_time(text: str, now: datetime) -> tuple[float, float] | None:
-    """The past time that the dates of a question name, in seconds, its end not in it.
+    """The past time that a question is about by its words, in seconds, its end not in it.
 
     A day, month or year as a whole, of several from the first to the last; a month or day without a
-    year is the last one that has begun. None where no date is named, or one that is still to come.
+    year is the last one that has begun. All the past ("originally", "used to") where no date is
+    named. None without either, or for a date that is still to come.
     """
-    dates = _dates(fold(text))
+    low = fold(text)
+    dates = _dates(low)
     if not dates.years and not dates.months:
-        return None
+        return (-inf, now.timestamp()) if ASKS_FORMER.search(low) else None
     months = sorted(dates.months)
     stretches: list[tuple[datetime, datetime]] = []
     for year in sorted(dates.years) or [now.year, now.year - 1]:

@@ -209,6 +209,10 @@ ASKS_PRESENT = re.compile(
     r"\b(?:now|currently|current|latest|nowadays|present|presently|these days|at the moment"
     r"|most recent(?:ly)?|as of (?:now|today))\b"
 )
+ASKS_FORMER = re.compile(
+    r"\b(?:original(?:ly)?|initial(?:ly)?|former(?:ly)?|previous(?:ly)?|used? to"
+    r"|back then|at first)\b"
+)
 
 # Dates in a question, in lower case
 

@@ -124,7 +124,7 @@ def _balanced() -> Pipeline:
             + 0.3 * Given("asks_present", MinMax(Col("created_at"))).named("latest")
             # facts, when they held
             + -2.0 * Lapsed().named("lapsed")
-            + 3.0 * (den * Latest()).named("standing")
+            + 2.0 * (den * Latest()).named("standing")
             # the kind of answer
             + 0.5 * Given("asks_number", Col("has_number")).named("number")
             + 0.6 * Given("asks_name", Col("names")).named("names")

@@ -51,8 +51,8 @@ class Reading:
     participants it names, `name_terms` the words that name them; `users` and `assistants` are who
     talks with whom here by role; `facts` are properties of the question as 0.0 or 1.0, see
     `recollect.analysis.analyse`. `phrases` stood in quotation marks, `prefixes` before a star
-    (folded), `during` is a time it asks about, which the search keeps to. `asked` is the time that
-    a date in it names, from and until in seconds.
+    (folded), `during` is a time it asks about, which the search keeps to. `asked` is the past
+    time that it is about by its words, from and until in seconds.
     """
 
     terms: tuple[Term, ...] = ()

@@ -65,7 +65,8 @@ class Latest(Signal):
     """exp(-d / 730) for a fact, d the days from when it held first to the end of the time asked.
 
     In [0, 1], 0 for what is no fact and for what held only later. Of two facts about the same, the
-    one that was told last by then is the likelier to have held.
+    one that was told last by then is the likelier to have held. All are 0 where the question is
+    about no time but the past ("originally").
     """
 
     def columns(self) -> frozenset[str]:
@@ -75,7 +76,9 @@ class Latest(Signal):
         known = _since(ev)
         if known is None:
             return 0.0
-        _, last = _time(ev)
+        first, last = _time(ev)
+        if first == -np.inf:
+            return 0.0
         days = (last - known[0]) / DAY
         held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
         return np.nan_to_num(held)

@@ -56,7 +56,11 @@ def _load(memory: Memory, memories: list[dict[str, Any]]) -> None:
     for link in sample.links():
         links[link["source"]].append({key: link[key] for key in ("target", "type", "weight")})
     # A file that was given may hold them already: ids that are taken are left out.
-    memory.add_many({**item, "links": links[item["id"]]} for item in memories)
+    added = set(memory.add_many({**item, "links": links[item["id"]]} for item in memories).ids)
+    for newer in (item["id"] for item in memories if item["id"] in added):
+        for link in links[newer]:
+            if link["type"] == "supersedes":
+                memory.supersede(link["target"], newer)
 
 
 def _show(

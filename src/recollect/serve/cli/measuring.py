@@ -105,7 +105,7 @@ def _tables(report: Report) -> None:
     made = render.table("", *numbers, numbers=numbers)
     for one in report.outcomes:
         title = f"{one.set} · {one.profile} · {one.embedder}"
-        made.add_row(title, *cells(one.queries, one.metrics), f"{one.ms_per_query:.2f}")
+        made.add_row(title, *cells(one.queries, one.metrics), f"{one.ms_per_query:.1f}")
         for category, (queries, metrics) in one.categories.items():
             made.add_row(f"  {category}", *cells(queries, metrics), style="dim")
     console = output.console(table=True)
