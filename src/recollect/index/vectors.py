@@ -169,7 +169,7 @@ class Vectors:
         per_row, share = _COARSE
         swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
         nearer = np.bincount(apart).cumsum()  # how many are so far apart or nearer
-        bound = min(np.searchsorted(nearer, swept, side="right"), self.dimensions)
+        bound = min(int(np.searchsorted(nearer, swept, side="right")), self.dimensions)
         places = np.flatnonzero(apart <= bound)
         similar = self._codes.similarity(query, places)
         wanted = depth * _FINE
