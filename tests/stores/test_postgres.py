@@ -108,6 +108,49 @@ def test_a_search_takes_two_round_trips(database: str) -> None:
     store.close()
 
 
+def test_an_access_shows_before_it_is_written_and_counts_once(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.stores.postgres.waiting._DELAY", 3600.0)
+    store = PostgresStore(database)
+    with opened(store) as memory:  # type: ignore[arg-type]
+        memory.add("An apple.", id="one", created_at="2026-01-01")
+        day = 86_400.0
+        start = memory.get("one").created_at.timestamp()  # type: ignore[union-attr]
+
+        def seen() -> tuple[int, float | None, int]:
+            [hit] = memory.search("apple", now=start + 9 * day, touch=False)
+            last = hit.record.last_accessed
+            days = None if last is None else (last.timestamp() - start) / day
+            return hit.record.access_count, days, len(hit.record.accesses)
+
+        assert seen() == (0, None, 1)  # that it was written is the first of its accesses
+        said: list[str] = []
+        store.database.on_command = lambda command: said.append(getattr(command, "sql", ""))
+        for days in (1, 3, 2):
+            memory.search("apple", now=start + days * day)
+        assert seen() == (3, 3.0, 4)
+        assert not any(sql.startswith("UPDATE") for sql in said)
+        sent, during = Database.trip, []
+
+        def trip(self: Database, connection: Any, commands: Any, **kept: Any) -> Any:
+            if list(commands) == [Statement("COMMIT")]:
+                during.append(seen())
+                answer = sent(self, connection, commands, **kept)
+                during.append(seen())
+                return answer
+            return sent(self, connection, commands, **kept)
+
+        monkeypatch.setattr(Database, "trip", trip)
+        store.flush()
+        assert any(sql.startswith("UPDATE") for sql in said)
+        assert during == [(3, 3.0, 4)] * 2
+        memory.search("apple", now=start + 4 * day)
+        assert seen() == (4, 4.0, 5)
+        assert memory.get_all({"access_count": {"gte": 4}}).total == 1
+    store.close()
+
+
 def test_every_statement_names_its_namespaces(database: str) -> None:
     store = PostgresStore(database)
     said: list[Command] = []

@@ -50,9 +50,7 @@ class Answers(Stored):
         )
 
     def _names_of(self, namespace: str, op: ops.Names) -> Steps[ops.Named]:
-        known = self._spaces.settled(namespace)
-        if known is None:
-            known = yield from self.current(namespace)
+        known = yield from self.people(namespace)
         names, users, assistants = known.people
         # A strange word matters only where it is like a name; then it is looked up.
         proper = set(op.words) & op.proper
@@ -133,7 +131,7 @@ class Answers(Stored):
                 newest = np.argsort(-rows, kind="stable")[: op.depth]
                 rows, scores = rows[newest], scores[newest]
             return ops.Ranking(rows, scores)
-        ids = self._sight.ids
+        ids = self._sight.seen.ids
         order = best_first(scores, lambda at: [ids.get(r, "") for r in rows[at].tolist()], op.depth)
         return ops.Ranking(rows[order], scores[order])
 
@@ -149,26 +147,21 @@ class Answers(Stored):
         if len(best) > _LOOKED_AHEAD:
             best, others = best[:0], np.union1d(best, others)
         parts: list[Steps[Any]] = [
-            self._reader.load(self._sight, best, (*FIELDS, "features", "previous.features")),
+            self._reader.load(self._sight, best, (*FIELDS, "features")),
             self._reader.identified(self._sight, others),
         ]
-        before = [op.route.before for op in asked if isinstance(op.route, Lexical)]
-        around = np.union1d(best, self._previous(best)) if any(before) else best
+        around = best
+        if any(op.route.before for op in asked if isinstance(op.route, Lexical)):
+            previous = self._reader.previous(self._sight, best)
+            around = np.union1d(best, previous[previous >= 0])
+            previous = np.setdiff1d(around, best, assume_unique=True)
+            parts.append(self._reader.features(self._sight, previous))
         parts += [
             self._reader.vectors(self._sight, around, op.route.vector)
             for op in asked
             if isinstance(op.route, Vector) and op.query.vector is not None
         ]
         yield from together(parts)
-
-    def _previous(self, rows: Rows) -> Rows:
-        """The rows right before some rows in their sessions."""
-        found = [np.empty(0, dtype=np.int64)]
-        for namespace, part, _ in self._numbers.parts(rows):
-            known = self._sight.known[namespace]
-            before = known.columns["previous"][_at(part, known)]
-            found.append(self._numbers.rows(namespace, before[before >= 0] + 1))
-        return np.concatenate(found)
 
     def alike(self, op: ops.Alike) -> Steps[list[tuple[int, float] | None]]:
         route = Vector(op.name, min_similarity=op.least)
@@ -252,12 +245,10 @@ class Answers(Stored):
             if compared is not None and np.isin(given, compared[0]).all():
                 return compared[1][np.searchsorted(compared[0], given)]
             yield from self._reader.vectors(self._sight, given, route.vector)
-            seen = self._sight.vectors[route.vector]
-            return cosines([seen[row] for row in given.tolist()], query.vector)
+            return cosines(self._sight.seen.vectors(route.vector, given), query.vector)
         names = self._names_read(route)
         yield from self._reader.load(self._sight, given, needed(names))
-        kept = [self._sight.records[row] for row in given.tolist()]
-        there = np.array([each is not None for each in kept], dtype=bool)
+        there = self._sight.seen.there(given)
         columns = list(self._reader.columns(self._sight, given, names).values())
         scores = self._of_values(route, query, columns, len(rows))
         return np.where(there, scores, np.nan)

@@ -93,13 +93,6 @@ class Analyze:
     tables: Sequence[str]
 
 
-class Last(list[Any]):
-    """Commands of steps that write, after which there are none: they are committed with them.
-
-    Where the connection breaks meanwhile, they may be tried again though they were committed.
-    """
-
-
 Command = Statement | Many | Copy | Analyze
 Steps = Generator[Sequence[Command], list[Any], T]
 Hook = Callable[[Command], None]
@@ -355,8 +348,7 @@ class _Attempt:
         results: list[Any] | None = None
         while True:
             try:
-                given = next(steps) if results is None else steps.send(results)
-                commands = list(given)
+                commands = list(next(steps) if results is None else steps.send(results))
             except StopIteration as end:
                 if results is None:
                     connection.rollback()
@@ -370,8 +362,6 @@ class _Attempt:
             except BaseException:
                 connection.rollback()
                 raise
-            if results is None and isinstance(given, Last):
-                return self._at_once(connection, steps, commands, begin)
             if results is None:
                 marks = self._marks()
                 results = self._database.trip(connection, [*commands, *marks], first=begin)
@@ -404,17 +394,3 @@ class _Attempt:
         ]
         *_, found = self._database.trip(connection, ask, first=begin)
         return bool(found)
-
-    def _at_once(
-        self,
-        connection: psycopg.Connection[Any],
-        steps: Steps[Any],
-        commands: Sequence[Command],
-        begin: Sequence[Statement],
-    ) -> Any:
-        results = self._database.trip(connection, commands, first=begin, last=True)
-        try:
-            steps.send(results)
-        except StopIteration as end:
-            return end.value
-        raise RuntimeError("steps go on after their last commands")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recollect import ops
@@ -15,13 +14,13 @@ from recollect.stores.postgres.database import (
     Abandon,
     Command,
     Copy,
-    Last,
     Many,
     Statement,
     Steps,
     setting,
 )
 from recollect.stores.postgres.values import matrix, numbers
+from recollect.stores.touches import Batch
 
 _FEW = 24
 _EVENT = {
@@ -39,17 +38,6 @@ CLOCK = (
     "ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
 _KINDS = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
-
-
-@dataclass(frozen=True, slots=True)
-class Use:
-    """An access that waits to be written."""
-
-    row: int
-    type: str
-    at: float
-    actor: str | None
-    session: str | None
 
 
 Entry = tuple[int, Event]
@@ -214,25 +202,23 @@ def mend(op: ops.Mend) -> Steps[None]:
     yield _set(op.namespace, {known[id]["row"]: op.values[id] for id in known})
 
 
-def touch(uses: Mapping[str, Sequence[Use]]) -> Steps[None]:
+def touch(batches: Mapping[str, Batch]) -> Steps[None]:
     """Count accesses by namespace. A crash of the server may lose those of its last moments."""
     commands: list[Command] = [setting("synchronous_commit", "off")]
-    for namespace, each in sorted(uses.items()):
-        rows: dict[int, list[float]] = {}
-        for use in each:
-            rows.setdefault(use.row, []).append(use.at)
+    for namespace, batch in sorted(batches.items()):
+        uses = [(row, type, at, *who) for rows, at, type, *who in batch.uses for row in rows]
+        rows, types, times, actors, sessions = map(list, zip(*uses, strict=True))
         commands += [
-            Many(
-                "UPDATE memories SET access_count = access_count + %s::float8, last_accessed = "
-                "greatest(last_accessed, %s::float8), accesses = (SELECT array_agg(at ORDER BY at "
-                "DESC) FROM (SELECT at FROM unnest(accesses || %s::float8[]) AS at ORDER BY at "
-                'DESC LIMIT 10) AS latest) WHERE namespace = %s AND "row" = %s::integer',
-                [
-                    (float(len(times)), max(times), times, namespace, row)
-                    for row, times in sorted(rows.items())
-                ],
+            clock(namespace, len(uses)),
+            Statement(
+                "UPDATE memories AS m SET access_count = access_count + u.number, last_accessed = "
+                "greatest(last_accessed, u.latest), accesses = ARRAY(SELECT at FROM "
+                "unnest(m.accesses || u.times) AS at ORDER BY at DESC LIMIT 10) FROM (SELECT "
+                '"row", count(*) AS number, max(at) AS latest, array_agg(at) AS times FROM '
+                'unnest(%s::integer[], %s::float8[]) AS used("row", at) GROUP BY "row") AS u '
+                'WHERE m.namespace = %s AND m."row" = u."row"',
+                (rows, times, namespace),
             ),
-            clock(namespace, len(each)),
             Statement(
                 f"INSERT INTO events ({', '.join(_EVENT)}) "
                 "SELECT m.namespace, c.seq - %s::integer + u.place, m.sequence, u.type, u.at, "
@@ -240,18 +226,13 @@ def touch(uses: Mapping[str, Sequence[Use]]) -> Steps[None]:
                 "%s::integer[], %s::text[], %s::float8[], %s::text[], %s::text[]) WITH ORDINALITY "
                 'AS u("row", type, at, actor, session, place) JOIN memories m ON m.namespace = '
                 'c.namespace AND m."row" = u."row" WHERE c.namespace = %s',
-                (
-                    len(each),
-                    [use.row for use in each],
-                    [use.type for use in each],
-                    [use.at for use in each],
-                    [use.actor for use in each],
-                    [use.session for use in each],
-                    namespace,
-                ),
+                (len(uses), rows, types, times, actors, sessions, namespace),
             ),
         ]
-    yield Last(commands)
+    _, *answers = yield commands
+    # From here on it may be committed; until then whoever reads lays these accesses over.
+    for (_, batch), [[last]] in zip(sorted(batches.items()), answers[::3], strict=True):
+        batch.seq = last
 
 
 def events(op: ops.Events) -> Steps[list[Event]]:

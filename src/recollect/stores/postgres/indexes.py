@@ -17,6 +17,7 @@ from recollect.stores.postgres.database import Database, Statement, Steps, guard
 
 EXACT_BELOW = 20_000
 _INDEXED = "index"  # the kind of tally that says that vectors of a name have an index
+_BUILT_WITH = 128  # candidates looked at for each vector that is put into an index
 _LOCK = 0x52454349  # only one process builds at a time
 
 Progress = Callable[[int, int], None]
@@ -48,7 +49,8 @@ def _build(connection: Any, namespace: str, name: str, size: int) -> None:
     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
     connection.execute(
         f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
-        f"((vector::halfvec({size})) halfvec_ip_ops) WHERE namespace = {quoted(namespace)} "
+        f"((vector::halfvec({size})) halfvec_ip_ops) "
+        f"WITH (ef_construction = {_BUILT_WITH}) WHERE namespace = {quoted(namespace)} "
         f"AND name = {quoted(name)} AND vector_dims(vector) = {size}".encode()
     )
 

@@ -25,16 +25,25 @@ from recollect.stores.postgres.database import Statement
 
 _NONE: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 _COLUMNS = ("previous", "following", "position", *LEXICAL)
-_PLACES = (
-    'SELECT array_agg("row"), array_agg(living::integer), '
-    + ", ".join(f"array_agg({name})" for name in _COLUMNS)
-    + ' FROM (SELECT * FROM places WHERE namespace = %s AND version > %s ORDER BY "row") AS fresh'
-)
-_TALLIES = "SELECT kind, name, number, size FROM tallies WHERE namespace = %s AND version > %s"
-_TAIL = (
-    f'SELECT "row", {", ".join(LEXICAL)} FROM words WHERE namespace = %s AND "row" > greatest(%s, '
-    '(SELECT merged FROM spaces WHERE namespace = %s)) ORDER BY "row"'
-)
+_PLACED, _WORDS = 2 + len(_COLUMNS), 1 + len(LEXICAL)  # columns that news has of them
+_NEWS = f"""
+SELECT s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
+FROM spaces s CROSS JOIN (
+    SELECT array_agg("row"), array_agg(living::integer),
+        {", ".join(f"array_agg({name})" for name in _COLUMNS)}
+    FROM (SELECT * FROM places WHERE namespace = %s AND version > %s ORDER BY "row") AS fresh
+) AS p CROSS JOIN (
+    SELECT array_agg(kind), array_agg(name), array_agg(number), array_agg(size)
+    FROM tallies WHERE namespace = %s AND version > %s
+) AS t CROSS JOIN (
+    SELECT array_agg("row"), {", ".join(f"array_agg({name})" for name in LEXICAL)} FROM (
+        SELECT * FROM words WHERE namespace = %s AND "row" > greatest(
+            %s, (SELECT merged FROM spaces WHERE namespace = %s)
+        ) ORDER BY "row"
+    ) AS fresh
+) AS w
+WHERE s.namespace = %s
+"""
 _GREETED = """
 WITH sessions AS (
     SELECT m.session_id, array_agg(DISTINCT m.speaker) AS voices
@@ -48,10 +57,8 @@ SELECT m.greets, CASE WHEN voices[1] IS NOT DISTINCT FROM m.speaker THEN voices[
     ELSE voices[1] END, count(*)
 FROM memories m JOIN sessions USING (session_id)
 WHERE m.namespace = %s AND m.greets IS NOT NULL AND cardinality(voices) = 2
-    AND (SELECT named FROM spaces WHERE namespace = %s) > %s
 GROUP BY 1, 2
 """
-_HEAD = "SELECT counter, version, merged, erased, named, linked FROM spaces WHERE namespace = %s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +72,7 @@ class Known:
     erased: int = 0
     named: int = 0
     linked: int = 0
+    heard: int = 0  # up to where it is known how people are called
     living: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
     columns: Mapping[str, NDArray[np.int32]] = field(
         default_factory=lambda: dict.fromkeys(_COLUMNS, _NONE)
@@ -75,24 +83,23 @@ class Known:
 
     def news(self) -> tuple[Statement, ...]:
         """What to ask for what is newer."""
-        name = self.namespace
-        return (
-            Statement(_HEAD, (name,)),
-            Statement(_PLACES, (name, self.version)),
-            Statement(_TALLIES, (name, self.version)),
-            Statement(_TAIL, (name, self.counter, name)),
-            Statement(_GREETED, (name, name, name, name, self.named)),
-        )
+        name, since = self.namespace, (self.namespace, self.version)
+        return (Statement(_NEWS, (*since, *since, name, self.counter, name, name)),)
+
+    def greetings(self) -> Statement:
+        """What to ask for what people are called."""
+        return Statement(_GREETED, (self.namespace,) * 3)
 
     def advanced(self, results: Sequence[Any]) -> Known:
         """With the answers to `news`."""
-        head, [places], tallies, tail, greeted = results
+        [head] = results
         if not head:
             return Known(self.namespace)
-        counter, version, merged, erased, named, linked = head[0]
+        [[counter, version, merged, erased, named, linked, *fresh]] = head
         if version == self.version:
             return self if merged == self.merged else self._merged(merged)
         before = self if erased == self.erased else self._emptied(erased)
+        places, tallies, tail = fresh[:_PLACED], fresh[_PLACED:-_WORDS], fresh[-_WORDS:]
         return replace(
             before,
             counter=counter,
@@ -102,9 +109,12 @@ class Known:
             linked=linked,
             **before._placed(places, counter),
             tallies=_counted(before.tallies, tallies),
-            greeted=_greeted(greeted) if named > self.named else before.greeted,
-            tail=before._tailed(tail, merged, counter),
+            tail=before._tailed(_across(tail), merged, counter),
         )
+
+    def greeted_by(self, rows: Sequence[Any]) -> Known:
+        """With the answer to `greetings`."""
+        return replace(self, heard=self.named, greeted=_greeted(rows))
 
     def _merged(self, merged: int) -> Known:
         """After others have put the newest words into a segment."""
@@ -145,6 +155,13 @@ class Known:
                 parts[-2:] = [parts[-2].merged(parts[-1])]
             kept[name] = tuple(parts)
         return kept
+
+    def beside(self, rows: NDArray[np.int64], name: str) -> NDArray[np.int64]:
+        """One of the columns at rows of the namespace, -1 at those written since."""
+        found = np.full(len(rows), -1, dtype=np.int64)
+        here = rows <= self.counter
+        found[here] = self.columns[name][rows[here] - 1]
+        return found
 
     @cached_property
     def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -193,6 +210,10 @@ class Known:
             found.update(int(wanted[place]) for place, _, _ in segment.ranges(wanted))
         return found
 
+    def newer(self, other: Known) -> bool:
+        """Whether this is of a later version, or knows more of the same."""
+        return (self.version, self.heard) > (other.version, other.heard)
+
     @property
     def nbytes(self) -> int:
         """Memory held."""
@@ -201,11 +222,16 @@ class Known:
         return sum(array.nbytes for array in arrays) + tail + 200 * len(self.tallies)
 
 
+def _across(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Arrays, which are all there or none, as rows."""
+    return [] if arrays[0] is None else list(zip(*arrays, strict=True))
+
+
 def _counted(
-    before: Mapping[tuple[str, str], tuple[int, int]], rows: Iterable[tuple[str, str, int, int]]
+    before: Mapping[tuple[str, str], tuple[int, int]], fresh: Sequence[Any]
 ) -> Mapping[tuple[str, str], tuple[int, int]]:
-    fresh = {(kind, name): (number, size) for kind, name, number, size in rows}
-    return {**before, **fresh} if fresh else before
+    rows = {(kind, name): (number, size) for kind, name, number, size in _across(fresh)}
+    return {**before, **rows} if rows else before
 
 
 def _greeted(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str | None, int]]:

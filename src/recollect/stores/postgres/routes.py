@@ -34,7 +34,7 @@ from recollect.stores.postgres.spelled import (
     spelling,
     text_fields,
 )
-from recollect.stores.postgres.values import floats, matrix
+from recollect.stores.postgres.values import floats
 from recollect.stores.postgres.where import compiled
 from recollect.text import term_id
 
@@ -44,8 +44,9 @@ _NOISE = 1e-5  # more than single precision can be off between two ways of addin
 _ENLARGED = 4096.0
 _APART = f"((v.vector <#> %s) + (v.vector <#> %s) / {_ENLARGED})"
 """The inner product, negative, with a vector that comes in two halves."""
+_PACKED = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
-_LOOKED_AT = 2  # candidates that an index keeps for each vector asked for
+_LOOKED_AT = 200  # candidates that an index keeps at least
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 _MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
@@ -162,13 +163,12 @@ class Routes:
         answers = yield [*news, *_nearest(known.namespace, route, query, depth, by_index)]
         now = self.see(sight, known, answers[: len(news)])
         check_dimensions(now, route, len(asked))
-        found = answers[-1]
-        if depth is not None and not by_index and _cut_among_equals(found, depth):
-            [found] = yield _as_near(known.namespace, route, query, found[depth - 1][2])
-        rows = self._reader.numbers.rows(known.namespace, [row for row, *_ in found])
-        vectors = [vector for _, vector, _ in found]
-        sight.vectors.setdefault(route.vector, {}).update(zip(rows.tolist(), vectors, strict=True))
-        scores = cosines(vectors, asked)
+        [[given, packed, apart]] = answers[-1]
+        if depth is not None and apart is not None and _cut_among_equals(floats(apart), depth):
+            near = floats(apart)[depth - 1]
+            [[[given, packed, _]]] = yield _as_near(known.namespace, route, query, near)
+        rows = self._reader.see_vectors(sight, known.namespace, route.vector, given, packed)
+        scores = cosines(sight.seen.vectors(route.vector, rows), asked)
         keep = scores >= route.min_similarity
         return rows[keep], scores[keep]
 
@@ -333,14 +333,11 @@ def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> Bm
     return bm25(read, route, wanted, known.lengths(names), known.living, known.neighbours)
 
 
-def cosines(vectors: Sequence[Any], asked: NDArray[np.float32]) -> Floats:
+def cosines(vectors: NDArray[np.float32], asked: NDArray[np.float32]) -> Floats:
     """q . m for each vector, NaN where there is none; each is added up on its own."""
-    found = np.full(len(vectors), np.nan)
-    has = [place for place, vector in enumerate(vectors) if vector is not None]
-    if has:
-        given = matrix([vectors[place] for place in has])
-        found[has] = np.clip(np.vecdot(given, asked).astype(np.float64), -1.0, 1.0)
-    return found
+    if not vectors.shape[1]:
+        return np.full(len(vectors), np.nan)
+    return np.clip(np.vecdot(vectors, asked).astype(np.float64), -1.0, 1.0)
 
 
 def check_dimensions(known: Known, route: Vector, given: int) -> None:
@@ -369,9 +366,9 @@ def indexed(known: Known, route: Vector) -> bool:
     return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0
 
 
-def _cut_among_equals(found: Sequence[Any], depth: int) -> bool:
+def _cut_among_equals(apart: Floats, depth: int) -> bool:
     """Whether more may be as near as the `depth`-th than were asked for."""
-    return len(found) == depth + _MORE and found[-1][2] <= found[depth - 1][2] + _NOISE
+    return len(apart) == depth + _MORE and apart[-1] <= apart[depth - 1] + _NOISE
 
 
 def _nearest(
@@ -383,7 +380,7 @@ def _nearest(
     kept = passing(query.where, "v")
     return [
         Statement(
-            'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s '
+            f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s "
             f"AND v.name = %s{kept.sql}",
             (namespace, route.vector, *kept.parameters),
         )
@@ -396,10 +393,11 @@ def _exactly(namespace: str, route: Vector, query: Query, depth: int) -> list[St
     kept = passing(query.where, "v")
     return [
         Statement(
-            'SELECT v."row", v.vector, near.apart FROM (SELECT v."row", '
-            f"{_APART} AS apart FROM vectors v WHERE v.namespace = %s AND v.name = %s{kept.sql} "
-            f"ORDER BY apart LIMIT {depth + _MORE}) AS near JOIN vectors v "
-            'ON v.namespace = %s AND v.name = %s AND v."row" = near."row" ORDER BY near.apart',
+            f'SELECT {_PACKED}, array_agg(apart) FROM (SELECT v."row", v.vector, near.apart FROM '
+            f'(SELECT v."row", {_APART} AS apart FROM vectors v WHERE v.namespace = %s '
+            f"AND v.name = %s{kept.sql} ORDER BY apart LIMIT {depth + _MORE}) AS near "
+            'JOIN vectors v ON v.namespace = %s AND v.name = %s AND v."row" = near."row" '
+            "ORDER BY near.apart) AS v",
             (
                 *(*halved(query.vector), namespace, route.vector, *kept.parameters),
                 *(namespace, route.vector),
@@ -414,7 +412,7 @@ def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[
     kept = passing(query.where, "v")
     return [
         Statement(
-            'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s '
+            f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s "
             f"AND {_APART} <= %s{kept.sql}",
             (namespace, route.vector, *halved(query.vector), apart + _NOISE, *kept.parameters),
         )
@@ -428,13 +426,13 @@ def _by_index(namespace: str, route: Vector, query: Query, depth: int) -> list[S
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
     return [
-        setting("hnsw.ef_search", str(min(1000, _LOOKED_AT * wanted))),
+        setting("hnsw.ef_search", str(min(1000, max(_LOOKED_AT, wanted)))),
         setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
-            'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = '
-            f"{literal(namespace)} AND v.name = {literal(route.vector)} "
+            f'SELECT {_PACKED}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
+            f"v.namespace = {literal(namespace)} AND v.name = {literal(route.vector)} "
             f"AND vector_dims(v.vector) = {size}{kept.sql} "
-            f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {wanted}",
+            f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {wanted}) AS v",
             (*kept.parameters, query.vector),
         ),
     ]

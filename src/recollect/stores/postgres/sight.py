@@ -8,7 +8,7 @@ floats holds them exactly.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Floats, Rows
 from recollect.errors import StoreError
+from recollect.events import ACCESSES
 from recollect.features import FEATURES
 from recollect.fields import ACCESSES_KEPT, FIELDS, GRAPH
 from recollect.index.bm25 import Bm25
@@ -25,13 +26,20 @@ from recollect.memory import MemoryRecord
 from recollect.stores import codec
 from recollect.stores.postgres.database import Command, Statement, Steps
 from recollect.stores.postgres.known import Known
-from recollect.stores.postgres.values import Integers, numbers
+from recollect.stores.postgres.seen import Block, Seen, ascending
+from recollect.stores.postgres.values import Integers, numbered, numbers, unpacked
+from recollect.stores.touches import Batch, overlay
 
 _ROW_BITS = 28
 _MOST_SPACES = 1 << 25
 _WHOLE = 2_000  # memories up to which all that is kept of them is read at once
 _LONG = 8_192  # bytes of content beyond which it is read only when asked for
+_LISTS = frozenset(name for name, each in FIELDS.items() if each.type == "list")
 PREVIOUS = "previous."
+BEFORE = frozenset(f"{PREVIOUS}{name}" for name in FEATURES)
+"""Columns that tell of the memory right before in the session."""
+BESIDE = {*GRAPH, "position", *BEFORE}
+"""Columns that are not of a memory by itself."""
 
 
 class Numbers:
@@ -55,10 +63,15 @@ class Numbers:
 
     def parts(self, rows: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
         """Rows by namespace: its name, the rows within it, and their places."""
-        numbers = rows >> _ROW_BITS
+        if not len(rows):
+            return
+        numbers, within = rows >> _ROW_BITS, rows & ((1 << _ROW_BITS) - 1)
+        if (numbers == numbers[0]).all():
+            yield self._names[numbers[0]], within, np.arange(len(rows))
+            return
         for number in np.unique(numbers).tolist():
             places = np.flatnonzero(numbers == number)
-            yield self._names[number], rows[places] & ((1 << _ROW_BITS) - 1), places
+            yield self._names[number], within[places], places
 
 
 @dataclass(eq=False)
@@ -68,9 +81,7 @@ class Sight:
     known: dict[str, Known] = field(default_factory=dict)
     segments: dict[str, dict[str, list[Segment]]] = field(default_factory=dict)
     scores: dict[tuple[str, Any], Bm25] = field(default_factory=dict)
-    records: dict[int, dict[str, Any] | None] = field(default_factory=dict)
-    ids: dict[int, str] = field(default_factory=dict)
-    vectors: dict[str, dict[int, Any]] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
 
@@ -118,184 +129,224 @@ def _plain(command: Command) -> bool:
 
 # Reading memories
 
-_KEPT = (*FIELDS, "features", "position", *(f"{PREVIOUS}{name}" for name in ("features",)))
+_KEPT = (*FIELDS, "features")
+_CLOCK = "SELECT seq FROM clocks WHERE namespace = %s"
 
 
 def _expression(name: str) -> str:
-    if name == "position":
-        return "p.position"
-    if name == "previous.features":
-        return "b.features"
     if name == "metadata":
-        return "m.metadata::text"
+        return "metadata::text"
     if name == "content":
-        return f"CASE WHEN octet_length(m.content) <= {_LONG} THEN m.content END"
-    return f"m.{name}"
+        return f"CASE WHEN octet_length(content) <= {_LONG} THEN content END"
+    return name
 
 
-def _select(namespace: str, rows: Rows, names: Sequence[str]) -> Statement:
-    columns = ", ".join(_expression(name) for name in names)
-    joins = ""
-    if "position" in names or "previous.features" in names:
-        joins += ' JOIN places p ON p.namespace = m.namespace AND p."row" = m."row"'
-    if "previous.features" in names:
-        joins += ' LEFT JOIN memories b ON b.namespace = m.namespace AND b."row" = p.previous'
+def select(namespace: str, rows: Rows, names: Sequence[str]) -> Statement:
+    """Read values of rows of a namespace, each after its row."""
+    columns = ", ".join(map(_expression, names))
     return Statement(
-        f'SELECT m."row", {columns} FROM memories m{joins} '
-        'WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
+        f'SELECT "row", {columns} FROM memories '
+        'WHERE namespace = %s AND "row" = ANY(%s::integer[])',
         (namespace, Integers(rows)),
     )
 
 
 class Reader:
-    """Reads memories by row, each only once a search."""
+    """Reads memories by row, each only once a search; `waiting` gives a namespace's accesses that
+    are not written yet."""
 
-    def __init__(self, numbers: Numbers) -> None:
+    def __init__(self, numbers: Numbers, waiting: Callable[[str], Sequence[Batch]]) -> None:
         self.numbers = numbers
+        self._waiting = waiting
 
     def load(self, sight: Sight, rows: Rows, names: Iterable[str]) -> Steps[None]:
-        """See that some kept values of rows are in sight."""
+        """See that some kept values of rows are in sight; of few rows, all are read."""
         wanted = set(names)
-        missing = np.array(
-            [row for row in rows.tolist() if not _holds(sight.records.get(row, {}), wanted)],
-            dtype=np.int64,
-        )
+        missing = sight.seen.missing(rows, wanted)
         if not len(missing):
             return
-        asked = _KEPT if len(missing) <= _WHOLE else tuple(sorted(wanted | {"id"}))
+        asked = tuple(sorted(wanted | {"id"}))
+        if len(missing) <= _WHOLE:
+            asked = _KEPT
         parts = list(self.numbers.parts(missing))
-        found = yield [_select(name, part, asked) for name, part, _ in parts]
-        for (namespace, part, _), kept in zip(parts, found, strict=True):
-            sight.records.update(dict.fromkeys(self.numbers.rows(namespace, part).tolist()))
-            given = self.numbers.rows(namespace, [values[0] for values in kept]).tolist()
-            for row, values in zip(given, kept, strict=True):
-                sight.records[row] = dict(zip(asked, values[1:], strict=True))
-                sight.ids[row] = sight.records[row]["id"]  # type: ignore[index]
+        waits = [self._waiting(name) if "accesses" in asked else () for name, _, _ in parts]
+        clocks = [Statement(_CLOCK, (parts[i][0],)) for i, waiting in enumerate(waits) if waiting]
+        answers = yield [*(select(name, part, asked) for name, part, _ in parts), *clocks]
+        given: list[Rows] = []
+        cells: list[Sequence[Any]] = []
+        for (namespace, _, _), kept in zip(parts, answers[: len(parts)], strict=True):
+            given.append(self.numbers.rows(namespace, [values[0] for values in kept]))
+            cells += kept
+        found = np.concatenate(given)
+        block = Block(missing, ("row", *asked), found, cells)
+        seqs = iter(answers[len(parts) :])
+        for (_, part, places), waiting in zip(parts, waits, strict=True):
+            if waiting:
+                _overlaid(block, missing[places], part, waiting, next(seqs))
+        sight.seen.blocks.append(block)
+        at = 1 + asked.index("id")
+        sight.seen.ids.update(zip(found.tolist(), (values[at] for values in cells), strict=True))
+
+    def features(self, sight: Sight, rows: Rows) -> Steps[None]:
+        """See that the features of rows are in sight."""
+        missing = sight.seen.missing(rows, {"features"})
+        if not len(missing):
+            return
+        parts = list(self.numbers.parts(missing))
+        answers = yield [
+            Statement(
+                "SELECT array_agg(\"row\"), string_agg(features, ''::bytea) FROM memories "
+                'WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+                (name, Integers(part)),
+            )
+            for name, part, _ in parts
+        ]
+        for (namespace, _, places), [[given, packed]] in zip(parts, answers, strict=True):
+            found = self.numbers.rows(namespace, () if given is None else given)
+            size = len(packed or b"") // max(1, len(found))
+            cells = [(packed[at * size : (at + 1) * size],) for at in range(len(found))]
+            sight.seen.blocks.append(Block(missing[places], ("features",), found, cells))
 
     def contents(self, sight: Sight, rows: Rows) -> Steps[None]:
         """See that the words of rows are in sight, long ones, too."""
         yield from self.load(sight, rows, FIELDS)
-        missing = [
-            row
-            for row in rows.tolist()
-            if (kept := sight.records[row]) is not None and kept["content"] is None
-        ]
-        if missing:
-            parts = list(self.numbers.parts(np.array(missing, dtype=np.int64)))
-            found = yield [
-                Statement(
-                    'SELECT "row", content FROM memories WHERE namespace = %s '
-                    'AND "row" = ANY(%s::integer[])',
-                    (name, Integers(part)),
-                )
-                for name, part, _ in parts
-            ]
-            for (namespace, _, _), kept in zip(parts, found, strict=True):
-                for row, content in kept:
-                    sight.records[int(self.numbers.rows(namespace, row))]["content"] = content  # type: ignore[index]
-
-    def identified(self, sight: Sight, rows: Rows) -> Steps[None]:
-        """See that the ids of rows are in sight."""
-        missing = np.array([r for r in rows.tolist() if r not in sight.ids], dtype=np.int64)
+        unread = sight.seen.columns(rows, ("content",))["content"] == None  # noqa: E711
+        missing = ascending(rows[unread & sight.seen.there(rows)])
         if not len(missing):
             return
         parts = list(self.numbers.parts(missing))
-        found = yield [
+        answers = yield [
             Statement(
-                'SELECT "row", id FROM memories WHERE namespace = %s '
+                'SELECT "row", content FROM memories WHERE namespace = %s '
                 'AND "row" = ANY(%s::integer[])',
                 (name, Integers(part)),
             )
             for name, part, _ in parts
         ]
-        sight.ids.update(dict.fromkeys(missing.tolist(), ""))
-        for (namespace, _, _), kept in zip(parts, found, strict=True):
-            given = self.numbers.rows(namespace, [row for row, _ in kept]).tolist()
-            sight.ids.update(zip(given, (id for _, id in kept), strict=True))
+        for (namespace, _, places), kept in zip(parts, answers, strict=True):
+            given = self.numbers.rows(namespace, [row for row, _ in kept])
+            sight.seen.blocks.append(Block(missing[places], ("row", "content"), given, kept))
 
-    def vectors(self, sight: Sight, rows: Rows, name: str) -> Steps[None]:
-        """See that the vectors of a name of rows are in sight."""
-        seen = sight.vectors.setdefault(name, {})
-        missing = np.array([row for row in rows.tolist() if row not in seen], dtype=np.int64)
+    def identified(self, sight: Sight, rows: Rows) -> Steps[None]:
+        """See that the ids of rows are in sight."""
+        ids = sight.seen.ids
+        missing = np.array([r for r in rows.tolist() if r not in ids], dtype=np.int64)
         if not len(missing):
             return
         parts = list(self.numbers.parts(missing))
-        found = yield [
+        found = yield [select(name, part, ("id",)) for name, part, _ in parts]
+        ids.update(dict.fromkeys(missing.tolist(), ""))
+        for (namespace, _, _), kept in zip(parts, found, strict=True):
+            given = self.numbers.rows(namespace, [row for row, _ in kept]).tolist()
+            ids.update(zip(given, (id for _, id in kept), strict=True))
+
+    def vectors(self, sight: Sight, rows: Rows, name: str) -> Steps[None]:
+        """See that the vectors of a name of rows are in sight."""
+        missing = sight.seen.unvectored(name, rows)
+        if not len(missing):
+            return
+        parts = list(self.numbers.parts(missing))
+        answers = yield [
             Statement(
-                'SELECT "row", vector FROM vectors WHERE namespace = %s AND name = %s '
-                'AND "row" = ANY(%s::integer[])',
+                "SELECT array_agg(\"row\"), string_agg(halfvec_send(vector), ''::bytea) FROM "
+                'vectors WHERE namespace = %s AND name = %s AND "row" = ANY(%s::integer[])',
                 (namespace, name, Integers(part)),
             )
             for namespace, part, _ in parts
         ]
-        seen.update(dict.fromkeys(missing.tolist()))
-        for (namespace, _, _), kept in zip(parts, found, strict=True):
-            given = self.numbers.rows(namespace, [row for row, _ in kept]).tolist()
-            seen.update(zip(given, (vector for _, vector in kept), strict=True))
+        for (namespace, _, _), [[given, packed]] in zip(parts, answers, strict=True):
+            self.see_vectors(sight, namespace, name, given, packed)
+        none = sight.seen.unvectored(name, missing)
+        sight.seen.see_vectors(name, none, np.empty((len(none), 0), dtype=np.float32))
 
-    def record(self, sight: Sight, row: int) -> MemoryRecord | None:
-        """The record of a row whose words are in sight."""
-        kept = sight.records.get(row)
-        if kept is None:
-            return None
-        [(namespace, _, _)] = self.numbers.parts(np.array([row], dtype=np.int64))
-        return codec.record(namespace, plain(kept))
+    def see_vectors(
+        self, sight: Sight, namespace: str, name: str, rows: Any, packed: bytes | None
+    ) -> Rows:
+        """Take in vectors as they were read; the rows that they are of."""
+        given = self.numbers.rows(namespace, () if rows is None else rows)
+        for places, vectors in unpacked(packed, len(given)):
+            sight.seen.see_vectors(name, given[places], vectors)
+        return given
+
+    def records(self, sight: Sight, rows: Rows) -> list[MemoryRecord | None]:
+        """The records of rows whose words are in sight."""
+        found: list[MemoryRecord | None] = [None] * len(rows)
+        kept = sight.seen.records(rows, FIELDS)
+        for namespace, _, places in self.numbers.parts(rows):
+            for place in places.tolist():
+                each = kept[place]
+                found[place] = None if each is None else codec.record(namespace, plain(each))
+        return found
+
+    def previous(self, sight: Sight, rows: Rows) -> Rows:
+        """The row right before each in its session, -1 for none; its namespace is in sight."""
+        found = np.full(len(rows), -1, dtype=np.int64)
+        for namespace, part, places in self.numbers.parts(rows):
+            before = sight.known[namespace].beside(part, "previous")
+            given = self.numbers.rows(namespace, before + 1)
+            found[places] = np.where(before >= 0, given, -1)
+        return found
 
     def columns(self, sight: Sight, rows: Rows, names: Iterable[str]) -> dict[str, NDArray[Any]]:
         """Columns of rows whose values are in sight."""
-        kept = [sight.records[row] for row in rows.tolist()]
+        names = tuple(names)
+        kept = sight.seen.columns(rows, needed(names))
         found: dict[str, NDArray[Any]] = {}
         features: dict[str, NDArray[np.float64]] = {}
         for name in names:
-            source = kept_name(name)
             if name.removeprefix(PREVIOUS) not in FEATURES:
-                found[name] = self._column(kept, source, name)
+                own = kept.get(kept_name(name))
+                found[name] = self._positions(sight, rows) if own is None else _made(name, own)
                 continue
+            source = PREVIOUS if name in BEFORE else ""
             if source not in features:
                 features[source] = _features(
-                    [None if each is None else each[source] for each in kept]
+                    sight.seen.columns(self.previous(sight, rows), ("features",))["features"]
+                    if source
+                    else kept["features"]
                 )
             place = FEATURES.index(name.removeprefix(PREVIOUS))
             found[name] = features[source][:, place].copy()
+        lists = [name for name in names if name in _LISTS]
+        if lists:
+            gone = ~sight.seen.there(rows)
+            for name in lists:
+                found[name][gone] = None
         return found
 
-    def _column(
-        self, kept: Sequence[dict[str, Any] | None], source: str, name: str
-    ) -> NDArray[Any]:
-        values = [None if each is None else each[source] for each in kept]
-        if name == "position":
-            return np.array([v if v is not None and v >= 0 else np.nan for v in values], float)
-        if name == "accesses":
-            return _times(values)
-        kind = FIELDS[name].type if name in FIELDS else "json"
-        if kind in ("number", "time"):
-            return np.array(values, dtype=np.float64)
-        if kind == "list":
-            values = [None if r is None else tuple(v or ()) for r, v in zip(kept, values)]  # noqa: B905
-        elif name.startswith("metadata."):
-            key = name.removeprefix("metadata.")
-            values = [codec.metadata_value(value, key) for value in values]
-        return _objects(values)
+    def _positions(self, sight: Sight, rows: Rows) -> Floats:
+        found = np.full(len(rows), np.nan)
+        for namespace, part, places in self.numbers.parts(rows):
+            at = sight.known[namespace].beside(part, "position")
+            found[places] = np.where(at >= 0, at, np.nan)
+        return found
 
 
-def _holds(kept: dict[str, Any] | None, wanted: set[str]) -> bool:
-    return kept is None or wanted <= kept.keys()
+def _overlaid(
+    block: Block, rows: Rows, given: Rows, waiting: Sequence[Batch], answer: Sequence[Any]
+) -> None:
+    """Count in what had not been written when the rows were read."""
+    seq = answer[0][0] if answer else 0
+    counted = {row for batch in waiting for row in batch.rows}
+    for row, own in zip(rows.tolist(), given.tolist(), strict=True):
+        kept = block.of(row, ACCESSES) if own in counted else None
+        if kept is not None:
+            kept["accesses"] = codec.packed(numbers(kept["accesses"]))
+            changes = overlay(waiting, seq, own, kept)
+            changes["accesses"] = numbered(codec.unpacked(changes["accesses"]))
+            block.change(row, changes)
 
 
 def kept_name(column: str) -> str:
-    """The kept value that a column is made of."""
+    """The kept value of a memory that a column is made of."""
     if column.startswith("metadata."):
         return "metadata"
-    if column in FEATURES:
-        return "features"
-    if column.removeprefix(PREVIOUS) in FEATURES:
-        return "previous.features"
-    return column
+    return "features" if column in FEATURES else column
 
 
 def needed(columns: Iterable[str]) -> set[str]:
-    """The kept values that columns are made of."""
-    return {kept_name(column) for column in columns if column not in GRAPH}
+    """The kept values of memories that columns are made of."""
+    return {kept_name(column) for column in columns if column not in BESIDE}
 
 
 def plain(kept: dict[str, Any]) -> dict[str, Any]:
@@ -314,17 +365,29 @@ def _objects(values: Sequence[Any]) -> NDArray[Any]:
     return found
 
 
-def _features(blobs: Sequence[bytes | None]) -> NDArray[np.float64]:
+def _made(name: str, values: NDArray[Any]) -> NDArray[Any]:
+    """A column out of the values it is made of."""
+    if name == "accesses":
+        return _times(values)
+    if name in _LISTS:
+        return _objects([tuple(value or ()) for value in values.tolist()])
+    if name.startswith("metadata."):
+        key = name.removeprefix("metadata.")
+        return _objects([codec.metadata_value(value, key) for value in values.tolist()])
+    return values
+
+
+def _features(blobs: NDArray[Any]) -> NDArray[np.float64]:
     """The features of each memory: shape (memories, features), NaN where there is none."""
     size = 4 * len(FEATURES)
     missing = np.full(len(FEATURES), np.nan, dtype=np.float32).tobytes()
-    flat = b"".join([missing if blob is None else blob[:size] for blob in blobs])
+    flat = b"".join([missing if blob is None else blob[:size] for blob in blobs.tolist()])
     return np.frombuffer(flat, np.float32).reshape(-1, len(FEATURES)).astype(np.float64)
 
 
-def _times(values: Sequence[Any]) -> NDArray[np.float64]:
+def _times(values: NDArray[Any]) -> NDArray[np.float64]:
     found = np.full((len(values), ACCESSES_KEPT), np.nan)
-    for row, times in zip(found, values, strict=True):
+    for row, times in zip(found, values.tolist(), strict=True):
         if times is not None:
             latest = numbers(times)[:ACCESSES_KEPT]
             row[: len(latest)] = latest

@@ -40,7 +40,7 @@ class Spaces:
         with self._lock:
             for known in states:
                 before = self._known.get(known.namespace)
-                if before is known or (before is not None and before.version > known.version):
+                if before is known or (before is not None and before.newer(known)):
                     continue
                 self._size += known.nbytes - (before.nbytes if before is not None else 0)
                 self._known[known.namespace] = known

@@ -10,11 +10,12 @@ import numpy as np
 
 from recollect import ops
 from recollect.errors import StoreClosed, StoreError
+from recollect.events import ACCESSES
+from recollect.filters import fields_of
 from recollect.stores import codec
 from recollect.stores.postgres import changing, happening, writing
 from recollect.stores.postgres.answers import Answers
 from recollect.stores.postgres.database import Database, Statement, Steps
-from recollect.stores.postgres.happening import Use
 from recollect.stores.postgres.schema import check
 from recollect.stores.postgres.sight import Numbers, Sight, together
 from recollect.stores.postgres.spaces import Spaces
@@ -24,6 +25,11 @@ _BY_ROW = (
     ops.Score, ops.Matched, ops.Mentions, ops.Fetch, ops.Read, ops.Texts, ops.Vectors, ops.Linked,
     ops.Beside, ops.Touch,
 )  # fmt: skip
+_OVERLAID = (
+    *_BY_ROW, ops.Names, ops.VectorNames, ops.Dimensions, ops.Search, ops.Same, ops.Alike, ops.Find,
+    ops.Unembedded, ops.Notes,
+)  # fmt: skip
+"""Answered without accesses of memories, or by `Reader`, which lays over those that wait."""
 
 
 class PostgresStore:
@@ -79,10 +85,13 @@ class PostgresStore:
 
     def _read(self, batch: Sequence[ops.Op]) -> list[Any]:
         namespaces = self._namespaces(batch)
-        self._waiting.flush(namespaces)  # what was counted shows
+        if any(map(_counts, batch)):  # what was counted shows
+            self._waiting.flush(namespaces)
         sight = getattr(self._sights, "sight", None) or Sight()
         self._sights.sight = sight
-        answers = Answers(self._numbers, self._spaces, sight, self.database.distributed)
+        answers = Answers(
+            self._numbers, self._spaces, sight, self._waiting.of, self.database.distributed
+        )
 
         def steps() -> Steps[list[Any]]:
             routes = [op for op in batch if isinstance(op, ops.Search)]
@@ -182,10 +191,7 @@ class PostgresStore:
     def _touch(self, op: ops.Touch) -> None:
         at = codec.encode("last_accessed", op.at)
         for namespace, rows, _ in self._numbers.parts(op.rows):
-            self._waiting.add(
-                namespace,
-                [Use(row, op.type, at, op.actor, op.session) for row in rows.tolist()],
-            )
+            self._waiting.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
 
     def flush(self) -> None:
         """Write the accesses that wait; what could not be written waits on."""
@@ -226,6 +232,14 @@ class PostgresStore:
         ops.PutVectors: _put_vectors,
         ops.AdoptVectors: _adopt_vectors,
     }
+
+
+def _counts(op: ops.Op) -> bool:
+    """Whether the server has to know of all accesses to answer."""
+    if not isinstance(op, _OVERLAID):
+        return True
+    where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
+    return not fields_of(where).isdisjoint(ACCESSES)
 
 
 def _one(statement: Statement) -> Steps[list[Any]]:

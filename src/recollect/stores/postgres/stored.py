@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,19 @@ from recollect.stores import codec
 from recollect.stores.postgres.database import Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import Routes
-from recollect.stores.postgres.sight import Numbers, Reader, Sight, needed, plain
+from recollect.stores.postgres.sight import (
+    BEFORE,
+    Numbers,
+    Reader,
+    Sight,
+    needed,
+    plain,
+    together,
+)
 from recollect.stores.postgres.spaces import Spaces
-from recollect.stores.postgres.values import Integers, matrix
+from recollect.stores.postgres.values import Integers
 from recollect.stores.postgres.where import compiled
+from recollect.stores.touches import Batch
 
 _LINK = "source, target, type, weight, created_at"
 
@@ -32,13 +41,18 @@ class Stored:
     """Answers about what is kept, within what one thread has in sight."""
 
     def __init__(
-        self, numbers: Numbers, spaces: Spaces, sight: Sight, distributed: bool = False
+        self,
+        numbers: Numbers,
+        spaces: Spaces,
+        sight: Sight,
+        waiting: Callable[[str], Sequence[Batch]],
+        distributed: bool = False,
     ) -> None:
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
         self._numbers = numbers
         self._spaces = spaces
         self._sight = sight
-        self._reader = Reader(numbers)
+        self._reader = Reader(numbers, waiting)
         self._routes = Routes(self._reader)
 
     def known(self, namespace: str) -> Known:
@@ -53,16 +67,45 @@ class Stored:
             known = self._routes.see(self._sight, before, (yield before.news()))
         return known
 
+    def people(self, namespace: str) -> Steps[Known]:
+        """The namespace with who speaks in it and what they are called."""
+        known = self._spaces.settled(namespace)
+        if known is None and namespace not in self._sight.known:
+            before = self._spaces.known(namespace)
+            *news, greeted = yield [*before.news(), before.greetings()]
+            known = self._routes.see(self._sight, before, news).greeted_by(greeted)
+            self._sight.known[namespace] = known
+        known = self._sight.known.get(namespace) or known
+        assert known is not None
+        if known.heard < known.named:  # somebody else has written since it was read
+            known = known.greeted_by((yield [known.greetings()])[0])
+            self._spaces.learn([known])
+            if namespace in self._sight.known:
+                self._sight.known[namespace] = known
+        return known
+
     # Memories
 
     def fetch(self, op: ops.Fetch) -> Steps[dict[str, NDArray[Any]]]:
         names = [name for name in op.names if name not in GRAPH]
         graph = [name for name in op.names if name in GRAPH]
-        yield from self._reader.load(self._sight, op.rows, needed(names) | {"id"})
+        parts = [self._reader.load(self._sight, op.rows, needed(names) | {"id"})]
+        if "position" in names or not BEFORE.isdisjoint(names):
+            parts.append(self._beside(op.rows, names))
+        yield from together(parts)
         found = self._reader.columns(self._sight, op.rows, names)
         if graph:
             found.update((yield from self._graph(op.rows, graph)))
         return found
+
+    def _beside(self, rows: Rows, names: Sequence[str]) -> Steps[None]:
+        """See what stands before rows in their sessions."""
+        for namespace, _, _ in self._numbers.parts(rows):
+            yield from self.current(namespace)
+        if not BEFORE.isdisjoint(names):
+            previous = self._reader.previous(self._sight, rows)
+            previous = previous[previous >= 0]
+            yield from self._reader.features(self._sight, previous)
 
     def _graph(self, rows: Rows, names: Sequence[str]) -> Steps[dict[str, NDArray[Any]]]:
         found = {name: np.full(len(rows), np.nan) for name in names}
@@ -82,9 +125,8 @@ class Stored:
                 living = {end for source, target, _ in links for end in (source, target)}
                 graph = LinkGraph(links, living)
                 self._spaces.keep_graph(namespace, known.linked, graph)
-            kept = [self._sight.records[row] for row in rows[places].tolist()]
-            there = np.array([each is not None for each in kept], dtype=bool)
-            ids = [each["id"] for each in kept if each is not None]
+            there = self._sight.seen.there(rows[places])
+            ids = self._sight.seen.columns(rows[places][there], ("id",))["id"].tolist()
             for name in names:
                 values = np.full(len(places), np.nan)
                 values[there] = graph.column(name, ids)
@@ -93,22 +135,18 @@ class Stored:
 
     def read(self, op: ops.Read) -> Steps[list[MemoryRecord | None]]:
         yield from self._reader.contents(self._sight, op.rows)
-        return [self._reader.record(self._sight, row) for row in op.rows.tolist()]
+        return self._reader.records(self._sight, op.rows)
 
     def texts(self, op: ops.Texts) -> Steps[list[str | None]]:
         yield from self._reader.contents(self._sight, op.rows)
-        kept = [self._sight.records[row] for row in op.rows.tolist()]
-        return [None if each is None else each["content"] for each in kept]
+        found: list[str | None] = self._sight.seen.columns(op.rows, ("content",))[
+            "content"
+        ].tolist()
+        return found
 
     def vectors(self, op: ops.Vectors) -> Steps[NDArray[np.float32]]:
         yield from self._reader.vectors(self._sight, op.rows, op.name)
-        seen = [self._sight.vectors[op.name][row] for row in op.rows.tolist()]
-        wide = max((len(vector) for vector in seen if vector is not None), default=0)
-        found = np.full((len(op.rows), wide // 2), np.nan, dtype=np.float32)
-        has = [place for place, each in enumerate(seen) if each is not None and len(each) == wide]
-        if has:
-            found[has] = matrix([seen[place] for place in has])
-        return found
+        return self._sight.seen.vectors(op.name, op.rows)
 
     def linked(self, op: ops.Linked) -> Steps[list[ops.Edge]]:
         edges: list[ops.Edge] = []

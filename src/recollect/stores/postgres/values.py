@@ -38,6 +38,33 @@ def matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
     return flat.reshape(len(vectors), -1).astype(np.float32)
 
 
+def unpacked(
+    packed: bytes | None, count: int
+) -> list[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+    """Vectors as `halfvec_send` writes them, one after the other.
+
+    For each length that occurs: the places of its vectors, and these as float32 of shape (vectors,
+    dimensions).
+    """
+    if not packed:
+        return []
+    size = int.from_bytes(packed[:2], "big")
+    record = np.dtype([("head", ">i2", 2), ("values", ">f2", (size,))])
+    if len(packed) == count * record.itemsize:
+        read = np.frombuffer(packed, dtype=record)
+        if (read["head"][:, 0] == size).all():
+            return [(np.arange(count), read["values"].astype(np.float32))]
+    found: dict[int, tuple[list[int], list[bytes]]] = {}
+    at = 0
+    for place in range(count):
+        end = at + 4 + 2 * int.from_bytes(packed[at : at + 2], "big")
+        places, vectors = found.setdefault(end - at, ([], []))
+        places.append(place)
+        vectors.append(packed[at + 4 : end])
+        at = end
+    return [(np.array(places), matrix(vectors)) for places, vectors in found.values()]
+
+
 def halves(vector: bytes) -> bytes:
     """A vector as loaded, as `codec.vector_bytes` has it."""
     return np.frombuffer(vector, dtype=">f2").astype("<f2").tobytes()
@@ -98,6 +125,13 @@ def floats(loaded: bytes) -> NDArray[np.float64]:
 def numbers(loaded: bytes) -> list[float]:
     """An array of numbers as loaded, as a list."""
     return floats(loaded).tolist()
+
+
+def numbered(values: Sequence[float]) -> bytes:
+    """An array of numbers as it would be loaded."""
+    read = np.empty(len(values), dtype=_NUMBER)
+    read["size"], read["value"] = 8, values
+    return read.tobytes()
 
 
 _INT4, _INT4_ARRAY, _FLOAT8_ARRAY = 23, 1007, 1022  # object ids that never change

@@ -1,36 +1,50 @@
-"""Accesses that wait to be written, for half a second at most, together."""
+"""Accesses that wait to be written, for half a second at most, together.
+
+What is read meanwhile is overlaid with what waits (`recollect.stores.touches.overlay`), so that an
+access shows at once and no search waits for a write.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from recollect.errors import StoreError
 from recollect.stores.postgres import happening
 from recollect.stores.postgres.database import Database
-from recollect.stores.postgres.happening import Use
+from recollect.stores.touches import Batch, Use
 
 _DELAY = 0.5  # seconds from the first counted access to the write
 
 
 class Waiting:
-    """The accesses of one process that are not yet in the database."""
+    """The accesses of one process that may not be in the database yet, by namespace."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._uses: dict[str, list[Use]] = {}
-        self._writing: set[str] = set()
+        self._pending: dict[str, Batch] = {}
+        self._writing: dict[str, Batch] = {}
         self._changed = threading.Condition()
         self._timer: threading.Timer | None = None
 
-    def add(self, namespace: str, uses: Iterable[Use]) -> None:
+    def add(self, namespace: str, use: Use) -> None:
         """Count accesses, soon."""
+        rows, at, *_ = use
         with self._changed:
-            self._uses.setdefault(namespace, []).extend(uses)
+            batch = self._pending.setdefault(namespace, Batch())
+            batch.uses.append(use)
+            for row in rows:
+                batch.add(row, 1, (at,))
             if self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._later)
                 self._timer.daemon = True
                 self._timer.start()
+
+    def of(self, namespace: str) -> tuple[Batch, ...]:
+        """What may not be written yet; to be taken before what it is laid over is read."""
+        with self._changed:
+            both = (self._writing.get(namespace), self._pending.get(namespace))
+        return tuple(batch for batch in both if batch is not None)
 
     def flush(self, about: Collection[str] | None = None) -> None:
         """Write what waits, or of a cluster what is about some namespaces.
@@ -43,7 +57,7 @@ class Waiting:
             return
         problem: StoreError | None = None
         with self._changed:
-            names = self._uses.keys() | self._writing
+            names = self._pending.keys() | self._writing.keys()
         for name in sorted(names if about is None else names & set(about)):
             try:
                 self._write({name})
@@ -67,20 +81,30 @@ class Waiting:
                 self._database.write(lambda: happening.touch(taken), taken)
         except BaseException:
             with self._changed:
-                for name, uses in taken.items():
-                    self._uses[name] = [*uses, *self._uses.get(name, ())]
+                for name, batch in taken.items():
+                    self._again(name, batch)
             raise
         finally:
             with self._changed:
-                self._writing -= taken.keys()
+                for name in taken:
+                    self._writing.pop(name, None)
                 self._changed.notify_all()
 
-    def _take(self, about: set[str] | None) -> Mapping[str, list[Use]]:
+    def _again(self, name: str, batch: Batch) -> None:
+        """Let what could not be written wait on, before what came after it."""
+        later = self._pending.get(name, Batch())
+        for row, (count, times) in batch.rows.items():
+            later.add(row, count, times)
+        later.uses[:0] = batch.uses
+        self._pending[name] = later
+
+    def _take(self, about: set[str] | None) -> Mapping[str, Batch]:
         """What waits of some namespaces, as soon as nobody else is writing it."""
         with self._changed:
             self._changed.wait_for(
-                lambda: not (self._writing if about is None else self._writing & about)
+                lambda: not (self._writing if about is None else self._writing.keys() & about)
             )
-            names = list(self._uses) if about is None else [n for n in about if n in self._uses]
-            self._writing.update(names)
-            return {name: self._uses.pop(name) for name in names}
+            names = list(self._pending) if about is None else self._pending.keys() & about
+            taken = {name: self._pending.pop(name) for name in names}
+            self._writing.update(taken)
+            return taken
