@@ -134,8 +134,7 @@ class CodedColumn:
         return self._code_of.get(_key(value), -1)
 
     def take(self, ordinals: NDArray[Any]) -> Coded:
-        codes, none = self._codes.view[ordinals], self.code(None)
-        return Coded(codes if none < 0 else np.where(codes == none, -1, codes), self.distinct)
+        return Coded(self._codes.view[ordinals], self.distinct, none=self.code(None))
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):
