@@ -105,7 +105,7 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
         )
     values = {
         name: CHECKS[name](name, value)
-        for name, value in given.items()
+        for name, value in ({"content": None} | dict(given)).items()  # it is looked at first
         if value is not None and name in _SETTABLE
     }
     if "content" not in values:
