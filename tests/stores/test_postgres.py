@@ -15,7 +15,8 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
-from recollect.stores.postgres.database import Command, Database, Many, Statement
+from recollect.stores.postgres.commands import Command, Many, Statement
+from recollect.stores.postgres.database import Database
 from recollect.testing import WordHashEmbedder
 from recollect.testing.postgres import PostgresServer
 

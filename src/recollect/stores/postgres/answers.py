@@ -17,7 +17,7 @@ from recollect.ops import STAGED
 from recollect.query import Query
 from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import check_dimensions, cosines, indexed, postings
 from recollect.stores.postgres.sight import needed, together

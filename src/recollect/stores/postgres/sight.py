@@ -24,7 +24,7 @@ from recollect.index.bm25 import Bm25
 from recollect.index.postings import Segment
 from recollect.memory import MemoryRecord
 from recollect.stores import codec
-from recollect.stores.postgres.database import Command, Statement, Steps
+from recollect.stores.postgres.commands import Command, Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.seen import Block, Seen, ascending
 from recollect.stores.postgres.values import Integers, numbered, numbers, unpacked

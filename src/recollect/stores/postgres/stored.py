@@ -17,7 +17,7 @@ from recollect.fields import FIELDS, GRAPH
 from recollect.graph import LinkGraph
 from recollect.memory import Link, MemoryRecord
 from recollect.stores import codec
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import Routes
 from recollect.stores.postgres.sight import (
