@@ -115,6 +115,7 @@ The map, in flow order:
       spaces.py          the namespaces that a process used lately
       sight.py           what a search has seen, so that it takes two round trips
       seen.py            what it has read of memories, column by column
+      around.py          links of memories, and who stands beside them
       draft.py           what is about to be written to a namespace
       writing.py         new memories, as steps of one transaction
       happening.py       the log, and what it makes of memories; accesses

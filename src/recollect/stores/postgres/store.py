@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from recollect import ops
 from recollect.errors import StoreClosed, StoreError
 from recollect.events import ACCESSES
 from recollect.filters import fields_of
-from recollect.plan import in_thread
 from recollect.stores import codec
 from recollect.stores.postgres import changing, happening, writing
 from recollect.stores.postgres.answers import Answers
@@ -100,7 +100,7 @@ class PostgresStore:
     async def abatch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """`batch`, awaited: other tasks go on meanwhile."""
         if any(isinstance(op, ops.Put) and len(op.drafts) > _MANY for op in batch):
-            return await in_thread(self.batch, batch)  # to make them takes a while, too
+            return await asyncio.to_thread(self.batch, batch)  # to make them takes a while, too
         work, done = self._work(batch), None
         while True:
             try:
@@ -109,7 +109,7 @@ class PostgresStore:
                 return list(end.value)
             if isinstance(task, _Flush):
                 if self._waiting.any():
-                    await in_thread(self._waiting.flush, task.namespaces)
+                    await asyncio.to_thread(self._waiting.flush, task.namespaces)
             elif isinstance(task, _Read):
                 done = await self.awaited.read(task.steps, task.namespaces)
             else:
@@ -135,7 +135,7 @@ class PostgresStore:
     async def aclose(self) -> None:
         """`close`, awaited, and the connections of this event loop."""
         await self.awaited.close()
-        await in_thread(self.close)
+        await asyncio.to_thread(self.close)
 
     def _work(self, batch: Sequence[ops.Op]) -> Work[list[Any]]:
         if self._closed:
