@@ -88,12 +88,6 @@ class Around:
     edges: list[Edge] = field(default_factory=list)
     beside: dict[int, tuple[int, int]] = field(default_factory=dict)  # before and behind, or -1
 
-    def of(self, where: Filter | None) -> Around:
-        """This, emptied if it was of another filter."""
-        if where != self.where:
-            self.__init__(where)  # type: ignore[misc]
-        return self
-
 
 @dataclass(eq=False)
 class Sight:
@@ -106,6 +100,12 @@ class Sight:
     around: Around = field(default_factory=Around)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
+
+    def around_within(self, where: Filter | None) -> Around:
+        """What was seen around memories that pass a filter."""
+        if where != self.around.where:
+            self.around = Around(where)
+        return self.around
 
 
 def together(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:

@@ -163,7 +163,7 @@ class Stored:
             known = self._sight.known.get(namespace)
             if namespace not in op.query.namespaces or (known is not None and not known.linked):
                 continue
-            around, given = self._sight.around.of(op.query.where), op.rows[places]
+            around, given = self._sight.around_within(op.query.where), op.rows[places]
             if not around.linked.issuperset(given.tolist()):
                 asked = links(namespace, those(rows), op.query.where)
                 [found] = yield [asked]
@@ -181,7 +181,7 @@ class Stored:
         ]
 
     def beside(self, op: ops.Beside) -> Steps[Rows]:
-        around = self._sight.around.of(op.query.where)
+        around = self._sight.around_within(op.query.where)
         missing = [row for row in op.rows.tolist() if row not in around.beside]
         for namespace, rows, _ in self._numbers.parts(np.array(missing, dtype=np.int64)):
             [found] = yield [beside(namespace, those(rows), op.query.where)]
@@ -199,7 +199,7 @@ class Stored:
 
     def look_around(self, query: Query, rows: Rows) -> Steps[None]:
         """See what the profile will ask of what is around the best rows."""
-        around = self._sight.around.of(query.where)
+        around = self._sight.around_within(query.where)
         parts: list[Steps[Any]] = []
         for namespace, within, _ in self._numbers.parts(rows):
             if "links" in query.around and self._sight.known[namespace].linked:
