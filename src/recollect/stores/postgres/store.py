@@ -146,7 +146,7 @@ class PostgresStore:
         at = 0
         while at < len(batch):
             end = at
-            while end < len(batch) and type(batch[end]) in (*self._READS, ops.Search):
+            while end < len(batch) and type(batch[end]) in self._ASKED:
                 end += 1
             if end > at:
                 answers += yield from self._read(batch[at:end])
@@ -300,6 +300,7 @@ class PostgresStore:
         ops.FormerVectors: lambda _, op: happening.former_vectors(op),
         ops.Notes: lambda _, op: happening.notes(op),
     }
+    _ASKED: ClassVar[frozenset[type]] = frozenset({*_READS, ops.Search})
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         ops.Put: _put,
         ops.Log: _log,
