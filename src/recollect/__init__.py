@@ -115,13 +115,18 @@ The map, in flow order:
       spaces.py          the namespaces that a process used lately
       sight.py           what a search has seen, so that it takes two round trips
       seen.py            what it has read of memories, column by column
+      around.py          links of memories, and who stands beside them
       draft.py           what is about to be written to a namespace
       writing.py         new memories, as steps of one transaction
       happening.py       the log, and what it makes of memories; accesses
       changing.py        erasures, vectors made anew
       schema.py          which version a database has, and bringing it up to date
       cluster.py         Citus: the tables of a database spread over a cluster
-      database.py        connections, transactions, round trips, trying again
+      commands.py        what is sent to a server, as data
+      talks.py           transactions, trip by trip
+      database.py        connections, and sending and waiting
+      awaited.py         the same for asyncio
+      trouble.py         trying again, and what errors say
       values.py          vectors and arrays between NumPy and PostgreSQL
     index/               the index of one namespace, over NumPy arrays
       namespace.py       what routes find in it, and by what score

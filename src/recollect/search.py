@@ -267,6 +267,7 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         count_tokens=asked.count_tokens,
         entities=asked.aliases.keys(name for [names] in named for name in names),
         aliases=asked.aliases,
+        around=asked.profile.pipeline.around,
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms

@@ -17,7 +17,7 @@ from recollect.memory import Vector, texts
 from recollect.ops import AsOf, Embed, Events, Extract, Op, Stats
 from recollect.plan import drive, in_thread
 from recollect.rewind import rewound
-from recollect.stores.protocol import Store
+from recollect.stores.protocol import AwaitableStore, Store
 
 _REWOUND_KEPT = 4  # past states that are kept ready
 
@@ -59,8 +59,23 @@ class World:
             return None
 
     async def abatch(self, ops: Sequence[Op]) -> list[Any]:
-        """`batch` in a thread, so that an event loop never waits for it."""
-        return await in_thread(self.batch, ops)
+        """`batch`, awaited: by a store that can, else in a thread, so that no event loop waits."""
+        if not isinstance(self.store, AwaitableStore):
+            return await in_thread(self.batch, ops)
+        asked = [op for op in ops if not isinstance(op, (Embed, Extract, AsOf))]
+        answers = iter(await self.store.abatch(asked)) if asked else iter(())
+        return [
+            await in_thread(self._own, op)
+            if isinstance(op, (Embed, Extract, AsOf))
+            else next(answers)
+            for op in ops
+        ]
+
+    async def aclose(self) -> None:
+        """`close`, awaited."""
+        if isinstance(self.store, AwaitableStore):
+            await self.store.aclose()
+        await in_thread(self.close)
 
     def close(self) -> None:
         """Release the store, and an embedder of its own if that holds something."""
@@ -74,15 +89,14 @@ class World:
         asked = [op for op in ops if not isinstance(op, (Embed, Extract, AsOf))]
         answers = iter(self.store.batch(asked)) if asked else iter(())
         return [
-            self._embed(op)
-            if isinstance(op, Embed)
-            else self._extract(op)
-            if isinstance(op, Extract)
-            else self._as_of(op)
-            if isinstance(op, AsOf)
-            else next(answers)
-            for op in ops
+            self._own(op) if isinstance(op, (Embed, Extract, AsOf)) else next(answers) for op in ops
         ]
+
+    def _own(self, op: Embed | Extract | AsOf) -> list[Any]:
+        """The answer to what is not the store's to answer."""
+        if isinstance(op, Embed):
+            return self._embed(op)
+        return self._extract(op) if isinstance(op, Extract) else self._as_of(op)
 
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds what there was; the last few are kept."""

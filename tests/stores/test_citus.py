@@ -18,15 +18,8 @@ from recollect import Memory
 from recollect.stores import migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore, indexes, schema
-from recollect.stores.postgres.database import (
-    Command,
-    Copy,
-    Database,
-    Many,
-    Statement,
-    Steps,
-    setting,
-)
+from recollect.stores.postgres.commands import Command, Copy, Many, Statement, Steps, setting
+from recollect.stores.postgres.database import Database
 from recollect.stores.postgres.values import Integers
 from recollect.testing import WordHashEmbedder
 from recollect.testing.conformance import StoreConformance

@@ -1,9 +1,15 @@
+import asyncio
+import contextvars
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect import Memory
+from recollect.ops import Op
+from recollect.stores.postgres import PostgresStore
 from recollect.testing.conformance import StoreConformance
 
 
@@ -37,3 +43,48 @@ class TestPostgres(StoreConformance):
 
     def open_memory(self, **settings: Any) -> Memory:
         return Memory.open(self.url, **settings)
+
+
+class Awaited:
+    """A store whose every batch is awaited, in an event loop of its own."""
+
+    def __init__(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
+        self._inner, self._loop = PostgresStore(url), loop
+        self._contexts = threading.local()
+        self.embedder, self.flush = self._inner.embedder, self._inner.flush
+
+    def batch(self, ops: Sequence[Op]) -> Sequence[Any]:
+        # One context for all batches of a thread, as the batches of one task have.
+        if not hasattr(self._contexts, "own"):
+            self._contexts.own = contextvars.copy_context()
+        return self._result(self._inner.abatch(ops), self._contexts.own)
+
+    def close(self) -> None:
+        self._result(self._inner.aclose(), contextvars.copy_context())
+
+    def _result(self, work: Any, context: contextvars.Context) -> Any:
+        async def inside() -> Any:
+            return await asyncio.get_running_loop().create_task(work, context=context)
+
+        return asyncio.run_coroutine_threadsafe(inside(), self._loop).result()
+
+
+@pytest.fixture(scope="module")
+def event_loop_elsewhere() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop that runs in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+class TestPostgresAwaited(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def place(self, database: str, event_loop_elsewhere: asyncio.AbstractEventLoop) -> None:
+        self.url, self.loop = database, event_loop_elsewhere
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(Awaited(self.url, self.loop), **settings)

@@ -15,7 +15,8 @@ from recollect.errors import InvalidInput, StoreError
 from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
-from recollect.stores.postgres.database import Command, Database, Many, Statement
+from recollect.stores.postgres.commands import Command, Many, Statement
+from recollect.stores.postgres.database import Database
 from recollect.testing import WordHashEmbedder
 from recollect.testing.postgres import PostgresServer
 
@@ -91,20 +92,29 @@ def test_a_server_that_is_not_there_is_named(url: str) -> None:
         opened(url)
 
 
-def test_a_search_takes_two_round_trips(database: str) -> None:
+@pytest.mark.parametrize(
+    "profile", ["balanced", "composite", "six_factor", "activation", "multi_route", "vitality"]
+)
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_search_takes_two_round_trips(database: str, profile: str, linked: bool) -> None:
     store = PostgresStore(database)
-    with opened(store) as memory:  # type: ignore[arg-type]
-        filled(memory)
-        for profile in ("balanced", "activation", "multi_route", "vitality"):
-            memory.search("word3 topic4", profile=profile)  # learns what this process has written
-            trips: list[None] = []
-            store.flush()
-            store.database.on_trip = lambda: trips.append(None)  # noqa: B023
-            found = memory.search("What did Ana say of topic5 word7?", profile=profile, touch=False)
-            store.database.on_trip = None
-            more = {"activation": 4, "multi_route": 4}.get(profile, 2)
+    with opened(store) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:  # type: ignore[arg-type]
+        for each in (memory, known):
+            filled(each)
+            for i in range(0, 380 if linked else 0, 3):
+                each.link(f"m{i:04}", f"m{i + 7:04}", weight=0.5)
+                each.link(f"m{i:04}", f"m{i + 19:04}", "contradicts")
+        memory.search("word3 topic4", profile=profile)  # learns what this process has written
+        trips: list[None] = []
+        store.flush()
+        store.database.on_trip = lambda: trips.append(None)
+        asked: dict[str, Any] = {"profile": profile, "touch": False, "now": 2e9}
+        for text in ("What did Ana say of topic5 word7?", "word3 topic4"):
+            trips.clear()
+            found = memory.search(text, **asked)
+            assert len(trips) <= 2
+            assert found.ids == known.search(text, **asked).ids
             assert len(found) == 10 or profile == "vitality"
-            assert len(trips) <= more, profile
     store.close()
 
 

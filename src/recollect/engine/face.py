@@ -17,7 +17,7 @@ class Face:
 
 
 class AsyncFace:
-    """Runs plans for asyncio; an embedded store works in a thread."""
+    """Runs plans for asyncio."""
 
     def __init__(self, core: Core) -> None:
         self._core = core

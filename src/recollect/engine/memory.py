@@ -138,7 +138,7 @@ class Memory(Writing, Recalling, Living, Upkeep):
 class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
     """`Memory` for asyncio: the same methods, awaited; see there for what each does.
 
-    An embedded store works in a thread, so that the event loop never waits for it.
+    A store on PostgreSQL is awaited, an embedded one works in a thread: the event loop never waits.
     """
 
     @classmethod
@@ -203,7 +203,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
 
     async def close(self) -> None:
         """See `Memory.close`."""
-        await in_thread(self._core.world.close)
+        await self._core.world.aclose()
 
     async def __aenter__(self) -> Self:
         return self

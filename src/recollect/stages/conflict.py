@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,7 @@ class Conflict(Stage):
     penalty: float = 0.3
     link: str = "contradicts"
     into: str = "conflict"
+    around: ClassVar[str | None] = "links"
 
     def reads(self) -> frozenset[str]:
         return self.strength.inputs() | {"id", "created_at"}

@@ -54,6 +54,7 @@ class Stage:
 
     begins: ClassVar[bool] = False  # whether a pipeline may begin with it
     ends: ClassVar[bool] = False  # whether at most the hits wanted are left after it
+    around: ClassVar[str | None] = None  # what it asks: "links", or who stands "beside" hits
 
     @property
     def called(self) -> str:
@@ -129,6 +130,11 @@ class Pipeline:
             found.append(needed)
             needed = (needed - stage.writes()) | stage.reads()
         return tuple(reversed(found))
+
+    @cached_property
+    def around(self) -> frozenset[str]:
+        """What its stages ask of what is around memories."""
+        return frozenset(stage.around for stage in self.stages if stage.around is not None)
 
     def check(self) -> None:
         """Refuse a pipeline in which a stage reads what nothing before it provides.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -99,6 +99,7 @@ class Neighbors(Stage):
     """
 
     whole: str = SESSION_CHUNK
+    around: ClassVar[str | None] = "beside"
 
     def reads(self) -> frozenset[str]:
         return frozenset({"kind", "pack.tokens"})

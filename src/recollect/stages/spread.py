@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -63,6 +64,7 @@ class Spread(Stage):
     decay: float = 0.5
     silent: tuple[str, ...] = ("contradicts",)
     into: str = "activation"
+    around: ClassVar[str | None] = "links"
 
     def __post_init__(self) -> None:
         if isinstance(self.hops, bool) or not isinstance(self.hops, int) or self.hops < 0:

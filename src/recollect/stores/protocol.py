@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from recollect.ops import Op
 
@@ -29,4 +29,17 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Flush and release everything; further calls raise `StoreClosed`."""
+        ...
+
+
+@runtime_checkable
+class AwaitableStore(Protocol):
+    """A store whose answers can be awaited; all others work in threads of an event loop."""
+
+    async def abatch(self, ops: Sequence[Op]) -> Sequence[Any]:
+        """`Store.batch`, awaited. Cancelled, it leaves nothing behind but what was committed."""
+        ...
+
+    async def aclose(self) -> None:
+        """`Store.close`, awaited."""
         ...

@@ -17,7 +17,7 @@ from recollect.ops import STAGED
 from recollect.query import Query
 from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import check_dimensions, cosines, indexed, postings
 from recollect.stores.postgres.sight import needed, together
@@ -27,6 +27,8 @@ from recollect.stores.postgres.values import halves
 from recollect.stores.postgres.where import compiled
 from recollect.text import stem, term_id
 
+_PROMISING = 64  # memories of which is read ahead what is around them
+_RANKED = 60.0  # as in reciprocal rank fusion
 _FEW = 8  # vectors compared with all others one by one
 _PAGE = 20_000  # vectors read at once to compare many with
 _LOOKED_AHEAD = 1_500  # memories up to which all of the best are read ahead
@@ -107,8 +109,11 @@ class Answers(Stored):
             for op, (rows, _), places in zip(asked, found, tied, strict=True)
             if not _in_order(op)
         ]
-        if any(len(rows) for rows in unknown):
-            yield from self._look_ahead(asked, heads, unknown)
+        around = [op.query for op in asked if op.query.around][:1]
+        if around or any(len(rows) for rows in unknown):
+            best = _promising(found) if around else np.empty(0, dtype=np.int64)
+            looks = [self.look_around(query, best) for query in around]
+            yield from together([self._look_ahead(asked, heads, unknown), *looks])
         return [
             self._ranking(op, rows, scores) for op, (rows, scores) in zip(asked, found, strict=True)
         ]
@@ -315,6 +320,15 @@ def _head(scores: Floats, depth: int | None) -> NDArray[np.intp]:
         return np.arange(len(scores))
     least = np.partition(scores, len(scores) - depth)[len(scores) - depth]
     return np.flatnonzero(scores >= least)
+
+
+def _promising(found: Sequence[tuple[Rows, Floats]]) -> Rows:
+    """The rows, ascending, that are likely to be returned: those with the best ranks together."""
+    ordered = [rows[np.argsort(-scores, kind="stable")] for rows, scores in found]
+    rows, where = np.unique(np.concatenate(ordered), return_inverse=True)
+    ranks = np.concatenate([np.arange(len(each)) for each in ordered])
+    merit = np.bincount(where, 1.0 / (_RANKED + ranks), len(rows))
+    return np.sort(rows[np.argsort(-merit, kind="stable")[:_PROMISING]])
 
 
 def _tied(scores: Floats, depth: int | None) -> NDArray[np.intp]:

@@ -15,7 +15,7 @@ from recollect.index.vocabulary import beginning, words_of
 from recollect.query import Reading, Term
 from recollect.routes import Lexical
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.text import stem, term_id, terms
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from recollect.filters import Filter
 from recollect.memory import Vector
 from recollect.ops import STAGED
-from recollect.stores.postgres.database import Abandon, Command, Many, Statement, Steps
+from recollect.stores.postgres.commands import Abandon, Command, Many, Statement, Steps
 from recollect.stores.postgres.draft import Space
 from recollect.stores.postgres.where import compiled
 from recollect.stores.postgres.writing import LOCK, buried, unvectored

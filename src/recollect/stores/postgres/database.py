@@ -1,132 +1,48 @@
-"""A PostgreSQL database: connections, transactions and round trips.
-
-What the store asks of it are *steps*: generators that yield the commands of one round trip and are
-sent their results. So there is one place that waits, tries again and counts.
-"""
+"""A PostgreSQL database: connections, transactions and round trips."""
 
 from __future__ import annotations
 
-import random
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, TypeVar
-from uuid import uuid4
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import Any
 
 import psycopg
-from psycopg import errors
+from psycopg.abc import AdaptContext
 from psycopg.types import TypeInfo
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import ConnectionPool
 
 from recollect.errors import StoreClosed, StoreError
+from recollect.stores.postgres.commands import (
+    Analyze,
+    Command,
+    Copy,
+    Hook,
+    Many,
+    Rollback,
+    Statement,
+    Steps,
+    T,
+    Talk,
+)
+from recollect.stores.postgres.talks import COMMIT, Attempt, reading, scope
+from recollect.stores.postgres.trouble import Patience, guarded
 from recollect.stores.postgres.values import register, vector_type
 
-T = TypeVar("T")
 _SCHEMA = "recollect"
 _OPTIONS = (
     f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8 "
     "-c plan_cache_mode=force_custom_plan "  # a plan for any namespace is one for none
     "-c citus.propagate_set_commands=local"  # to the worker, too, where there is a cluster
 )
-_CONNECTIONS = 8  # a process keeps at most
-_PATIENCE = 30.0  # seconds in which a server that went away may come back
-_FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
-_FORGETTING = 0.02  # share of the writes that clear away the marks of old ones
-_TURN = 5.0  # seconds to wait for a connection that others have, before looking again
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
-_ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
-_UNREACHABLE = "a machine of the cluster cannot be reached, and what lies on it waits until it can"
-_REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
-    *((kind, _UNREACHABLE) for kind in _ELSEWHERE),
-    (errors.InvalidPassword, "check the user and the password of the address"),
-    (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
-    (errors.InvalidCatalogName, "make the database first: createdb"),
-    (errors.UndefinedTable, "make the tables: recollect migrate"),
-    (errors.InvalidSchemaName, "make the tables: recollect migrate"),
-    (errors.InsufficientPrivilege, "grant the role what is missing, or connect as the owner"),
-    (errors.DiskFull, "free some room on the server, then try again; nothing was written"),
-    (errors.TooManyConnections, "close some, raise max_connections, or put a pooler before it"),
-    (errors.ReadOnlySqlTransaction, "this is a replica; connect to the primary to write"),
-    (errors.QueryCanceled, "it took longer than statement_timeout allows"),
-    (errors.FeatureNotSupported, "PostgreSQL 16 or newer with pgvector 0.8 is needed"),
-    (errors.UndefinedFile, "install pgvector, pg_trgm and btree_gin on the server"),
-)
+CONNECTIONS = 8  # a process keeps at most
+TURN = 5.0  # seconds to wait for a connection that others have, before looking again
 
 
-@dataclass(frozen=True)
-class Statement:
-    """One statement with its parameters; the result is its rows."""
-
-    sql: str
-    parameters: Sequence[Any] = ()
-
-
-@dataclass(frozen=True)
-class Many:
-    """One statement for each of some rows of parameters; there is no result."""
-
-    sql: str
-    rows: Sequence[Sequence[Any]]
-
-
-@dataclass(frozen=True)
-class Copy:
-    """Rows into a table by COPY; `types` are those of the columns."""
-
-    table: str
-    columns: Sequence[str]
-    types: Sequence[str]
-    rows: Iterable[Sequence[Any]]
-
-
-class Abandon(Exception):
-    """Raised in steps that write: undo everything and answer with its first argument."""
-
-
-@dataclass(frozen=True)
-class Analyze:
-    """Look anew at how tables are filled; the workers of a cluster do that by themselves."""
-
-    tables: Sequence[str]
-
-
-Command = Statement | Many | Copy | Analyze
-Steps = Generator[Sequence[Command], list[Any], T]
-Hook = Callable[[Command], None]
-
-
-def setting(name: str, value: str) -> Statement:
-    """Set something for a transaction, wherever its statements run (unlike `set_config`)."""
-    return Statement(f"SET LOCAL {name} = {quoted(value)}")
-
-
-def quoted(text: str) -> str:
-    """A text as it is written in SQL."""
-    escaped = text.replace("'", "''")
-    return f"'{escaped}'" if "\\" not in text else "E'" + escaped.replace("\\", "\\\\") + "'"
-
-
-@contextmanager
-def guarded(server: str) -> Iterator[None]:
-    """Turn psycopg's errors into `StoreError`s that name the server and the remedy."""
-    try:
-        yield
-    except PoolClosed as problem:
-        raise StoreClosed("the store is closed; open it again with Memory.open(...)") from problem
-    except PoolTimeout as problem:
-        raise StoreError(
-            f"{server}: no connection was free or could be made; is the server running, and are "
-            "its connections enough for its clients?"
-        ) from problem
-    except psycopg.Error as problem:
-        text = str(problem).strip() or type(problem).__name__
-        remedy = next((r for kind, r in _REMEDIES if isinstance(problem, kind)), "")
-        if not remedy and isinstance(problem, psycopg.OperationalError):
-            remedy = "check the address, and that the server is running"
-        raise StoreError(f"{server}: {text}" + (f"; {remedy}" if remedy else "")) from problem
+def settings() -> dict[str, Any]:
+    """How every connection is made."""
+    return {"autocommit": True, "options": _OPTIONS, "application_name": "recollect"}
 
 
 class Database:
@@ -148,9 +64,7 @@ class Database:
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of its own, outside the pool."""
         with guarded(self.server):
-            return psycopg.connect(
-                self.url, autocommit=True, options=_OPTIONS, application_name="recollect"
-            )
+            return psycopg.connect(self.url, **settings())
 
     def open(self) -> None:
         """Open the pool; the schema has to be there."""
@@ -165,11 +79,11 @@ class Database:
         pool: ConnectionPool[Any] = ConnectionPool(
             self.url,
             min_size=1,
-            max_size=_CONNECTIONS,
-            kwargs={"autocommit": True, "options": _OPTIONS, "application_name": "recollect"},
-            configure=self._configure,
+            max_size=CONNECTIONS,
+            kwargs=settings(),
+            configure=self.configure,
             open=False,
-            timeout=_TURN,
+            timeout=TURN,
         )
         pool.open()
         return pool
@@ -185,7 +99,13 @@ class Database:
                 self._pool = self._made()
                 failed.close(timeout=0)
 
-    def _configure(self, connection: psycopg.Connection[Any]) -> None:
+    @property
+    def opened(self) -> bool:
+        """Whether it can be asked."""
+        return self._pool is not None
+
+    def configure(self, connection: AdaptContext) -> None:
+        """Teach a connection the types."""
         assert self._vector is not None
         register(connection, self._vector)
 
@@ -197,67 +117,55 @@ class Database:
 
     def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps that only read: each round trip sees one state of the database."""
-        seen = tuple(namespaces)
-        return self._patiently(lambda connection: self._reading(connection, steps(), seen))
+        named = self.scope(namespaces)
+        return self._patiently(lambda: reading(steps(), named))
 
     def write(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps as one transaction, which is on disk when this returns.
 
-        If the connection breaks, it is tried again; where it broke while the transaction was being
-        committed, the mark that the transaction leaves tells whether it was.
+        If the connection breaks, it is tried again, and done once.
         """
-        attempt = _Attempt(self, steps, tuple(namespaces))
-        return self._patiently(attempt.run)
+        return self._patiently(self.attempt(steps, namespaces).talk)
 
-    def _patiently(self, run: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Run with a connection; once more, with growing pauses, when that breaks."""
-        pause, until = _FIRST_WAIT, time.monotonic() + _PATIENCE
+    def attempt(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str]) -> Attempt:
+        """A write that may have to be tried again."""
+        names = tuple(namespaces)
+        return Attempt(steps, names, self.scope(names))
+
+    def scope(self, namespaces: Iterable[str]) -> tuple[Statement, ...]:
+        """What tells row-level security, where there is any, what a transaction is about."""
+        return scope(tuple(namespaces)) if self.row_security else ()
+
+    def _patiently(self, talk: Callable[[], Talk[T]]) -> T:
+        """Talk over a connection; once more, with growing pauses, when that breaks."""
+        patience = Patience()
         with guarded(self.server):
             while True:
                 pool = self._pool
                 if pool is None:
                     raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-                broken = False
                 try:
                     with pool.connection() as connection:
-                        return run(connection)
-                except PoolClosed:
-                    broken = False  # somebody else has renewed it
-                except (*_AGAIN, psycopg.OperationalError, psycopg.InterfaceError) as problem:
-                    if isinstance(problem, errors.QueryCanceled | errors.DiskFull):
-                        raise
-                    if time.monotonic() + pause > until:
-                        raise
-                    # Where the server tells of it, it is of another machine of its cluster.
-                    broken = not isinstance(problem, (*_AGAIN, *_ELSEWHERE))
-                    if isinstance(problem, PoolTimeout):  # all busy, or none could be made
-                        broken = bool(pool.get_stats().get("connections_errors"))
-                time.sleep(pause * random.uniform(0.5, 1.0))
-                pause = min(2 * pause, _LONGEST_WAIT)
-                if broken:
+                        return self._talked(connection, talk())
+                except Patience.PASSING as problem:
+                    pause = patience.bear(problem, pool)
+                time.sleep(pause)
+                if patience.broken:
                     with suppress(psycopg.OperationalError):  # not yet
                         self._renew(pool)
 
-    def _reading(
-        self, connection: psycopg.Connection[Any], steps: Steps[T], namespaces: tuple[str, ...]
-    ) -> T:
+    def _talked(self, connection: psycopg.Connection[Any], talk: Talk[T]) -> T:
         results: list[Any] | None = None
         while True:
             try:
-                commands = next(steps) if results is None else steps.send(results)
+                step = next(talk) if results is None else talk.send(results)
             except StopIteration as end:
                 return end.value
-            results = self.trip(
-                connection, commands, first=(Statement(_READ), *self.scope(namespaces)), last=True
-            )
-
-    def scope(self, namespaces: Sequence[str]) -> tuple[Statement, ...]:
-        """What tells row-level security of which namespaces a transaction is."""
-        if not self.row_security:
-            return ()
-        names = [name.replace("\\", "\\\\").replace('"', '\\"') for name in namespaces]
-        listed = ",".join(f'"{name}"' for name in names)
-        return (setting("recollect.namespaces", f"{{{listed}}}"),)
+            if isinstance(step, Rollback):
+                connection.rollback()
+                results = []
+            else:
+                results = self.trip(connection, step.commands, first=step.first, last=step.last)
 
     def trip(
         self,
@@ -270,43 +178,26 @@ class Database:
         """Send commands together and wait once; with `last`, commit."""
         if self.on_trip is not None:
             self.on_trip()
+        every = [*first, *commands, *([COMMIT] if last else ())]
         try:
             if any(isinstance(command, Copy) for command in commands):
-                return self._one_by_one(connection, commands, first, last)
-            with connection.pipeline():
-                for statement in first:
-                    self._send(connection, statement)
-                cursors = [self._send(connection, command) for command in commands]
-                if last:
-                    self._send(connection, Statement("COMMIT"))
-            return [_rows(cursor) for cursor in cursors]
+                found = [_rows(self._send(connection, command)) for command in every]
+            else:
+                with connection.pipeline():
+                    cursors = [self._send(connection, command) for command in every]
+                found = [_rows(cursor) for cursor in cursors]
+            return found[len(first) : len(first) + len(commands)]
         except BaseException:
             if not connection.closed and not connection.broken:
                 connection.rollback()
             raise
-
-    def _one_by_one(
-        self,
-        connection: psycopg.Connection[Any],
-        commands: Sequence[Command],
-        first: Sequence[Statement],
-        last: bool,
-    ) -> list[Any]:
-        for statement in first:
-            self._send(connection, statement)
-        found = [_rows(self._send(connection, command)) for command in commands]
-        if last:
-            self._send(connection, Statement("COMMIT"))
-        return found
 
     def _send(self, connection: psycopg.Connection[Any], command: Command) -> psycopg.Cursor[Any]:
         if self.on_command is not None:
             self.on_command(command)
         cursor = connection.cursor(binary=True)
         if isinstance(command, Copy):
-            columns = ", ".join(f'"{name}"' for name in command.columns)
-            sql = f"COPY {command.table} ({columns}) FROM STDIN (FORMAT BINARY)"
-            with cursor.copy(sql) as copy:
+            with cursor.copy(command.sql) as copy:
                 copy.set_types(command.types)
                 for row in command.rows:
                     copy.write_row(row)
@@ -314,7 +205,7 @@ class Database:
             cursor.executemany(command.sql, command.rows)
         elif isinstance(command, Analyze):
             if not self.distributed:
-                cursor.execute(f"ANALYZE {', '.join(command.tables)}".encode())
+                cursor.execute(command.sql.encode())
         else:
             cursor.execute(command.sql, command.parameters or None)
         return cursor
@@ -322,75 +213,3 @@ class Database:
 
 def _rows(cursor: psycopg.Cursor[Any]) -> list[Any]:
     return cursor.fetchall() if cursor.description is not None else []
-
-
-class _Attempt:
-    """One write, however often it has to be tried."""
-
-    def __init__(
-        self, database: Database, steps: Callable[[], Steps[Any]], namespaces: tuple[str, ...]
-    ) -> None:
-        self._database = database
-        self._steps = steps
-        self._namespaces = namespaces
-        self._token = uuid4()
-        self._committing: tuple[Any] | None = None  # the answer, once it was to be committed
-
-    def run(self, connection: psycopg.Connection[Any]) -> Any:
-        begin = (Statement("BEGIN"), *self._database.scope(self._namespaces))
-        if self._committing is not None and self._namespaces:
-            if self._is_committed(connection, begin):
-                connection.rollback()
-                [answer] = self._committing
-                return answer
-            begin = ()
-        steps = self._steps()
-        results: list[Any] | None = None
-        while True:
-            try:
-                commands = list(next(steps) if results is None else steps.send(results))
-            except StopIteration as end:
-                if results is None:
-                    connection.rollback()
-                    return end.value
-                self._committing = (end.value,)
-                self._database.trip(connection, [Statement("COMMIT")])
-                return end.value
-            except Abandon as end:
-                connection.rollback()
-                return end.args[0]
-            except BaseException:
-                connection.rollback()
-                raise
-            if results is None:
-                marks = self._marks()
-                results = self._database.trip(connection, [*commands, *marks], first=begin)
-                results = results[: len(results) - len(marks)]
-            else:
-                results = self._database.trip(connection, commands)
-
-    def _marks(self) -> list[Statement]:
-        """What tells later that this transaction was committed."""
-        if not self._namespaces:
-            return []
-        here = self._namespaces[0]
-        mark = "INSERT INTO attempts (namespace, token) VALUES (%s, %s)"
-        marks = [Statement(mark, (here, self._token))]
-        if random.random() < _FORGETTING:
-            old = "DELETE FROM attempts WHERE namespace = %s AND at < now() - interval '1 hour'"
-            marks.append(Statement(old, (here,)))
-        return marks
-
-    def _is_committed(
-        self, connection: psycopg.Connection[Any], begin: Sequence[Statement]
-    ) -> bool:
-        """Whether what was to be committed was; whoever still commits it is waited for."""
-        here = self._namespaces[0]
-        ask = [
-            Statement("SELECT 1 FROM spaces WHERE namespace = %s FOR UPDATE", (here,)),
-            Statement(
-                "SELECT 1 FROM attempts WHERE namespace = %s AND token = %s", (here, self._token)
-            ),
-        ]
-        *_, found = self._database.trip(connection, ask, first=begin)
-        return bool(found)

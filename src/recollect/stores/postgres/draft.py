@@ -12,7 +12,7 @@ from recollect.events import linked, unlinked
 from recollect.memory import Link
 from recollect.stores import codec
 from recollect.stores.postgres import happening
-from recollect.stores.postgres.database import Command, Many, Statement
+from recollect.stores.postgres.commands import Command, Many, Statement
 
 _TALLY = (
     "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"

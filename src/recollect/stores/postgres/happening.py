@@ -10,7 +10,7 @@ from recollect import ops
 from recollect.events import Event, advance
 from recollect.fields import FIELDS
 from recollect.stores import codec
-from recollect.stores.postgres.database import (
+from recollect.stores.postgres.commands import (
     Abandon,
     Command,
     Copy,

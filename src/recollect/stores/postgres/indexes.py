@@ -13,7 +13,9 @@ from hashlib import blake2b
 from typing import Any
 
 from recollect.ops import STAGED
-from recollect.stores.postgres.database import Database, Statement, Steps, guarded, quoted
+from recollect.stores.postgres.commands import Statement, Steps, quoted
+from recollect.stores.postgres.database import Database
+from recollect.stores.postgres.trouble import guarded
 
 EXACT_BELOW = 20_000
 _INDEXED = "index"  # the kind of tally that says that vectors of a name have an index

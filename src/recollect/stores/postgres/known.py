@@ -21,7 +21,7 @@ from recollect.index.bm25 import Lengths
 from recollect.index.names import called
 from recollect.index.postings import Segment
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement
+from recollect.stores.postgres.commands import Statement
 
 _NONE: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 _COLUMNS = ("previous", "following", "position", *LEXICAL)

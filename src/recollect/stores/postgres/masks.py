@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.filters import Both, Compare, Either, Filter, Not, fields_of, holds
-from recollect.stores.postgres.database import Statement
+from recollect.stores.postgres.commands import Statement
 from recollect.stores.postgres.where import Condition, compiled
 
 _SPECIAL = "(m.status <> 'active' OR m.expires_at IS NOT NULL)"

@@ -20,7 +20,7 @@ from recollect.index.postings import Postings
 from recollect.query import Query, Reading, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
-from recollect.stores.postgres.database import Statement, Steps, setting
+from recollect.stores.postgres.commands import Statement, Steps, setting
 from recollect.stores.postgres.indexes import EXACT_BELOW, literal
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.masks import mask, masks, passing

@@ -11,7 +11,8 @@ from recollect.errors import StoreError
 from recollect.features import VERSION as FEATURES_VERSION
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres.cluster import distribute, distributed
-from recollect.stores.postgres.database import Database, guarded
+from recollect.stores.postgres.database import Database
+from recollect.stores.postgres.trouble import guarded
 
 _OLDEST = 160_000
 _LOCK = 0x5245434C  # "RECL": only one process migrates at a time

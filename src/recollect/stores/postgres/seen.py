@@ -95,6 +95,12 @@ class Seen:
     ids: dict[int, str] = field(default_factory=dict)
     _vectors: dict[str, list[tuple[Rows, NDArray[np.float32]]]] = field(default_factory=dict)
 
+    def take(self, block: Block) -> None:
+        """Take in a block, which has ids."""
+        self.blocks.append(block)
+        ids = zip(block.rows.tolist(), block.values["id"], strict=True)
+        self.ids.update((row, id) for row, id in ids if id is not None)
+
     def missing(self, rows: Rows, wanted: Set[str]) -> Rows:
         """The rows, ascending, of which some of the wanted values were not read."""
         left = ascending(rows)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from recollect.fields import LEXICAL
 from recollect.index.postings import Postings, Segment
-from recollect.stores.postgres.database import Analyze, Command, Copy, Statement, Steps
+from recollect.stores.postgres.commands import Analyze, Command, Copy, Statement, Steps
 
 FLUSH_AT = 4096  # rows outside segments at which they become one
 _RATIO = 4  # a segment up to this many times as large as its right neighbour is merged with it

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,18 @@ from recollect.errors import StoreError
 from recollect.events import ACCESSES
 from recollect.features import FEATURES
 from recollect.fields import ACCESSES_KEPT, FIELDS, GRAPH
+from recollect.filters import Filter
 from recollect.index.bm25 import Bm25
 from recollect.index.postings import Segment
 from recollect.memory import MemoryRecord
+from recollect.ops import Edge
 from recollect.stores import codec
-from recollect.stores.postgres.database import Command, Statement, Steps
+from recollect.stores.postgres.around import those
+from recollect.stores.postgres.commands import Command, Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.seen import Block, Seen, ascending
 from recollect.stores.postgres.values import Integers, numbered, numbers, unpacked
+from recollect.stores.postgres.where import Condition
 from recollect.stores.touches import Batch, overlay
 
 _ROW_BITS = 28
@@ -75,6 +80,16 @@ class Numbers:
 
 
 @dataclass(eq=False)
+class Around:
+    """What was seen around memories that pass a filter, by row."""
+
+    where: Filter | None = None
+    linked: set[int] = field(default_factory=set)  # the rows all of whose links are among `edges`
+    edges: list[Edge] = field(default_factory=list)
+    beside: dict[int, tuple[int, int]] = field(default_factory=dict)  # before and behind, or -1
+
+
+@dataclass(eq=False)
 class Sight:
     """What was seen by the search that a thread runs at the moment."""
 
@@ -82,8 +97,15 @@ class Sight:
     segments: dict[str, dict[str, list[Segment]]] = field(default_factory=dict)
     scores: dict[tuple[str, Any], Bm25] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
+    around: Around = field(default_factory=Around)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
+
+    def around_within(self, where: Filter | None) -> Around:
+        """What was seen around memories that pass a filter."""
+        if where != self.around.where:
+            self.around = Around(where)
+        return self.around
 
 
 def together(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
@@ -135,19 +157,18 @@ _CLOCK = "SELECT seq FROM clocks WHERE namespace = %s"
 
 def _expression(name: str) -> str:
     if name == "metadata":
-        return "metadata::text"
+        return "m.metadata::text"
     if name == "content":
-        return f"CASE WHEN octet_length(content) <= {_LONG} THEN content END"
-    return name
+        return f"CASE WHEN octet_length(m.content) <= {_LONG} THEN m.content END"
+    return f"m.{name}"
 
 
-def select(namespace: str, rows: Rows, names: Sequence[str]) -> Statement:
-    """Read values of rows of a namespace, each after its row."""
+def select(namespace: str, which: Condition, names: Sequence[str]) -> Statement:
+    """Read values of the memories `m` of a condition, each after its row."""
     columns = ", ".join(map(_expression, names))
     return Statement(
-        f'SELECT "row", {columns} FROM memories '
-        'WHERE namespace = %s AND "row" = ANY(%s::integer[])',
-        (namespace, Integers(rows)),
+        f'SELECT m."row", {columns} FROM memories m WHERE m.namespace = %s AND {which.sql}',
+        (namespace, *which.parameters),
     )
 
 
@@ -171,21 +192,32 @@ class Reader:
         parts = list(self.numbers.parts(missing))
         waits = [self._waiting(name) if "accesses" in asked else () for name, _, _ in parts]
         clocks = [Statement(_CLOCK, (parts[i][0],)) for i, waiting in enumerate(waits) if waiting]
-        answers = yield [*(select(name, part, asked) for name, part, _ in parts), *clocks]
+        answers = yield [*(select(name, those(part), asked) for name, part, _ in parts), *clocks]
         given: list[Rows] = []
         cells: list[Sequence[Any]] = []
         for (namespace, _, _), kept in zip(parts, answers[: len(parts)], strict=True):
             given.append(self.numbers.rows(namespace, [values[0] for values in kept]))
             cells += kept
-        found = np.concatenate(given)
-        block = Block(missing, ("row", *asked), found, cells)
+        block = Block(missing, ("row", *asked), np.concatenate(given), cells)
         seqs = iter(answers[len(parts) :])
         for (_, part, places), waiting in zip(parts, waits, strict=True):
             if waiting:
                 _overlaid(block, missing[places], part, waiting, next(seqs))
-        sight.seen.blocks.append(block)
-        at = 1 + asked.index("id")
-        sight.seen.ids.update(zip(found.tolist(), (values[at] for values in cells), strict=True))
+        sight.seen.take(block)
+
+    def found(self, sight: Sight, namespace: str, which: Condition) -> Steps[Rows]:
+        """See that the memories `m` of a condition are in sight; their rows, ascending."""
+        waiting = self._waiting(namespace)
+        clocks = [Statement(_CLOCK, (namespace,))] if waiting else []
+        kept, *seqs = yield [select(namespace, which, _KEPT), *clocks]
+        kept = sorted(kept, key=itemgetter(0))
+        within = np.array([values[0] for values in kept], dtype=np.int64)
+        given = self.numbers.rows(namespace, within)
+        block = Block(given, ("row", *_KEPT), given, kept)
+        if waiting:
+            _overlaid(block, given, within, waiting, seqs[0])
+        sight.seen.take(block)
+        return given
 
     def features(self, sight: Sight, rows: Rows) -> Steps[None]:
         """See that the features of rows are in sight."""
@@ -234,7 +266,7 @@ class Reader:
         if not len(missing):
             return
         parts = list(self.numbers.parts(missing))
-        found = yield [select(name, part, ("id",)) for name, part, _ in parts]
+        found = yield [select(name, those(part), ("id",)) for name, part, _ in parts]
         ids.update(dict.fromkeys(missing.tolist(), ""))
         for (namespace, _, _), kept in zip(parts, found, strict=True):
             given = self.numbers.rows(namespace, [row for row, _ in kept]).tolist()

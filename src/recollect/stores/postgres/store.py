@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+import asyncio
+from collections.abc import Callable, Collection, Generator, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -15,12 +17,16 @@ from recollect.filters import fields_of
 from recollect.stores import codec
 from recollect.stores.postgres import changing, happening, writing
 from recollect.stores.postgres.answers import Answers
-from recollect.stores.postgres.database import Database, Statement, Steps
+from recollect.stores.postgres.awaited import AwaitedDatabase
+from recollect.stores.postgres.commands import Statement, Steps
+from recollect.stores.postgres.database import Database
 from recollect.stores.postgres.schema import check
 from recollect.stores.postgres.sight import Numbers, Sight, together
 from recollect.stores.postgres.spaces import Spaces
 from recollect.stores.postgres.waiting import Waiting
 
+T = TypeVar("T")
+_MANY = 24  # memories beyond which to write them is left to a thread
 _BY_ROW = (
     ops.Score, ops.Matched, ops.Mentions, ops.Fetch, ops.Read, ops.Texts, ops.Vectors, ops.Linked,
     ops.Beside, ops.Touch,
@@ -32,38 +38,82 @@ _OVERLAID = (
 """Answered without accesses of memories, or by `Reader`, which lays over those that wait."""
 
 
+@dataclass(frozen=True)
+class _Flush:
+    """Write the accesses that wait, at least those of some namespaces."""
+
+    namespaces: Collection[str]
+
+
+@dataclass(frozen=True)
+class _Read:
+    """Steps that only read, about some namespaces."""
+
+    steps: Callable[[], Steps[Any]]
+    namespaces: Collection[str]
+
+
+@dataclass(frozen=True)
+class _Write:
+    """Steps that are one transaction, about some namespaces."""
+
+    steps: Callable[[], Steps[Any]]
+    namespaces: Collection[str]
+
+
+Work = Generator[_Flush | _Read | _Write, Any, T]
+"""What operations take, one thing after the other, whoever does it and waits."""
+
+
 class PostgresStore:
-    """A store in the database of an address; its operations may be called from many threads."""
+    """A store in the database of an address.
+
+    Its operations may be called from many threads, and awaited in many tasks of event loops.
+    """
 
     def __init__(self, url: str) -> None:
         self.database = Database(url)
         check(self.database)
         self.database.open()
+        self.awaited = AwaitedDatabase(self.database)
         self._numbers = Numbers()
         self._spaces = Spaces()
-        self._sights = threading.local()
+        self._sight: ContextVar[Sight | None] = ContextVar("sight", default=None)
         self._closed = False
         self._waiting = Waiting(self.database)
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order; what only reads goes into common round trips."""
-        if self._closed:
-            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        if not all(isinstance(op, _BY_ROW) for op in batch):
-            self._sights.sight = Sight()
-        answers: list[Any] = []
-        at = 0
-        while at < len(batch):
-            end = at
-            while end < len(batch) and type(batch[end]) in (*self._READS, ops.Search):
-                end += 1
-            if end > at:
-                answers += self._read(batch[at:end])
-                at = end
+        work, done = self._work(batch), None
+        while True:
+            try:
+                task = work.send(done)
+            except StopIteration as end:
+                return list(end.value)
+            if isinstance(task, _Flush):
+                self._waiting.flush(task.namespaces)
+            elif isinstance(task, _Read):
+                done = self.database.read(task.steps, task.namespaces)
             else:
-                answers.append(self._write(batch[at]))
-                at += 1
-        return answers
+                done = self.database.write(task.steps, task.namespaces)
+
+    async def abatch(self, batch: Sequence[ops.Op]) -> list[Any]:
+        """`batch`, awaited: other tasks go on meanwhile."""
+        if any(isinstance(op, ops.Put) and len(op.drafts) > _MANY for op in batch):
+            return await asyncio.to_thread(self.batch, batch)  # to make them takes a while, too
+        work, done = self._work(batch), None
+        while True:
+            try:
+                task = work.send(done)
+            except StopIteration as end:
+                return list(end.value)
+            if isinstance(task, _Flush):
+                if self._waiting.any():
+                    await asyncio.to_thread(self._waiting.flush, task.namespaces)
+            elif isinstance(task, _Read):
+                done = await self.awaited.read(task.steps, task.namespaces)
+            else:
+                done = await self.awaited.write(task.steps, task.namespaces)
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
@@ -79,16 +129,41 @@ class PostgresStore:
                 self.flush()
             finally:
                 self._closed = True
+                self._sight.set(None)
                 self.database.close()
+
+    async def aclose(self) -> None:
+        """`close`, awaited, and the connections of this event loop."""
+        await self.awaited.close()
+        await asyncio.to_thread(self.close)
+
+    def _work(self, batch: Sequence[ops.Op]) -> Work[list[Any]]:
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        if not all(isinstance(op, _BY_ROW) for op in batch):
+            self._sight.set(Sight())
+        answers: list[Any] = []
+        at = 0
+        while at < len(batch):
+            end = at
+            while end < len(batch) and type(batch[end]) in self._ASKED:
+                end += 1
+            if end > at:
+                answers += yield from self._read(batch[at:end])
+                at = end
+            else:
+                answers.append((yield from self._write(batch[at])))
+                at += 1
+        return answers
 
     # Reading
 
-    def _read(self, batch: Sequence[ops.Op]) -> list[Any]:
+    def _read(self, batch: Sequence[ops.Op]) -> Work[list[Any]]:
         namespaces = self._namespaces(batch)
         if any(map(_counts, batch)):  # what was counted shows
-            self._waiting.flush(namespaces)
-        sight = getattr(self._sights, "sight", None) or Sight()
-        self._sights.sight = sight
+            yield _Flush(namespaces)
+        sight = self._sight.get() or Sight()
+        self._sight.set(sight)
         answers = Answers(
             self._numbers, self._spaces, sight, self._waiting.of, self.database.distributed
         )
@@ -101,9 +176,9 @@ class PostgresStore:
             found, left = iter(rankings), iter(rest)
             return [next(found if isinstance(op, ops.Search) else left) for op in batch]
 
-        found = self.database.read(steps, namespaces)
+        answered: list[Any] = yield _Read(steps, namespaces)
         self._spaces.learn(sight.known.values())
-        return found
+        return answered
 
     def _namespaces(self, batch: Sequence[ops.Op]) -> set[str]:
         """The namespaces that operations are about."""
@@ -123,75 +198,78 @@ class PostgresStore:
 
     # Writing
 
-    def _write(self, op: ops.Op) -> Any:
+    def _write(self, op: ops.Op) -> Work[Any]:
         answer = self._WRITES.get(type(op))
         if answer is None:
             raise TypeError(f"a store does not answer {type(op).__name__}")
-        return answer(self, op)
+        return (yield from answer(self, op))
 
-    def _put(self, op: ops.Put) -> tuple[str, ...]:
+    def _put(self, op: ops.Put) -> Work[tuple[str, ...]]:
         prepared = writing.prepared(op.drafts)
         namespaces = writing.namespaces_of(op)
-        self._waiting.flush(namespaces)
-        refused = self.database.write(lambda: writing.put(op, prepared), namespaces)
+        yield _Flush(namespaces)
+        refused: tuple[str, ...] = yield _Write(lambda: writing.put(op, prepared), namespaces)
         self._spaces.written(namespaces)
         return refused
 
-    def _log(self, op: ops.Log) -> tuple[str, ...]:
-        self._waiting.flush((op.namespace,))
-        return self.database.write(lambda: happening.log(op), (op.namespace,))
+    def _log(self, op: ops.Log) -> Work[tuple[str, ...]]:
+        yield _Flush((op.namespace,))
+        refused: tuple[str, ...] = yield _Write(lambda: happening.log(op), (op.namespace,))
+        return refused
 
-    def _mend(self, op: ops.Mend) -> None:
-        self._waiting.flush((op.namespace,))
-        self.database.write(lambda: happening.mend(op), (op.namespace,))
+    def _mend(self, op: ops.Mend) -> Work[None]:
+        yield _Flush((op.namespace,))
+        yield _Write(lambda: happening.mend(op), (op.namespace,))
 
-    def _note(self, op: ops.Note) -> bool:
-        return self.database.write(lambda: happening.note(op), (op.namespace,))
+    def _note(self, op: ops.Note) -> Work[bool]:
+        done: bool = yield _Write(lambda: happening.note(op), (op.namespace,))
+        return done
 
-    def _delete(self, op: ops.Delete) -> int:
-        self._waiting.flush((op.namespace,))
-        gone = self.database.write(
-            lambda: changing.delete(op.namespace, op.ids, op.where), (op.namespace,)
+    def _delete(self, op: ops.Delete) -> Work[int]:
+        yield _Flush((op.namespace,))
+        gone: int = yield from self._changed(
+            (op.namespace,), changing.delete, op.namespace, op.ids, op.where
         )
-        self._spaces.written((op.namespace,))
         return gone
 
-    def _put_vectors(self, op: ops.PutVectors) -> None:
+    def _put_vectors(self, op: ops.PutVectors) -> Work[None]:
         for namespace, rows, places in self._numbers.parts(op.rows):
             if namespace == op.namespace:
                 given = [op.vectors[place] for place in places.tolist()]
-                self._changed(
+                yield from self._changed(
                     (namespace,), changing.put_vectors, namespace, op.name, rows.tolist(), given
                 )
 
-    def _adopt_vectors(self, op: ops.AdoptVectors) -> bool:
+    def _adopt_vectors(self, op: ops.AdoptVectors) -> Work[bool]:
         if self.database.row_security:
             raise StoreError(
                 "row-level security hides namespaces from this role; make vectors anew as the "
                 "owner of the tables"
             )
-        names = self.database.read(lambda: _one(Statement("SELECT namespace FROM spaces")))
-        return self._changed(
-            [name for (name,) in names[0]],
+        [names] = yield _Read(lambda: _one(Statement("SELECT namespace FROM spaces")), ())
+        done: bool = yield from self._changed(
+            [name for (name,) in names],
             changing.adopt_vectors,
             op.source,
             op.target,
             op.embedder,
         )
+        return done
 
     def _changed(
         self, namespaces: Sequence[str], steps: Callable[..., Steps[Any]], *given: Any
-    ) -> Any:
-        found = self.database.write(lambda: steps(*given), namespaces)
+    ) -> Work[Any]:
+        found = yield _Write(lambda: steps(*given), namespaces)
         self._spaces.written(namespaces)
         return found
 
     # Accesses
 
-    def _touch(self, op: ops.Touch) -> None:
+    def _touch(self, op: ops.Touch) -> Work[None]:
         at = codec.encode("last_accessed", op.at)
         for namespace, rows, _ in self._numbers.parts(op.rows):
             self._waiting.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
+        yield from ()
 
     def flush(self) -> None:
         """Write the accesses that wait; what could not be written waits on."""
@@ -222,7 +300,8 @@ class PostgresStore:
         ops.FormerVectors: lambda _, op: happening.former_vectors(op),
         ops.Notes: lambda _, op: happening.notes(op),
     }
-    _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Any]]] = {
+    _ASKED: ClassVar[frozenset[type]] = frozenset({*_READS, ops.Search})
+    _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         ops.Put: _put,
         ops.Log: _log,
         ops.Mend: _mend,

@@ -16,12 +16,21 @@ from recollect.errors import InvalidInput
 from recollect.fields import FIELDS, GRAPH
 from recollect.graph import LinkGraph
 from recollect.memory import Link, MemoryRecord
+from recollect.query import Query
 from recollect.stores import codec
-from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.around import (
+    beside,
+    links,
+    standing_beside,
+    those,
+    within_reach,
+)
+from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import Routes
 from recollect.stores.postgres.sight import (
     BEFORE,
+    Around,
     Numbers,
     Reader,
     Sight,
@@ -30,10 +39,10 @@ from recollect.stores.postgres.sight import (
     together,
 )
 from recollect.stores.postgres.spaces import Spaces
-from recollect.stores.postgres.values import Integers
 from recollect.stores.postgres.where import compiled
 from recollect.stores.touches import Batch
 
+_HOPS = 2  # links that are followed ahead
 _LINK = "source, target, type, weight, created_at"
 
 
@@ -150,59 +159,76 @@ class Stored:
 
     def linked(self, op: ops.Linked) -> Steps[list[ops.Edge]]:
         edges: list[ops.Edge] = []
-        ends = " UNION ".join(
-            f"SELECT l.* FROM memories m JOIN links l ON l.namespace = m.namespace "
-            f'AND l.{end} = m.id WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])'
-            for end in ("source", "target")
-        )
-        first, second = compiled(op.query.where, "s"), compiled(op.query.where, "t")
-        for namespace, rows, _ in self._numbers.parts(op.rows):
-            if namespace not in op.query.namespaces:
+        for namespace, rows, places in self._numbers.parts(op.rows):
+            known = self._sight.known.get(namespace)
+            if namespace not in op.query.namespaces or (known is not None and not known.linked):
                 continue
-            chosen = (namespace, Integers(rows))
-            [found] = yield [
-                Statement(
-                    f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
-                    "JOIN memories s ON s.namespace = %s AND s.id = l.source "
-                    "JOIN memories t ON t.namespace = %s AND t.id = l.target "
-                    f"WHERE {first.sql} AND {second.sql} ORDER BY l.source, l.target, l.type",
-                    (*chosen, *chosen, namespace, namespace, *first.parameters, *second.parameters),
-                )
-            ]
-            for source, target, weight, type in found:
-                both = self._numbers.rows(namespace, [source, target]).tolist()
-                edges.append(ops.Edge(both[0], both[1], weight, type))
+            around, given = self._sight.around_within(op.query.where), op.rows[places]
+            if not around.linked.issuperset(given.tolist()):
+                asked = links(namespace, those(rows), op.query.where)
+                [found] = yield [asked]
+                edges += self._edges(namespace, found)
+                continue
+            mine = set(given.tolist())
+            edges += [e for e in around.edges if e.source in mine or e.target in mine]
         return edges
 
-    def beside(self, op: ops.Beside) -> Steps[Rows]:
-        found = np.full((2, len(op.rows)), -1, dtype=np.int64)
-        passes = compiled(op.query.where, "o")
-        sides = [
-            f'LEFT JOIN LATERAL (SELECT o."row", ({passes.sql}) IS TRUE AS passes FROM memories o '
-            "WHERE o.namespace = %s AND o.session_id = m.session_id AND o.kind = m.kind "
-            f"AND (o.created_at, o.sequence) {sign} (m.created_at, m.sequence) "
-            f"ORDER BY o.created_at {way}, o.sequence {way} LIMIT 1) AS {side} ON TRUE"
-            for side, sign, way in (("before", "<", "DESC"), ("behind", ">", "ASC"))
+    def _edges(self, namespace: str, found: Sequence[Any]) -> list[ops.Edge]:
+        ends = self._numbers.rows(namespace, [ends for *ends, _, _ in found]).reshape(-1, 2)
+        return [
+            ops.Edge(source, target, weight, type)
+            for (source, target), (_, _, weight, type) in zip(ends.tolist(), found, strict=True)
         ]
-        for namespace, rows, places in self._numbers.parts(op.rows):
-            [kept] = yield [
-                Statement(
-                    'SELECT m."row", CASE WHEN before.passes THEN before."row" END, '
-                    'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
-                    + " ".join(sides)
-                    + ' WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
-                    (
-                        *(*passes.parameters, namespace, *passes.parameters, namespace),
-                        *(namespace, Integers(rows)),
-                    ),
-                )
+
+    def beside(self, op: ops.Beside) -> Steps[Rows]:
+        around = self._sight.around_within(op.query.where)
+        missing = [row for row in op.rows.tolist() if row not in around.beside]
+        for namespace, rows, _ in self._numbers.parts(np.array(missing, dtype=np.int64)):
+            [found] = yield [beside(namespace, those(rows), op.query.where)]
+            self._see_beside(around, namespace, found)
+        sides = [around.beside.get(row, (-1, -1)) for row in op.rows.tolist()]
+        return np.array(sides, dtype=np.int64).reshape(-1, 2).T
+
+    def _see_beside(self, around: Around, namespace: str, found: Sequence[Any]) -> None:
+        for row, *sides in found:
+            mine, *others = self._numbers.rows(namespace, [row, *(s or 0 for s in sides)]).tolist()
+            before, behind = (o if s else -1 for o, s in zip(others, sides, strict=True))
+            around.beside[mine] = before, behind
+
+    # Read ahead
+
+    def look_around(self, query: Query, rows: Rows) -> Steps[None]:
+        """See what the profile will ask of what is around the best rows."""
+        around = self._sight.around_within(query.where)
+        parts: list[Steps[Any]] = []
+        for namespace, within, _ in self._numbers.parts(rows):
+            if "links" in query.around and self._sight.known[namespace].linked:
+                parts.append(self._see_links(around, namespace, within, query))
+            if "beside" in query.around:
+                parts.append(self._see_sides(around, namespace, within, query))
+        yield from together(parts)
+
+    def _see_links(self, around: Around, namespace: str, rows: Rows, query: Query) -> Steps[None]:
+        reach = within_reach(namespace, rows, _HOPS)
+        given, found = yield from together(
+            [
+                self._reader.found(self._sight, namespace, reach),
+                _one(links(namespace, reach, query.where)),
             ]
-            by_row = {row: sides_of for row, *sides_of in kept}
-            for place, row in zip(places.tolist(), rows.tolist(), strict=True):
-                for side, other in enumerate(by_row.get(row, ())):
-                    if other is not None:
-                        found[side, place] = self._numbers.rows(namespace, other)
-        return found
+        )
+        around.linked.update(given.tolist())
+        around.edges += self._edges(namespace, found)
+
+    def _see_sides(self, around: Around, namespace: str, rows: Rows, query: Query) -> Steps[None]:
+        _, found = yield from together(
+            [
+                self._reader.found(
+                    self._sight, namespace, standing_beside(namespace, rows, query.where)
+                ),
+                _one(beside(namespace, those(rows), query.where)),
+            ]
+        )
+        self._see_beside(around, namespace, found)
 
     def same(self, op: ops.Same) -> Steps[dict[int, tuple[int, ...]]]:
         [kept] = yield [
@@ -327,6 +353,11 @@ class Stored:
             "links": links[0][0],
             "file_mb": round(int(size[0][0] or 0) / 1e6, 3),
         }
+
+
+def _one(statement: Statement) -> Steps[list[Any]]:
+    [answer] = yield [statement]
+    return list(answer)
 
 
 def plain_record(values: Sequence[Any]) -> dict[str, Any]:

@@ -46,6 +46,10 @@ class Waiting:
             both = (self._writing.get(namespace), self._pending.get(namespace))
         return tuple(batch for batch in both if batch is not None)
 
+    def any(self) -> bool:
+        """Whether something waits or is being written."""
+        return bool(self._pending or self._writing)
+
     def flush(self, about: Collection[str] | None = None) -> None:
         """Write what waits, or of a cluster what is about some namespaces.
 

@@ -12,7 +12,7 @@ from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft
 from recollect.stores import codec
 from recollect.stores.postgres import happening, segments
-from recollect.stores.postgres.database import Abandon, Command, Copy, Many, Statement, Steps
+from recollect.stores.postgres.commands import Abandon, Command, Copy, Many, Statement, Steps
 from recollect.stores.postgres.draft import Space, linking, note_links
 from recollect.stores.postgres.sight import plain
 from recollect.stores.postgres.spelled import spellings
