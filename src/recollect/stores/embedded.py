@@ -37,7 +37,7 @@ _Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 
 
 class _Seen(threading.local):
-    """The state of the store that the batch which a thread is being answered has seen."""
+    """Which state of the store the batch of each thread looks at."""
 
     version: Version | None = None
 
