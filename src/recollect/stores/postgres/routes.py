@@ -46,7 +46,7 @@ _APART = f"((v.vector <#> %s) + (v.vector <#> %s) / {_ENLARGED})"
 """The inner product, negative, with a vector that comes in two halves."""
 _PACKED = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
-_LOOKED_AT = 200  # candidates that an index keeps at least
+_LOOKED_AT = 1.5, 200  # candidates that an index keeps for each vector asked for, and at least
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 _MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
@@ -426,7 +426,7 @@ def _by_index(namespace: str, route: Vector, query: Query, depth: int) -> list[S
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
     return [
-        setting("hnsw.ef_search", str(min(1000, max(_LOOKED_AT, wanted)))),
+        setting("hnsw.ef_search", str(min(1000, max(int(_LOOKED_AT[0] * wanted), _LOOKED_AT[1])))),
         setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             f'SELECT {_PACKED}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
