@@ -198,7 +198,7 @@ def best_first(
         if end >= wanted:
             order, ranked = order[:end], ranked[:end]
     equal = ranked[1:] == ranked[:-1]
-    if equal.any():
+    if np.count_nonzero(equal):
         tied = np.zeros(len(order), dtype=bool)
         tied[1:] = equal
         tied[:-1] |= equal

@@ -101,13 +101,21 @@ class Evaluation:
         """
         known = self._groups.get(column)
         if known is None:
-            places, values = self.distinct(column)
-            count = len(values)
-            if None in values:
-                alone = places == values.index(None)
-                more = np.count_nonzero(alone)
-                places = places.copy()
-                places[alone] = np.arange(count, count + more)
-                count += int(more)
-            known = self._groups[column] = (places, count)
+            held = self.candidates.columns[column]
+            codes = held.codes if isinstance(held, Coded) else self._coded(column)
+            order = codes.argsort(kind="stable")
+            ordered = codes[order]
+            begins = np.empty(len(order), dtype=bool)
+            begins[:1] = False
+            np.logical_or(ordered[1:] != ordered[:-1], ordered[1:] < 0, out=begins[1:])
+            numbers = begins.cumsum()
+            found = np.empty(len(order), dtype=np.intp)
+            found[order] = numbers
+            count = int(numbers[-1]) + 1 if len(order) else 0
+            known = self._groups[column] = (found, count)
         return known
+
+    def _coded(self, column: str) -> NDArray[np.intp]:
+        """A column of objects as codes, -1 where there is none."""
+        places, values = self.distinct(column)
+        return np.where(np.array([value is None for value in values])[places], -1, places)

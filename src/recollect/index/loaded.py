@@ -349,7 +349,7 @@ class Loaded:
         if where is not None:
             passing = evaluate(where, self.column, len(self))
             mask = passing if mask is None else passing & mask
-        if mask is not None and mask.all():
+        if mask is not None and np.count_nonzero(mask) == len(mask):
             mask = None
         self._last_mask = (where, mask)
         return mask

@@ -249,7 +249,8 @@ class NamespaceIndex(Loaded):
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""
         ordinals = self._ordinals(rows)
         gone = ordinals < 0
-        if gone.any():
+        some_gone = np.count_nonzero(gone) > 0
+        if some_gone:
             ordinals = np.where(gone, 0, ordinals)
         found: dict[str, Held] = {}
         features: NDArray[np.float64] | None = None
@@ -262,7 +263,7 @@ class NamespaceIndex(Loaded):
                 values = features[_FEATURE[name]]
             else:
                 values = self._values(name, ordinals)
-            if gone.any():
+            if some_gone:
                 if isinstance(values, Coded):
                     values = values.without(gone)
                 else:
