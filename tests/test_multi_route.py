@@ -260,6 +260,23 @@ def test_neighbors_are_charged_to_the_budget(memory: Memory) -> None:
 # Diversity
 
 
+@pytest.mark.parametrize(("alike", "order"), [(0.95, "acb"), (0.93, "abc")])
+def test_from_a_redundancy_of_0_94_on_it_is_a_duplicate(
+    memory: Memory, alike: float, order: str
+) -> None:
+    """b is second on all routes: 0.78 * (8 / 17 + 0.05) - 0.22 * 0.95 = 0.197, and yet the last as
+    a duplicate; c has 0.78 * (1 / 18 + 0.05) - 0.22 * 0.1 = 0.060."""
+    for id, cosines in {"a": 1.0, "b": alike}.items():
+        memory.add("zumbrel" + " kortil" * (id == "b"), id=id, vectors=every(cosines))
+    memory.add("other", id="c", vectors={"content": cosine(0.1)})
+    found = {hit.id: hit.details for hit in ask(memory)}
+    assert "".join(found) == order
+    assert found["b"]["mmr.redundancy"] == pytest.approx(alike, abs=1e-3)
+    if order == "abc":
+        value = 0.78 * (8 / 17 + 0.05) - 0.22 * 0.93
+        assert found["b"]["mmr.score"] == pytest.approx(value, abs=1e-3)
+
+
 def test_the_same_thing_is_not_told_twice(memory: Memory) -> None:
     """Final scores 0.1125, 0.1088, 0.1056 (1/16, 1/17, 1/18 + 0.05); a and b are duplicates."""
     memory.add("one", id="a", vectors={"content": cosine(0.9)})
