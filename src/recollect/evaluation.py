@@ -101,8 +101,7 @@ class Evaluation:
         """
         known = self._groups.get(column)
         if known is None:
-            held = self.candidates.columns[column]
-            codes = held.codes if isinstance(held, Coded) else self._coded(column)
+            codes = self._codes(column)
             order = codes.argsort(kind="stable")
             ordered = codes[order]
             begins = np.empty(len(order), dtype=bool)
@@ -115,7 +114,12 @@ class Evaluation:
             known = self._groups[column] = (found, count)
         return known
 
-    def _coded(self, column: str) -> NDArray[np.intp]:
-        """A column of objects as codes, -1 where there is none."""
+    def _codes(self, column: str) -> NDArray[Any]:
+        """A column of objects as codes, negative where there is none."""
+        held = self.candidates.columns[column]
+        if isinstance(held, Coded):
+            return (
+                held.codes if held.none < 0 else np.where(held.codes == held.none, -1, held.codes)
+            )
         places, values = self.distinct(column)
         return np.where(np.array([value is None for value in values])[places], -1, places)
