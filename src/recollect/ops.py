@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
-from recollect.candidates import Floats, Rows
+from recollect.candidates import Candidates, Floats, Rows
 from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
@@ -80,6 +80,41 @@ class Search:
     query: Query
     depth: int | None
     ordered: bool = True
+
+
+class Formula(Protocol):
+    """What ranks candidates: a signal."""
+
+    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
+        """The value for every candidate, shape (candidates,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The best `query.k` rows of all that some routes find, by a formula -> Chosen.
+
+    The formula reads the routes' scores and what is kept. None where the store cannot tell, so that
+    all rows have to be read.
+    """
+
+    routes: tuple[Route, ...]
+    formula: Formula
+    query: Query
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Rows in any order, the best among them, with their ranks on each route by its name.
+
+    Others may be among them, such as those that are as good as the last. `read` memories were read
+    to find them, of the `of` that the routes find.
+    """
+
+    rows: Rows
+    ranks: Mapping[str, Floats]
+    read: int
+    of: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,9 +490,9 @@ class Stats:
 
 
 Op = (
-    Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Same | Alike | Find | Order | List | Put | Log | Events
-    | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete
-    | Neighbors | Notes | Note | Stats | AsOf
+    Embed | Extract | Names | Search | Best | Score | Matched | Mentions | Fetch | Read | Texts
+    | Vectors | VectorNames | Linked | Beside | Same | Alike | Find | Order | List | Put | Log
+    | Events | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors
+    | Delete | Neighbors | Notes | Note | Stats | AsOf
 )  # fmt: skip
 Batch = Sequence[Op]

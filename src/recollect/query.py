@@ -75,7 +75,8 @@ class Query:
 
     `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder. With
     a `token_budget`, what is returned takes no more of it, as `count_tokens` counts. `entities` are
-    the keys (see `Aliases.key`) of what its words name.
+    the keys (see `Aliases.key`) of what its words name. With `hits_only` nobody looks
+    afterwards at what is no hit, so it need not be read.
     """
 
     text: str
@@ -90,3 +91,4 @@ class Query:
     aliases: Aliases = NO_ALIASES
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens
+    hits_only: bool = False

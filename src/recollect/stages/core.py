@@ -10,12 +10,13 @@ from typing import ClassVar
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
 from recollect.evaluation import Evaluation
-from recollect.expr import Signal
+from recollect.expr import Col, Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, GRAPH
 from recollect.notation import misread
 from recollect.plan import Plan
 from recollect.query import Query
+from recollect.weights import rewrite
 
 STORED = frozenset(
     {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position", *GRAPH}
@@ -54,6 +55,7 @@ class Stage:
 
     begins: ClassVar[bool] = False  # whether a pipeline may begin with it
     ends: ClassVar[bool] = False  # whether at most the hits wanted are left after it
+    ranks: ClassVar[bool] = False  # whether it leaves the best by score and looks at no others
 
     @property
     def called(self) -> str:
@@ -82,6 +84,13 @@ class Stage:
         """The table after this stage; `wanted` are columns that later stages will read."""
         return self.apply(query, candidates)
         yield []  # makes this a generator
+
+    def begin(self, query: Query, wanted: frozenset[str], by: Signal | None) -> Plan[Candidates]:
+        """The table of a pipeline that begins with it.
+
+        Given a formula, only the best `query.k` rows by its value need to be in it.
+        """
+        return (yield from self.plan(query, Candidates.empty(), wanted))
 
     def __rshift__(self, other: Stage | Pipeline) -> Pipeline:
         return Pipeline((self,)) >> other
@@ -130,6 +139,22 @@ class Pipeline:
             needed = (needed - stage.writes()) | stage.reads()
         return tuple(reversed(found))
 
+    @cached_property
+    def decisive(self) -> Signal | None:
+        """The one formula that decides who of the first stage's rows is left at the end.
+
+        None where more than scoring and the final cut decides.
+        """
+        scores: dict[str, Signal] = {}
+        for stage in self.stages[1:-1]:
+            if not isinstance(stage, Score):
+                return None
+            scores[stage.into] = rewrite(
+                stage.signal,
+                lambda node: scores.get(node.name) if isinstance(node, Col) else None,
+            )
+        return scores.get("score") if self.stages[-1].ranks else None
+
     def check(self) -> None:
         """Refuse a pipeline in which a stage reads what nothing before it provides.
 
@@ -159,9 +184,9 @@ class Pipeline:
 
     def plan(self, query: Query) -> Plan[list[Candidates]]:
         """Run the stages; the table after each of them."""
-        tables: list[Candidates] = []
-        candidates = Candidates.empty()
-        for stage, wanted in zip(self.stages, self.wanted, strict=True):
-            candidates = yield from stage.plan(query, candidates, wanted)
-            tables.append(candidates)
+        by = self.decisive if query.hits_only and query.token_budget is None else None
+        first, *rest = zip(self.stages, self.wanted, strict=True)
+        tables = [(yield from first[0].begin(query, first[1], by))]
+        for stage, wanted in rest:
+            tables.append((yield from stage.plan(query, tables[-1], wanted)))
         return tables

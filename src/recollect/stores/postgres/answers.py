@@ -17,7 +17,9 @@ from recollect.ops import STAGED
 from recollect.query import Query
 from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
+from recollect.stores.postgres.best import ranked
 from recollect.stores.postgres.database import Statement, Steps
+from recollect.stores.postgres.formula import NoForm
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import check_dimensions, cosines, indexed, postings
 from recollect.stores.postgres.sight import needed, together
@@ -114,6 +116,30 @@ class Answers(Stored):
         return [
             self._ranking(op, rows, scores) for op, (rows, scores) in zip(asked, found, strict=True)
         ]
+
+    def best(self, op: ops.Best) -> Steps[ops.Chosen | None]:
+        """The best of all rows by a formula, as far as the server can rank by it."""
+        try:
+            statement = ranked(op)
+        except NoForm:
+            return None
+        [namespace] = op.query.namespaces
+        known = self.known(namespace)
+        self._check_vectors(known, op)
+        news = known.news()
+        answers = yield [*news, statement]
+        self._check_vectors(self._routes.see(self._sight, known, answers[: len(news)]), op)
+        found = np.array(answers[-1], dtype=np.float64).reshape(-1, 2 + len(op.routes))
+        count = int(found[0, 0]) if len(found) else 0
+        ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
+        rows = self._numbers.rows(namespace, found[:, 1])
+        return ops.Chosen(rows, ranks, read=count, of=count)
+
+    @staticmethod
+    def _check_vectors(known: Known, op: ops.Best) -> None:
+        for route in op.routes:
+            if isinstance(route, Vector) and op.query.vector is not None:
+                check_dimensions(known, route, len(op.query.vector))
 
     def _found(self, op: ops.Search) -> Steps[tuple[Rows, Floats]]:
         found = yield from together(

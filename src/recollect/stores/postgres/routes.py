@@ -40,10 +40,11 @@ from recollect.text import term_id
 
 USE_INDEXES = True
 """Whether indexes of vectors are used; without, all vectors are compared."""
-_NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 _ENLARGED = 4096.0
-_APART = f"((v.vector <#> %s) + (v.vector <#> %s) / {_ENLARGED})"
-"""The inner product, negative, with a vector that comes in two halves."""
+APART = f"(({{vector}} <#> %s) + ({{vector}} <#> %s) / {_ENLARGED})"
+"""The inner product of `vector`, negative, with one that comes in two halves; within `NOISE`."""
+_APART = APART.format(vector="v.vector")
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
 _LOOKED_AT = 2  # candidates that an index keeps for each vector asked for
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
@@ -371,7 +372,7 @@ def indexed(known: Known, route: Vector) -> bool:
 
 def _cut_among_equals(found: Sequence[Any], depth: int) -> bool:
     """Whether more may be as near as the `depth`-th than were asked for."""
-    return len(found) == depth + _MORE and found[-1][2] <= found[depth - 1][2] + _NOISE
+    return len(found) == depth + _MORE and found[-1][2] <= found[depth - 1][2] + NOISE
 
 
 def _nearest(
@@ -416,7 +417,7 @@ def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[
         Statement(
             'SELECT v."row", v.vector, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s '
             f"AND {_APART} <= %s{kept.sql}",
-            (namespace, route.vector, *halved(query.vector), apart + _NOISE, *kept.parameters),
+            (namespace, route.vector, *halved(query.vector), apart + NOISE, *kept.parameters),
         )
     ]
 

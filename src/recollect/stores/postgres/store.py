@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+from psycopg.errors import NumericValueOutOfRange
 
 from recollect import ops
 from recollect.errors import StoreClosed, StoreError
@@ -92,7 +93,13 @@ class PostgresStore:
             found, left = iter(rankings), iter(rest)
             return [next(found if isinstance(op, ops.Search) else left) for op in batch]
 
-        found = self.database.read(steps, namespaces)
+        try:
+            found = self.database.read(steps, namespaces)
+        except StoreError as problem:
+            beyond = isinstance(problem.__cause__, NumericValueOutOfRange)
+            if beyond and all(isinstance(op, ops.Best) for op in batch):
+                return [None] * len(batch)  # what is infinite here is an error there
+            raise
         self._spaces.learn(sight.known.values())
         return found
 
@@ -195,6 +202,7 @@ class PostgresStore:
         ops.Names: Answers.names,
         ops.VectorNames: Answers.vector_names,
         ops.Dimensions: Answers.dimensions,
+        ops.Best: Answers.best,
         ops.Score: Answers.score,
         ops.Matched: Answers.matched,
         ops.Mentions: Answers.mentions,
