@@ -105,6 +105,8 @@ The map, in flow order:
       answers.py         who is named, what routes find, exact scores
       stored.py          what is kept of rows, ids, listings and links
       routes.py          what each route finds in a namespace
+      best.py            the best of all memories by a formula, ranked by the server
+      formula.py         signals as SQL
       masks.py           filters, cut so that most of them cost nothing
       where.py           filters as SQL
       spelled.py         names as they are spelt

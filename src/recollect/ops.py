@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
-from recollect.candidates import Candidates, Floats, Rows
+from recollect.candidates import Floats, Rows
 from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
-from recollect.query import Query, Term
+from recollect.query import Formula, Query, Term
 from recollect.routes import Lexical, Route
 
 
@@ -80,14 +80,6 @@ class Search:
     query: Query
     depth: int | None
     ordered: bool = True
-
-
-class Formula(Protocol):
-    """What ranks candidates: a signal."""
-
-    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
-        """The value for every candidate, shape (candidates,)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import MappingProxyType
+from typing import Protocol
 
+from recollect.candidates import Candidates, Floats
 from recollect.entities import NO_ALIASES, Aliases
 from recollect.filters import Filter
 from recollect.memory import Vector
@@ -92,3 +94,11 @@ class Query:
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens
     hits_only: bool = False
+
+
+class Formula(Protocol):
+    """What ranks candidates: a signal."""
+
+    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
+        """The value for every candidate, shape (candidates,)."""
+        ...

@@ -34,8 +34,7 @@ from recollect.expr import (
     Sum,
 )
 from recollect.fields import FIELDS
-from recollect.ops import Formula
-from recollect.query import Query
+from recollect.query import Formula, Query
 from recollect.signals import Age, EntityOverlap, SaidBy
 from recollect.signals.times import DAY, HOUR
 from recollect.stores.postgres.spelled import SPELLED, spelling
