@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ Column = NDArray[Any]  # float64 (NaN = not there) or object (None = not there)
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A column of objects as places in a list of distinct values; -1 for None.
+    """A column of objects as places in a list of distinct values; -1 or `none` for None.
 
     A table over a whole namespace may have a text column without making an object per row. `naming`
     gives the places of the values that are, or hold, one of some folded names.
@@ -25,6 +25,7 @@ class Coded:
     codes: NDArray[Any]
     distinct: Sequence[Any]
     naming: Callable[[Iterable[str]], Sequence[int]] | None = None
+    none: int = -1
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -33,7 +34,7 @@ class Coded:
         """One value for a place, a column for an index or mask array or a slice."""
         codes = self.codes[index]
         if isinstance(codes, np.ndarray):
-            return Coded(codes, self.distinct, self.naming)
+            return Coded(codes, self.distinct, self.naming, self.none)
         return None if codes < 0 else self.distinct[codes]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
@@ -48,7 +49,7 @@ class Coded:
 
     def without(self, gone: NDArray[np.bool_]) -> Coded:
         """The same with None where `gone`."""
-        return Coded(np.where(gone, -1, self.codes), self.distinct, self.naming)
+        return replace(self, codes=np.where(gone, -1, self.codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +201,7 @@ def best_first(
         if end >= wanted:
             order, ranked = order[:end], ranked[:end]
     equal = ranked[1:] == ranked[:-1]
-    if equal.any():
+    if np.count_nonzero(equal):
         tied = np.zeros(len(order), dtype=bool)
         tied[1:] = equal
         tied[:-1] |= equal

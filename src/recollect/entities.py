@@ -27,7 +27,7 @@ _MARKED = re.compile(
     re.DOTALL,
 )
 _SIGNS = ("@", "`", '"', "“", "«", "://", "www.")  # one of them is in whatever is _MARKED
-_TOKEN = re.compile(r"[^\W_](?:[^\W_]|['’.&+-](?=[^\W_]))*(?:\+\+|#)?")
+_TOKEN = re.compile(r"[^\W_]+(?:['’.&+-][^\W_]+)*(?:\+\+|#)?")
 _ENDLESS = re.compile(r"\S{257,}")
 _SENTENCE = re.compile(r"[.!?…:;\n•|*]")
 _LABEL = re.compile(r":?\*\*")  # what follows a heading in Markdown
@@ -163,7 +163,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
     tokens = _Tokens(text)
     run: list[_Token] = []
     for i, word in enumerate(tokens.words):
-        if not run and word.islower():
+        if not run and (word.islower() or word.lower() in STOP):
             continue
         token = tokens[i]
         together = bool(run) and text[run[-1].end : token.start] == " " and not token.initial

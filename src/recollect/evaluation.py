@@ -101,13 +101,25 @@ class Evaluation:
         """
         known = self._groups.get(column)
         if known is None:
-            places, values = self.distinct(column)
-            count = len(values)
-            if None in values:
-                alone = places == values.index(None)
-                more = np.count_nonzero(alone)
-                places = places.copy()
-                places[alone] = np.arange(count, count + more)
-                count += int(more)
-            known = self._groups[column] = (places, count)
+            codes = self._codes(column)
+            order = codes.argsort(kind="stable")
+            ordered = codes[order]
+            begins = np.empty(len(order), dtype=bool)
+            begins[:1] = False
+            np.logical_or(ordered[1:] != ordered[:-1], ordered[1:] < 0, out=begins[1:])
+            numbers = begins.cumsum()
+            found = np.empty(len(order), dtype=np.intp)
+            found[order] = numbers
+            count = int(numbers[-1]) + 1 if len(order) else 0
+            known = self._groups[column] = (found, count)
         return known
+
+    def _codes(self, column: str) -> NDArray[Any]:
+        """A column of objects as codes, negative where there is none."""
+        held = self.candidates.columns[column]
+        if isinstance(held, Coded):
+            return (
+                held.codes if held.none < 0 else np.where(held.codes == held.none, -1, held.codes)
+            )
+        places, values = self.distinct(column)
+        return np.where(np.array([value is None for value in values])[places], -1, places)

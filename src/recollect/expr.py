@@ -358,7 +358,9 @@ class Default(Signal):
     def compute(self, ev: Evaluation) -> Values:
         values = ev(self.of)
         missing = np.isnan(values)
-        return _number(np.where(missing, self.value, values)) if missing.any() else values
+        return (
+            _number(np.where(missing, self.value, values)) if np.count_nonzero(missing) else values
+        )
 
     def how(self) -> str:
         return "default"

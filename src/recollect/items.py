@@ -55,7 +55,7 @@ def _check(name: str) -> Check:
 
 
 CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
-_SETTABLE = tuple(name for name in CHECKS if name != "status")
+_SETTABLE = frozenset(CHECKS) - {"status"}
 _ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"})
 
 
@@ -104,7 +104,9 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
             str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(_ITEM))}"
         )
     values = {
-        name: CHECKS[name](name, given[name]) for name in _SETTABLE if given.get(name) is not None
+        name: CHECKS[name](name, value)
+        for name, value in given.items()
+        if value is not None and name in _SETTABLE
     }
     if "content" not in values:
         raise InvalidInput("content", "is missing", "give the text to remember")

@@ -133,16 +133,15 @@ def term_id(term: str) -> int:
 
 def term_ids(found: Sequence[str]) -> TermIds:
     """`term_id` of the stem of each of some `words`, in order: uint64 of shape (words,)."""
-    cache = _id_cache
-    ids = np.empty(len(found), dtype=np.uint64)
-    for i, word in enumerate(found):
-        known = cache.get(word)
-        if known is None:
-            if len(cache) > _CACHE_LIMIT:
-                cache.clear()
-            known = cache[word] = term_id(stem(word))
-        ids[i] = known
-    return ids
+    known = _id_cache.get
+    return np.array([known(word) or _learned(word) for word in found], dtype=np.uint64)
+
+
+def _learned(word: str) -> int:
+    if len(_id_cache) > _CACHE_LIMIT:
+        _id_cache.clear()
+    id = _id_cache[word] = term_id(stem(word))
+    return id
 
 
 def text_key(text: str) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +32,18 @@ _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _BATCH = 512
 _BATCH_CHARS = 131_072
+_LONG = 4_096  # tokens; the vectors of more are gathered in half precision
 
 
-class _Model(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Model:
     tokenizer: Tokenizer
-    table: NDArray[Any]
+    table: NDArray[np.float16]  # as it is in the file: no cast to wait for at start
+
+    @cached_property
+    def wide(self) -> NDArray[np.float32]:
+        """The table for many texts, whose rows would be cast again and again."""
+        return self.table.astype(np.float32)
 
 
 class StaticEmbedder:
@@ -144,7 +153,6 @@ def _read(folder: Path) -> _Model:
         raise EmbedderError(f"the model in {folder} has a table of shape {table.shape}")
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # The table stays float16 as stored: half the memory and no cast to wait for at start.
     return _Model(tokenizer, table)
 
 
@@ -160,7 +168,8 @@ def _add_tokens(
     # one segmented reduction because the gathered vectors stay in cache.
     for encoding, row in zip(encodings, sums, strict=True):
         ids = encoding.ids
-        vectors = model.table.take(ids, axis=0)
+        table = model.wide if len(texts) > 1 and len(ids) < _LONG else model.table
+        vectors: NDArray[Any] = table.take(ids, axis=0)
         if weights is not None:
             vectors = vectors * weights.take(ids)[:, np.newaxis]
         np.add.reduce(vectors, axis=0, dtype=np.float32, out=row)

@@ -75,9 +75,9 @@ class Codes:
             above, large = high.view[places], low.view[places]
             for count, word in zip(counts, asked, strict=True):
                 each = np.bitwise_count(above & word)
+                each += each
+                each += np.bitwise_count(large & word)
                 count += each
-                count += each
-                count += np.bitwise_count(large & word)
         total = np.zeros(len(places), dtype=np.int32)
         for b, count in enumerate(counts):
             total += count * np.int32(2**b if b < _QUERY_BITS - 1 else -(2**b))

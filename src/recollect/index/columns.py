@@ -134,7 +134,7 @@ class CodedColumn:
         return self._code_of.get(_key(value), -1)
 
     def take(self, ordinals: NDArray[Any]) -> Coded:
-        return Coded(self._codes.view[ordinals], self.distinct)
+        return Coded(self._codes.view[ordinals], self.distinct, none=self.code(None))
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):

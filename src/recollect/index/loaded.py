@@ -30,7 +30,11 @@ from recollect.routes import Route
 
 Ordinals = NDArray[np.int64]
 _People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
-_EAGER = ("created_at", "expires_at", "session_id", "speaker", "status", "greets")
+_EAGER = (
+    "created_at", "expires_at", "session_id", "speaker", "status", "greets",
+    "kind", "valid_from", "valid_to",
+)  # fmt: skip
+"""What every search or the default profile asks for: read with all else, in one sweep."""
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
 
@@ -265,21 +269,29 @@ class Loaded:
         """The column of a field or metadata key, read from the source the first time."""
         column = self._columns.get(name)
         if column is None:
-            column = self._lazy_column(name)
+            [column] = self._read_columns([name])
             if name != "content":  # the words of all memories stay on disk
                 self._columns[name] = column
         return column
 
-    def _lazy_column(self, name: str) -> Column:
-        values: list[Any] = [None] * len(self)
-        for chunk in self._source.load(self.namespace, (name,), None):
+    def _keep_columns(self, names: Sequence[str]) -> None:
+        """Read the columns of some fields or metadata keys that are not here yet, in one sweep."""
+        missing = [name for name in names if name not in self._columns and name != "content"]
+        if missing:
+            self._columns.update(zip(missing, self._read_columns(missing), strict=True))
+
+    def _read_columns(self, names: Sequence[str]) -> list[Column]:
+        values: list[list[Any]] = [[None] * len(self) for _ in names]
+        for chunk in self._source.load(self.namespace, tuple(names), None):
             ordinals = self._ordinals(np.array(chunk["row"], dtype=np.int64)).tolist()
-            for ordinal, value in zip(ordinals, chunk[name], strict=True):
-                if ordinal >= 0:  # a row that is newer than this index
-                    values[ordinal] = value
-        column = _new_column(name)
-        column.extend(values)
-        return column
+            for name, column in zip(names, values, strict=True):
+                for ordinal, value in zip(ordinals, chunk[name], strict=True):
+                    if ordinal >= 0:  # no row that is newer than this index
+                        column[ordinal] = value
+        found = [_new_column(name) for name in names]
+        for made, column in zip(found, values, strict=True):
+            made.extend(column)
+        return found
 
     def named(self, words: Sequence[str], proper: Set[str]) -> Named:
         """Whom words of a question name."""
@@ -349,7 +361,7 @@ class Loaded:
         if where is not None:
             passing = evaluate(where, self.column, len(self))
             mask = passing if mask is None else passing & mask
-        if mask is not None and mask.all():
+        if mask is not None and np.count_nonzero(mask) == len(mask):
             mask = None
         self._last_mask = (where, mask)
         return mask

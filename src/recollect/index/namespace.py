@@ -27,6 +27,8 @@ from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vecto
 
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
+_WORKED_OUT = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "position"})
+"""Columns that are no field of a memory."""
 _FEW = 500  # rows whose links are looked up without asking first which have any
 
 
@@ -249,8 +251,10 @@ class NamespaceIndex(Loaded):
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""
         ordinals = self._ordinals(rows)
         gone = ordinals < 0
-        if gone.any():
+        some_gone = np.count_nonzero(gone) > 0
+        if some_gone:
             ordinals = np.where(gone, 0, ordinals)
+        self._keep_columns([name for name in names if name not in _WORKED_OUT])
         found: dict[str, Held] = {}
         features: NDArray[np.float64] | None = None
         for name in names:
@@ -262,7 +266,7 @@ class NamespaceIndex(Loaded):
                 values = features[_FEATURE[name]]
             else:
                 values = self._values(name, ordinals)
-            if gone.any():
+            if some_gone:
                 if isinstance(values, Coded):
                     values = values.without(gone)
                 else:

@@ -16,7 +16,7 @@ from recollect.memory import Vector
 EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
 _COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
-_FINE = 8  # the codes keep 8 rows for each one wanted, to be compared exactly
+_FINE = 6  # the codes keep 6 rows for each one wanted, to be compared exactly
 _BLOCK = 4_096  # vectors compared at once with many queries
 _MANY = 16  # queries
 _SPARSE = 0.25  # share of vectors up to which those that pass are copied out for that
@@ -168,7 +168,8 @@ class Vectors:
             apart[~allowed] = self.dimensions + 1
         per_row, share = _COARSE
         swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
-        bound = min(np.partition(apart, swept)[swept], self.dimensions)
+        nearer = np.bincount(apart).cumsum()  # how many are so far apart or nearer
+        bound = min(int(np.searchsorted(nearer, swept, side="right")), self.dimensions)
         places = np.flatnonzero(apart <= bound)
         similar = self._codes.similarity(query, places)
         wanted = depth * _FINE

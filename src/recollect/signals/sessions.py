@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recollect.candidates import Floats
 from recollect.evaluation import Evaluation, Values
 from recollect.expr import Signal
 
@@ -35,10 +36,12 @@ class Nearby(Signal):
         scaled[:count] = place[order] / -self.tau
         weight = np.zeros(count + reach)
         weight[:count] = np.square(np.nan_to_num(ev.column(self.of)[order]))
-        later = np.arange(1, reach + 1)[:, np.newaxis] + np.arange(count)
-        fading = np.exp(scaled[later] - scaled[:count])
-        around = np.bincount(later.ravel(), (fading * weight[:count]).ravel())[:count]
-        around += np.add.reduce(fading * weight[later], axis=0)
+        # Row d of these is about those d + 1 places later.
+        fading = np.exp(_later(scaled, reach) - scaled[:count])
+        around = np.add.reduce(fading * _later(weight, reach), axis=0)
+        lent = np.zeros((reach, count + reach))
+        np.multiply(fading, weight[:count], out=lent[:, reach:])
+        around += np.add.reduce(_shifted(lent), axis=0)
         found = np.empty(count)
         found[order] = around
         return found
@@ -63,18 +66,33 @@ class SessionCover(Signal):
         return frozenset({self.matched, "session_id"})
 
     def compute(self, ev: Evaluation) -> Values:
-        groups, _ = ev.groups("session_id")
+        groups, count = ev.groups("session_id")
         matched = ev.candidates[self.matched]
         total = float(matched.max(axis=0, initial=0.0).sum())
         if not total > 0.0:
             return 0.0
-        order = np.argsort(groups, kind="stable")
-        begins = np.diff(groups[order], prepend=-1) != 0
-        starts = np.flatnonzero(begins)
-        covered = np.add.reduce(np.maximum.reduceat(matched[order], starts, axis=0), axis=1)
-        found = np.empty(len(order))
-        found[order] = covered[np.cumsum(begins) - 1]
-        return found / total
+        holding, term = np.nonzero(matched)
+        covered = np.zeros((count, matched.shape[1]))
+        covered[groups[holding], term] = matched[holding, term]  # idf(t), whichever holds it
+        return np.add.reduce(covered, axis=1)[groups] / total
 
     def __str__(self) -> str:
         return f"session_cover({self.matched})"
+
+
+def _later(values: Floats, reach: int) -> Floats:
+    """Row d has the values d + 1 places later; the last `reach` values begin no column."""
+    [step] = values.strides
+    shape = (reach, len(values) - reach)
+    return np.ndarray(shape, values.dtype, values, step, (step, step))
+
+
+def _shifted(values: Floats) -> Floats:
+    """Row d of (reach, count + reach) moved d + 1 columns on, without the first `reach` of them.
+
+    What was there before the move, `reach` columns more, has to be zeros.
+    """
+    reach, width = values.shape
+    row, step = values.strides
+    shape = (reach, width - reach)
+    return np.ndarray(shape, values.dtype, values, (reach - 1) * step, (row - step, step))

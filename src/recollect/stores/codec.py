@@ -23,6 +23,7 @@ from recollect.text import term_ids, text_key, words
 LOGGED = (*STATE, "metadata")
 """The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
 
 
@@ -91,7 +92,7 @@ def _json(value: str | None) -> Any:
 
 
 def _written(value: Any) -> str | None:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True) if value else None
+    return _JSON(value) if value else None
 
 
 def _packed(times: Iterable[datetime]) -> bytes:

@@ -22,11 +22,14 @@ from recollect.candidates import Held, Rows, best_first
 from recollect.errors import InvalidInput, StoreClosed
 from recollect.events import Event
 from recollect.index.namespace import NamespaceIndex
+from recollect.index.source import Version
 from recollect.memory import Link, MemoryRecord, Vector
 from recollect.routes import During, Scan
 from recollect.stores.codec import vector_bytes, vector_of
 from recollect.stores.records import Records
 
+_RANKING = frozenset({ops.Names, ops.VectorNames, ops.Search})
+"""Operations of one batch that look at one state of the store."""
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
 
 
@@ -44,11 +47,12 @@ class EmbeddedStore:
         self._held = 0  # and of all of them
         self._lock = threading.RLock()
         self._last_holding: tuple[Rows, list[_Holding]] | None = None
+        self._version: Version | None = None  # as the batch that is being answered has seen it
         self._closed = False
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order."""
-        self._last_holding = None
+        self._last_holding = self._version = None
         return [self._answer(op) for op in batch]
 
     def embedder(self) -> str | None:
@@ -69,16 +73,21 @@ class EmbeddedStore:
     def _answer(self, op: ops.Op) -> Any:
         if self._closed:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        answer = self._ANSWERS.get(type(op))
+        kind = type(op)
+        if kind not in _RANKING:
+            self._version = None  # what is asked next may have to see what this one writes
+        answer = self._ANSWERS.get(kind)
         if answer is None:
-            raise TypeError(f"a store does not answer {type(op).__name__}")
+            raise TypeError(f"a store does not answer {kind.__name__}")
         return answer(self, op)
 
     # Indexes
 
     def _index(self, namespace: str) -> NamespaceIndex:
         """The current index of a namespace."""
-        version = self._records.version()
+        version = self._version
+        if version is None:
+            version = self._version = self._records.version()
         known = self._indexes.get(namespace)
         index = known[0] if known else NamespaceIndex(self._records, namespace)
         if known is None or known[1] != version.epoch:
