@@ -13,6 +13,7 @@ from recollect import search as searching
 from recollect import zones as zoning
 from recollect.compare import Comparison
 from recollect.context import Context, assemble
+from recollect.context.sections import sections_of
 from recollect.dedup import Dedup
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
@@ -214,15 +215,22 @@ class Core:
         if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
             raise InvalidInput("profiles", "must be a list of profiles")
         chosen = [profiles.get(each) for each in given]
-        return comparing.compare(self.request(**asked, touch=False), chosen)
+        at, rest = self._past({**asked, "touch": False})
+        request = self.request(**rest)
+        plan = comparing.compare(request, chosen)
+        return plan if at is None else as_of(plan, request.namespaces, at)
 
     def context(
-        self, query: str, *, counter: Callable[[str], int] | None, now: Any, **given: Any
+        self, query: str, counter: Callable[[str], int] | None, asked: Mapping[str, Any]
     ) -> Plan[Context]:
-        """What matters for a query, written down within a budget."""
-        present = moment("now", self.clock() if now is None else now)
-        counted = counter or self.count_tokens
-        return assemble(query, self.request, counter=counted, now=present, **given)
+        """What matters, or mattered, for a query, written down within a budget."""
+        at, rest = self._past(asked)
+        rest["now"] = moment("now", self.clock() if rest["now"] is None else rest["now"])
+        plan = assemble(query, self.request, counter=counter or self.count_tokens, **rest)
+        if at is None:
+            return plan
+        others = [section.namespace for section in sections_of(asked["sections"])]
+        return as_of(plan, tuple({self.namespace, *filter(None, others)}), at)
 
     def add(
         self, content: str | Sequence[Mapping[str, Any]], fields: Mapping[str, Any]

@@ -104,11 +104,14 @@ class Recalling(Face):
         limit: int = 10,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         min_score: float | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
     ) -> Comparison:
         """One query under two or more profiles side by side; touches nothing.
+
+        The arguments are those of `search`.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -125,6 +128,7 @@ class Recalling(Face):
         counter: Callable[[str], int] | None = None,
         profile: ProfileLike | None = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         filters: Filters = None,
         references: bool = True,
         touch: bool = True,
@@ -140,6 +144,7 @@ class Recalling(Face):
             counter: from text to tokens; ceil(characters / 4) unless the memory has its own.
             profile: how to rank, other than the default.
             now: the time to rank for, other than the present.
+            as_of: draw on what there was at this time; see `search`. Nothing is touched.
             filters: which memories may be in it, in every section.
             references: mark each memory with a short reference, [m:...], see `provenance`.
             touch: count an access of each memory that is in it.
@@ -148,7 +153,8 @@ class Recalling(Face):
             InvalidInput: names the argument that is wrong, or what a section needs that is never
                 cut.
         """
-        return self._run(self._core.context(**_asked(locals())))
+        asked = _asked(locals(), "query", "counter")
+        return self._run(self._core.context(query, counter, asked))
 
     def get(self, id: str) -> MemoryRecord | None:
         """One memory by id, or None; looking is not an access."""
@@ -217,6 +223,7 @@ class AsyncRecalling(AsyncFace):
         limit: int = 10,
         filters: Filters = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         min_score: float | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
@@ -234,12 +241,14 @@ class AsyncRecalling(AsyncFace):
         counter: Callable[[str], int] | None = None,
         profile: ProfileLike | None = None,
         now: datetime | str | float | None = None,
+        as_of: datetime | str | float | None = None,
         filters: Filters = None,
         references: bool = True,
         touch: bool = True,
     ) -> Context:
         """See `Memory.get_context`."""
-        return await self._run(self._core.context(**_asked(locals())))
+        asked = _asked(locals(), "query", "counter")
+        return await self._run(self._core.context(query, counter, asked))
 
     async def get(self, id: str) -> MemoryRecord | None:
         """See `Memory.get`."""
@@ -255,6 +264,6 @@ class AsyncRecalling(AsyncFace):
 _OWN = ("self", "id", "everywhere", "profiles")  # what is no argument of a search
 
 
-def _asked(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a search."""
-    return {n: v for n, v in arguments.items() if n not in _OWN}
+def _asked(arguments: Mapping[str, Any], *others: str) -> dict[str, Any]:
+    """The arguments of a search, without some."""
+    return {n: v for n, v in arguments.items() if n not in _OWN and n not in others}

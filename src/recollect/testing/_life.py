@@ -374,6 +374,10 @@ class Rewinding(StoreCase):
         [first] = memory.search("Ana", profile=WORDS, as_of=then).hits
         assert first.content == "Ana lives in Berlin."
         assert memory.explain("Ana", "a", profile=WORDS, as_of=then).rank == 1
+        assert memory.compare("Ana", [WORDS, "composite"], as_of=then).memories[0].record.id == "a"
+        told = memory.get_context("Where does Ana live?", as_of=then)
+        assert "Berlin" in told.text
+        assert "house" not in told.text
         assert len(memory.search("Ana", profile=WORDS, as_of=START - timedelta(days=1))) == 0
         assert [hit.content for hit in memory.search("Ana", profile=WORDS, touch=False)] != [
             first.content

@@ -151,11 +151,12 @@ def compare(
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits of each.")] = 10,
     where: Where = None,
     now: Now = None,
+    as_of: AsOf = None,
 ) -> None:
     """Show one query under several profiles side by side, and what moved each memory."""
     filters, profiles = parsed("filter", where), [built_in.get(name) for name in chosen]
     with settings.open() as memory:
-        found = memory.compare(query, profiles, limit=limit, filters=filters, now=now)
+        found = memory.compare(query, profiles, limit=limit, filters=filters, now=now, as_of=as_of)
     output.degraded(found.degraded)
     if settings.json:
         output.emit(found.to_dict())
@@ -175,6 +176,7 @@ def context(
     profile: ProfileName = "balanced",
     where: Where = None,
     now: Now = None,
+    as_of: AsOf = None,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
     ] = True,
@@ -188,6 +190,7 @@ def context(
             format=form,  # type: ignore[arg-type]  # a wrong one is refused by name
             filters=filters,
             now=now,
+            as_of=as_of,
             touch=touch,
         )
     output.degraded(found.degraded)
