@@ -244,7 +244,7 @@ class Core:
             if key is not None:
                 items = [{**one, "idempotency_key": f"{key}#{i}"} for i, one in enumerate(items)]
         else:
-            items = [{**given, "content": content}]
+            items = [{"content": content, **given}]
         return adding.add(items, self.scope(), policy, strict=True)
 
     def add_many(
