@@ -202,13 +202,13 @@ def _dates(low: str) -> Dates:
     for found in MONTH.finditer(low):
         name, month = found.group(1), MONTHS[found.group(1)]
         before = DAY_BEFORE.search(low[max(0, found.start() - 8) : found.start()])
-        after = DAY_AFTER.match(low[found.end() :])
+        after = DAY_AFTER.match(low, found.end())
         day = before or after
         sure = (
             name not in AMBIGUOUS_MONTHS
             or day
-            or YEAR_AFTER.match(low[found.end() :])
-            or PREPOSITION_BEFORE.search(low[: found.start()])
+            or YEAR_AFTER.match(low, found.end())
+            or PREPOSITION_BEFORE.search(low[max(0, found.start() - 12) : found.start()])
         )
         if sure:
             months.add(month)

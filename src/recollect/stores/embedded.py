@@ -36,6 +36,12 @@ _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest
 _Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 
 
+class _Seen(threading.local):
+    """Which state of the store the batch of each thread looks at."""
+
+    version: Version | None = None
+
+
 class EmbeddedStore:
     """A store in this process over `records`."""
 
@@ -47,12 +53,12 @@ class EmbeddedStore:
         self._held = 0  # and of all of them
         self._lock = threading.RLock()
         self._last_holding: tuple[Rows, list[_Holding]] | None = None
-        self._version: Version | None = None  # as the batch that is being answered has seen it
+        self._seen = _Seen()
         self._closed = False
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order."""
-        self._last_holding = self._version = None
+        self._last_holding = self._seen.version = None
         return [self._answer(op) for op in batch]
 
     def embedder(self) -> str | None:
@@ -75,7 +81,7 @@ class EmbeddedStore:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
         kind = type(op)
         if kind not in _RANKING:
-            self._version = None  # what is asked next may have to see what this one writes
+            self._seen.version = None  # what is asked next may have to see what this one writes
         answer = self._ANSWERS.get(kind)
         if answer is None:
             raise TypeError(f"a store does not answer {kind.__name__}")
@@ -85,9 +91,9 @@ class EmbeddedStore:
 
     def _index(self, namespace: str) -> NamespaceIndex:
         """The current index of a namespace."""
-        version = self._version
+        version = self._seen.version
         if version is None:
-            version = self._version = self._records.version()
+            version = self._seen.version = self._records.version()
         known = self._indexes.get(namespace)
         index = known[0] if known else NamespaceIndex(self._records, namespace)
         if known is None or known[1] != version.epoch:
