@@ -100,7 +100,7 @@ class Chosen:
     """Rows in any order, the best among them, with their ranks on each route by its name.
 
     Others may be among them, such as those that are as good as the last. `read` memories were read
-    to find them, of the `of` that the routes find.
+    to find them, of the `of` that the namespaces have.
     """
 
     rows: Rows

@@ -205,6 +205,7 @@ def search(asked: Request) -> Plan[SearchResult]:
         asked.profile.search_type,
         asked.min_score,
         ranked.query.reading.during,
+        ranked.tables[0].read,
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
+import numpy as np
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +17,7 @@ from recollect.expr import Col, at_most, exp, log, maximum
 from recollect.routes import Scan, Vector
 from recollect.signals import MinMax, confidence, days_since, decay, importance, similarity
 from recollect.stages import cut, keep, recall, score
-from recollect.stores.postgres import PostgresStore
+from recollect.stores.postgres import PostgresStore, threshold
 from recollect.stores.postgres.database import Command, Statement
 from recollect.testing import WordHashEmbedder
 
@@ -58,6 +60,11 @@ def _items(memories: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield {"id": f"m{number * 7 % 41:02}", "content": content, "created_at": created, **fields}
 
 
+@pytest.fixture(autouse=True)
+def _usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threshold, "FIRST", threshold.FIRST)  # whatever a test makes of it
+
+
 @pytest.fixture
 def heard() -> list[Command]:
     """What the store has said to the server."""
@@ -81,13 +88,29 @@ def _ranked_by_server(heard: list[Command]) -> bool:
     return any(isinstance(each, Statement) and "scored" in each.sql for each in heard)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def _in_orders(heard: list[Command]) -> bool:
+    return any(
+        isinstance(each, Statement) and "m.last_accessed, m.created_at FROM" in each.sql
+        for each in heard
+    )
+
+
+PROFILES = [
+    profiles.get("composite"),
+    profiles.get("composite").weighted({"similarity": 1.0, "recency": 0.0}),
+    profiles.get("six_factor"),
+    OWN,
+]
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     _MEMORIES,
-    st.sampled_from([profiles.get("composite"), profiles.get("six_factor"), OWN]),
+    st.sampled_from(PROFILES),
     st.integers(1, 12),
     _FILTERS,
     st.sampled_from([None, 0.4]),
+    st.sampled_from([2, 512]),
 )
 def test_the_hits_are_those_of_reading_everything(
     both: tuple[Memory, Memory],
@@ -97,12 +120,14 @@ def test_the_hits_are_those_of_reading_everything(
     limit: int,
     filters: Any,
     least: float | None,
+    first: int,
 ) -> None:
     for memory in both:
         memory.delete_all(namespace="default")
         memory.add_many(_items(memories), strict=True, dedup=False)
         memory.touch([f"m{number * 7 % 41:02}" for number in range(0, len(memories), 5)], now=NOW)
     heard.clear()
+    threshold.FIRST = first
     tested, known = (
         memory.search(
             "an apple for Ana", profile=profile, limit=limit, filters=filters, min_score=least,
@@ -110,7 +135,8 @@ def test_the_hits_are_those_of_reading_everything(
         )
         for memory in both
     )  # fmt: skip
-    assert _ranked_by_server(heard)
+    rises = profile.name == "composite"
+    assert _in_orders(heard) if rises else _ranked_by_server(heard)
     assert [hit.to_dict() for hit in tested] == [hit.to_dict() for hit in known]
 
 
@@ -144,7 +170,7 @@ def test_what_the_server_cannot_rank_is_read(
     )
     assert [hit.to_dict() for hit in tested] == [hit.to_dict() for hit in known]
     assert len(tested) == 3 or profile.name == "near"
-    assert _ranked_by_server(heard) == (profile.name == "far")
+    assert (_ranked_by_server(heard) or _in_orders(heard)) == (profile.name == "far")
 
 
 def test_what_is_infinite_here_and_an_error_there(both: tuple[Memory, Memory]) -> None:
@@ -167,3 +193,81 @@ def test_several_namespaces_are_read(both: tuple[Memory, Memory], heard: list[Co
         found = memory.search("apple", profile="composite", namespaces=["default", "team"])
         assert set(found.ids) == {"mine", "theirs"}
     assert not _ranked_by_server(heard)
+    assert not _in_orders(heard)
+
+
+def test_few_are_read_and_none_of_the_best_is_missed(
+    both: tuple[Memory, Memory], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is first in no order may be the best: only the threshold tells."""
+    monkeypatch.setattr(threshold, "FIRST", 4)
+    rng = np.random.default_rng(3)
+    words = [f"word{number}" for number in range(30)]
+    items = [
+        {
+            "id": f"m{number:03}",
+            "content": " ".join(rng.choice(words, 4)),
+            "importance": float(rng.uniform(0.3, 0.7)),
+            "created_at": NOW - DAY * float(rng.uniform(0.0, 12.0)),
+        }
+        for number in rng.permutation(400).tolist()
+    ]
+    for memory in both:
+        memory.add_many(items, strict=True, dedup=False)
+    shares = []
+    for asked in range(40):
+        text, limit = " ".join(rng.choice(words, 3)), 1 + asked % 3
+        tested, known = (
+            memory.search(text, profile="composite", limit=limit, now=NOW, touch=False)
+            for memory in both
+        )
+        assert [hit.to_dict() for hit in tested] == [hit.to_dict() for hit in known], text
+        assert known.read is None
+        assert tested.read is not None
+        assert tested.read[1] == 400
+        shares.append(tested.read[0] / 400)
+    assert min(shares) < 0.1
+    assert sorted(shares)[20] < 1.0
+
+
+def test_how_many_were_read_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nearest, the most important and the newest 5 are 15 memories; one of them is the best."""
+    monkeypatch.setattr(threshold, "FIRST", 5)
+    with Memory.open(database, embedder=WordHashEmbedder(), profile="composite") as memory:
+        memory.add_many(
+            {
+                "id": f"m{number:02}",
+                "content": "apples" if number == 10 else f"word{number}",
+                "importance": 1.0 if number == 10 else number / 100,
+                "created_at": NOW - DAY * (0 if number == 10 else 100 - number),
+            }
+            for number in range(60)
+        )
+        found = memory.search("apples", limit=1, now=NOW, touch=False, explain=True)
+        assert found.ids == ("m10",)
+        assert found.read is not None
+        read, of = found.read
+        assert of == 60
+        assert 5 <= read <= 15
+        assert found.to_dict()["read"] == {"memories": read, "of": 60}
+        reason = memory.explain("apples", "m11", limit=1, now=NOW)
+        assert reason.to_dict()["read"] == {"memories": read, "of": 60}
+        assert f"the search reads {read} of 60 memories" in str(reason)
+        assert memory.search("apples", profile="balanced", touch=False).read is None
+
+
+def test_the_orders_have_indexes(
+    both: tuple[Memory, Memory], heard: list[Command], database: str
+) -> None:
+    memory, _ = both
+    memory.add_many(_items([{"words": [word]} for word in WORDS]), strict=True)
+    heard.clear()
+    memory.search("apple", profile="composite", now=NOW, touch=False)
+    asked = [each for each in heard if isinstance(each, Statement) and "DESC LIMIT" in each.sql]
+    assert len(asked) == 2
+    with psycopg.connect(database, options="-c search_path=recollect,public") as connection:
+        connection.execute("SET enable_sort = off")
+        connection.execute("SET enable_seqscan = off")
+        for each, index in zip(asked, ("memories_by_importance", "memories_by_use"), strict=True):
+            plan = connection.execute(f"EXPLAIN {each.sql}", each.parameters).fetchall()
+            assert any(f"Index Scan using {index}" in line for (line,) in plan)

@@ -14,8 +14,10 @@ from recollect.expr import Col, Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, GRAPH
 from recollect.notation import misread
-from recollect.plan import Plan
+from recollect.ops import Best, Chosen
+from recollect.plan import Plan, ask
 from recollect.query import Query
+from recollect.routes import Route
 from recollect.weights import rewrite
 
 STORED = frozenset(
@@ -85,11 +87,12 @@ class Stage:
         return self.apply(query, candidates)
         yield []  # makes this a generator
 
-    def begin(self, query: Query, wanted: frozenset[str], by: Signal | None) -> Plan[Candidates]:
-        """The table of a pipeline that begins with it.
+    def everything(self) -> tuple[Route, ...]:
+        """The routes of which it leaves every row, if it does."""
+        return ()
 
-        Given a formula, only the best `query.k` rows by its value need to be in it.
-        """
+    def begin(self, query: Query, wanted: frozenset[str], best: Chosen | None) -> Plan[Candidates]:
+        """The table of a pipeline that begins with it; of the best rows alone if they are given."""
         return (yield from self.plan(query, Candidates.empty(), wanted))
 
     def __rshift__(self, other: Stage | Pipeline) -> Pipeline:
@@ -182,11 +185,19 @@ class Pipeline:
                     raise misread(f"stages[{place}]", stage, name, sorted(known | STORED))
             known |= stage.writes()
 
+    def best(self, query: Query) -> Plan[Chosen | None]:
+        """The rows among which all hits are, where the store can tell them without the others."""
+        routes = self.stages[0].everything()
+        if self.decisive is None or not routes or query.token_budget is not None:
+            return None
+        found: Chosen | None = yield from ask(Best(routes, self.decisive, query))
+        return found
+
     def plan(self, query: Query) -> Plan[list[Candidates]]:
         """Run the stages; the table after each of them."""
-        by = self.decisive if query.hits_only and query.token_budget is None else None
+        best = (yield from self.best(query)) if query.hits_only else None
         first, *rest = zip(self.stages, self.wanted, strict=True)
-        tables = [(yield from first[0].begin(query, first[1], by))]
+        tables = [(yield from first[0].begin(query, first[1], best))]
         for stage, wanted in rest:
             tables.append((yield from stage.plan(query, tables[-1], wanted)))
         return tables

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Candidates, Held, Ranks, Rows, union
 from recollect.errors import InvalidInput
-from recollect.expr import Signal
-from recollect.ops import Best, Fetch, Matched, Mentions, Op, Ranking, Search
+from recollect.ops import Chosen, Fetch, Matched, Mentions, Op, Ranking, Search
 from recollect.ops import Score as ScoreOp
-from recollect.plan import Plan, ask
+from recollect.plan import Plan
 from recollect.query import Query
 from recollect.routes import During, Lexical, Route, Scan, Vector, check_depth
 from recollect.stages.core import Depth, Stage, is_stored
@@ -84,14 +83,15 @@ class Recall(Stage):
                 columns[f"{route.name}.rank.min_similarity"] = found
         return Candidates(rows, columns)
 
-    def begin(self, query: Query, wanted: frozenset[str], by: Signal | None) -> Plan[Candidates]:
-        if by is not None and self.depth is None:
-            best = yield from ask(Best(self.routes, by, query))
-            if best is not None:
-                columns = yield from self._columns(query, best.rows, wanted)
-                columns.update({f"{name}.rank": ranks for name, ranks in best.ranks.items()})
-                return Candidates(best.rows, columns, (best.read, best.of))
-        return (yield from self.plan(query, Candidates.empty(), wanted))
+    def everything(self) -> tuple[Route, ...]:
+        return self.routes if self.depth is None else ()
+
+    def begin(self, query: Query, wanted: frozenset[str], best: Chosen | None) -> Plan[Candidates]:
+        if best is None:
+            return (yield from self.plan(query, Candidates.empty(), wanted))
+        columns = yield from self._columns(query, best.rows, wanted)
+        columns.update({f"{name}.rank": ranks for name, ranks in best.ranks.items()})
+        return Candidates(best.rows, columns, (best.read, best.of))
 
     def _columns(self, query: Query, rows: Rows, wanted: frozenset[str]) -> Plan[dict[str, Held]]:
         """What the store can be asked for among the columns wanted."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,7 @@ from recollect.index.vectors import Vectors
 from recollect.ops import STAGED
 from recollect.query import Query
 from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
-from recollect.stores.postgres import segments
-from recollect.stores.postgres.best import ranked
+from recollect.stores.postgres import best, segments, threshold
 from recollect.stores.postgres.database import Statement, Steps
 from recollect.stores.postgres.formula import NoForm
 from recollect.stores.postgres.known import Known
@@ -119,21 +119,21 @@ class Answers(Stored):
 
     def best(self, op: ops.Best) -> Steps[ops.Chosen | None]:
         """The best of all rows by a formula, as far as the server can rank by it."""
-        try:
-            statement = ranked(op)
-        except NoForm:
+        if len(op.query.namespaces) > 1:
             return None
         [namespace] = op.query.namespaces
-        known = self.known(namespace)
-        self._check_vectors(known, op)
-        news = known.news()
-        answers = yield [*news, statement]
-        self._check_vectors(self._routes.see(self._sight, known, answers[: len(news)]), op)
-        found = np.array(answers[-1], dtype=np.float64).reshape(-1, 2 + len(op.routes))
-        count = int(found[0, 0]) if len(found) else 0
-        ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
-        rows = self._numbers.rows(namespace, found[:, 1])
-        return ops.Chosen(rows, ranks, read=count, of=count)
+        self._check_vectors(self.known(namespace), op)
+        for way in (threshold.chosen, best.ranked):
+            try:
+                steps = way(op, namespace)
+            except NoForm:
+                continue
+            known, found = yield from together([self.current(namespace), steps])
+            if found is not None:
+                self._check_vectors(known, op)
+                rows = self._numbers.rows(namespace, found.rows)
+                return replace(found, rows=rows, of=int(np.count_nonzero(known.living)))
+        return None
 
     @staticmethod
     def _check_vectors(known: Known, op: ops.Best) -> None:

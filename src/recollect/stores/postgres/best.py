@@ -12,25 +12,37 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from recollect.ops import Best
+import numpy as np
+
+from recollect.ops import Best, Chosen
 from recollect.query import Query
 from recollect.routes import Route, Scan, Vector
-from recollect.stores.postgres.database import Statement
+from recollect.stores.postgres.database import Statement, Steps
 from recollect.stores.postgres.formula import Form, NoForm, clipped, number, sql_form
 from recollect.stores.postgres.routes import APART, NOISE, halved
 from recollect.stores.postgres.where import Condition, compiled
 
 
-def ranked(op: Best) -> Statement:
-    """The best rows as the server ranks: how many there were, the row, its rank on each route.
+def ranked(op: Best, namespace: str) -> Steps[Chosen]:
+    """The best rows of a namespace, every memory of which the server scores.
 
     Raises:
         NoForm: the server cannot work the formula out, or not nearly enough.
     """
-    if len(op.query.namespaces) > 1:
-        raise NoForm("the server ranks the memories of one namespace")
-    [namespace] = op.query.namespaces
-    joins, columns = _compared(op.routes, op.query, namespace)
+    return _read(op, _statement(op, namespace))
+
+
+def _read(op: Best, statement: Statement) -> Steps[Chosen]:
+    [answer] = yield [statement]
+    found = np.array(answer, dtype=np.float64).reshape(-1, 2 + len(op.routes))
+    ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
+    read = int(found[0, 0]) if len(found) else 0
+    return Chosen(found[:, 1].astype(np.int64), ranks, read, read)
+
+
+def _statement(op: Best, namespace: str) -> Statement:
+    """How many were scored, the rows of the best, and their ranks on each route."""
+    joins, columns = compared(op.routes, op.query, namespace)
     score = sql_form(op.formula, op.query, columns)
     if not math.isfinite(score.error) or score.endless:
         raise NoForm(f"the server's {op.formula} may be too far off to rank by")
@@ -61,7 +73,7 @@ def _rank(place: int, route: Route) -> str:
     return f"CASE WHEN {near} IS NOT NULL THEN {number} END AS rank{place}"
 
 
-def _compared(
+def compared(
     routes: Sequence[Route], query: Query, namespace: str
 ) -> tuple[Condition, dict[str, Form]]:
     """What to join to memories so that all rows of the routes are there, and their scores."""
@@ -69,28 +81,27 @@ def _compared(
     scans = [route for route in routes if isinstance(route, Scan)]
     if len(vectors) + len(scans) < len(routes) or not (scans or len(vectors) == 1):
         raise NoForm("the server lists no rows of these routes")
-    if vectors and query.vector is None:
-        raise NoForm("there is no vector to compare with")
     if any(route.min_similarity > -1.0 for route in vectors):
         raise NoForm("the server's cosines are not near enough to cut by")
     sql, parameters = "", tuple[Any, ...]()
     columns = {f"{route.name}.score": number(0.0) for route in scans}
     for place, route in enumerate(routes):
         if isinstance(route, Vector):
-            cosine = _cosine(f"v{place}.vector", query, missing=bool(scans))
+            near = cosine(f"v{place}.vector", query, missing=bool(scans))
             sql += (
                 f"{' LEFT' if scans else ''} JOIN vectors v{place} ON v{place}.namespace = %s "
                 f'AND v{place}.name = %s AND v{place}."row" = m."row" '
                 # Without the OFFSET it would be worked out wherever it is used.
-                f"CROSS JOIN LATERAL (SELECT {cosine.sql} AS near OFFSET 0) AS n{place}"
+                f"CROSS JOIN LATERAL (SELECT {near.sql} AS near OFFSET 0) AS n{place}"
             )
-            parameters += (namespace, route.vector, *cosine.parameters)
-            columns[f"{route.name}.score"] = replace(cosine, sql=f"n{place}.near", parameters=())
+            parameters += (namespace, route.vector, *near.parameters)
+            columns[f"{route.name}.score"] = replace(near, sql=f"n{place}.near", parameters=())
     return Condition(sql, parameters), columns
 
 
-def _cosine(vector: str, query: Query, missing: bool) -> Form:
+def cosine(vector: str, query: Query, missing: bool = False) -> Form:
     """q . m within [-1, 1], as `routes.cosines` has it but for the order of adding up."""
-    assert query.vector is not None
+    if query.vector is None:
+        raise NoForm("there is no vector to compare with")
     apart = Form(f"(-{APART.format(vector=vector)})", halved(query.vector), missing=missing)
     return replace(clipped(apart, -1.0, 1.0), error=NOISE if query.vector.any() else 0.0)

@@ -181,21 +181,12 @@ class Routes:
         Up to EXACT_BELOW vectors are read instead, and compared to the bit as everywhere.
         """
         assert query.vector is not None
-        kept, news = passing(query.where, "v"), known.news()
-        answers = yield [
-            *news,
-            Statement(
-                'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
-                f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
-                f'{kept.sql} ORDER BY v."row") AS compared',
-                (*halved(query.vector), known.namespace, route.vector, *kept.parameters),
-            ),
-        ]
+        news = known.news()
+        answers = yield [*news, all_cosines(known.namespace, route, query)]
         now = self.see(sight, known, answers[: len(news)])
         check_dimensions(now, route, len(query.vector))
-        [[rows, near]] = answers[-1]
-        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
-        scores = np.clip(np.empty(0) if near is None else floats(near), -1.0, 1.0)
+        rows, scores = cosines_of(answers[-1])
+        found = self._reader.numbers.rows(known.namespace, rows)
         sight.cosines[known.namespace, route.vector] = (found, scores)
         keep = scores >= route.min_similarity
         return found[keep], scores[keep]
@@ -342,6 +333,26 @@ def cosines(vectors: Sequence[Any], asked: NDArray[np.float32]) -> Floats:
         given = matrix([vectors[place] for place in has])
         found[has] = np.clip(np.vecdot(given, asked).astype(np.float64), -1.0, 1.0)
     return found
+
+
+def all_cosines(namespace: str, route: Vector, query: Query) -> Statement:
+    """Compare all vectors of a name: their rows, ascending, and the cosines; see `cosines_of`."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    return Statement(
+        'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
+        f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
+        f'{kept.sql} ORDER BY v."row") AS compared',
+        (*halved(query.vector), namespace, route.vector, *kept.parameters),
+    )
+
+
+def cosines_of(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
+    """The rows and cosines, within `NOISE`, that the server found."""
+    [[rows, near]] = answer
+    if rows is None:
+        return np.empty(0, dtype=np.int32), np.empty(0)
+    return rows, np.clip(floats(near), -1.0, 1.0)
 
 
 def check_dimensions(known: Known, route: Vector, given: int) -> None:
