@@ -68,6 +68,19 @@ def test_activation_spreads_over_links(memory: Memory) -> None:
         check_tree(hit.explanation)
 
 
+@pytest.mark.parametrize(
+    ("type", "carried"),
+    [("mentions", True), ("supports", True), ("depends_on", True), ("same_as", True),
+     ("contradicts", False)],
+)  # fmt: skip
+def test_every_link_but_a_contradiction_carries_support(
+    memory: Memory, type: str, carried: bool
+) -> None:
+    memory.add_many([{"id": "A", "content": "zumbrel"}, {"id": "B", "content": "kortil"}])
+    memory.link("B", "A", type, 0.6)
+    assert ask(memory).ids == (("A", "B") if carried else ("A",))
+
+
 def test_text_gist_and_entities_are_searched(memory: Memory) -> None:
     memory.add("nothing here", id="gist", gist="a zumbrel")
     memory.add("nothing there", id="entity", entities=["Zumbrel"])
@@ -182,6 +195,27 @@ def test_of_equally_strong_ones_the_older_gives_way(memory: Memory) -> None:
     found = ask(memory)
     assert found.ids == ("b", "a")
     assert found[1].details["conflict.why"] == "as strong as b, but older"
+
+
+def test_of_equally_strong_and_old_ones_the_larger_id_gives_way(memory: Memory) -> None:
+    memory.add_many([{"id": id, "content": "zumbrel"} for id in ("b", "a")])
+    memory.contradict("a", "b")
+    assert scores(ask(memory)) == pytest.approx({"a": 1.0, "b": 0.3})
+
+
+def test_strength_is_reinforced_and_decays_and_confidence_stays(memory: Memory) -> None:
+    """1 at first, exp(-0.01 * 10.536) = 0.9 once faded, then + 0.1 each, at most 1."""
+    memory.add("zumbrel", id="a", confidence=0.5, created_at=NOW - 10.5360516 * DAY)
+    for _ in range(4):
+        memory.decay_all()
+    values = []
+    for _ in range(3):
+        record = memory.get("a")
+        assert record is not None
+        assert record.confidence == 0.5
+        values.append(record.strength)
+        memory.reinforce("a")
+    assert values == pytest.approx([0.9, 1.0, 1.0])
 
 
 def test_superseding_links_and_marks(memory: Memory) -> None:

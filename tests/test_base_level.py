@@ -18,7 +18,7 @@ from recollect.query import Query
 from recollect.signals import DAY, BaseLevel, days_since, decay
 
 NOW = 1.7e9
-DECAYS = st.floats(0.01, 3.0)
+DECAYS = st.floats(0.0, 3.0, exclude_min=True)
 AGES = st.lists(st.floats(0.0, 5_000.0), min_size=1, max_size=40)
 
 
@@ -80,6 +80,26 @@ def test_by_hand_beyond_the_kept_times() -> None:
     assert base_level(ages, 1.0) == pytest.approx(math.log(10.0 + 2.0 * math.log(4.0) / 3.0))
     # all at once: 12 * 2^-0.7
     assert base_level([2.0] * 12, 0.7) == pytest.approx(math.log(12.0 * 2.0**-0.7))
+
+
+def test_the_shortest_form_fails_the_layers_that_fade_fastest() -> None:
+    """ln(n / (1 - d)) - d ln L, of one use a day ago, has no value at d = 1 and beyond.
+
+    With d held at 0.99 it is ln 100, a vitality of 0.99 where the slow layer (d = 0.05) has
+    1 / (1 + 0.95) = 0.51. Here, 1^-d = 1 and ln 1 = 0 at any d; a week later the faster is lower.
+    """
+
+    def shortest(n: int, d: float, lifetime: float) -> float:
+        return math.log(n / (1.0 - d)) - d * math.log(lifetime)
+
+    def sigmoid(x: float) -> float:
+        return 1.0 / (1.0 + math.exp(-x))
+
+    assert sigmoid(shortest(1, 0.99, 1.0)) == pytest.approx(0.990, abs=5e-4)
+    assert sigmoid(shortest(1, 0.05, 1.0)) == pytest.approx(1.0 / 1.95)
+    for d in (0.05, 0.5, 1.0, 1.5):
+        assert sigmoid(base_level([1.0], d)) == 0.5
+        assert base_level([8.0], d) == pytest.approx(-d * math.log(8.0))
 
 
 def by_pyactup(ages: Sequence[float], d: float) -> float:

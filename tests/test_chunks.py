@@ -238,6 +238,38 @@ def test_turns_of_people_become_chunks() -> None:
     memory.close()
 
 
+def test_turns_may_stay_memories_of_their_own_with_the_vector_of_their_side() -> None:
+    """Who speaks first in a session is taken for the user, unless the speakers have roles."""
+
+    def turn(session: str, speaker: str, content: str) -> dict[str, Any]:
+        return {"content": content, "speaker": speaker, "session_id": session}
+
+    turns = [
+        turn("s1", "Caro", "Hey Mel!"),
+        turn("s1", "Caro", "There?"),
+        turn("s1", "Mel", "Yes."),
+        turn("s2", "Mel", "Back again."),
+        turn("s1", "Mel", "Hi!"),
+        {"content": "A note"},
+        turn("s1", "Caro", "Good."),
+        turn("s3", "assistant", "Hello."),
+        turn("s3", "user", "Hello!"),
+    ]
+    found = list(from_items(turns, "sides"))
+    assert [{k: v for k, v in item.items() if k != "vector_texts"} for item in found] == turns
+    assert [item.get("vector_texts") for item in found] == [
+        {"user": "Hey Mel!", "next_user": "There?"},
+        {"user": "There?"},
+        {"asst": "Yes."},
+        {"user": "Back again."},
+        {"asst": "Hi!", "next_user": "Good."},
+        None,
+        {"user": "Good."},
+        {"asst": "Hello.", "next_user": "Hello!"},
+        {"user": "Hello!"},
+    ]
+
+
 @pytest.mark.parametrize(
     ("said", "facets"),
     [

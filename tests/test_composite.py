@@ -175,10 +175,11 @@ def test_a_memory_without_an_embedding_is_not_ranked(memory: Memory) -> None:
     assert memory.get("without") is not None
 
 
-def test_what_is_not_active_is_not_ranked(memory: Memory) -> None:
+@pytest.mark.parametrize("status", ["consolidated", "completed", "archived"])
+def test_what_is_not_active_is_not_ranked(memory: Memory, status: str) -> None:
     memory.add("east", id="active")
-    memory.add("east", id="consolidated")
-    memory.update("consolidated", status="consolidated")
+    memory.add("east", id="other")
+    memory.update("other", status=status)
     assert memory.search("east").ids == ("active",)
 
 
@@ -194,3 +195,71 @@ def test_other_weights(memory: Memory) -> None:
     memory.add("west", importance=1.0, created_at=NOW - timedelta(days=365))
     weights = {"similarity": 1.0, "importance": 0.25, "recency": 0.0}
     assert only(memory, "east", weights=weights).score == pytest.approx(-1.0 + 0.25)
+
+
+# What is known already, and what is kept as one
+
+
+def at(cosine: float) -> dict[str, list[float]]:
+    """A vector that has this cosine with [1, 0]."""
+    return {"content": [cosine, math.sqrt(1.0 - cosine**2)]}
+
+
+@pytest.mark.parametrize(("old", "new", "kept"), [(0.3, 0.8, 0.8), (0.8, 0.3, 0.8)])
+@pytest.mark.parametrize(("cosine", "known"), [(1.0, True), (0.921, True), (0.919, False)])
+def test_from_a_cosine_of_0_92_on_it_is_known(
+    memory: Memory, cosine: float, known: bool, old: float, new: float, kept: float
+) -> None:
+    first = memory.add("tea and scones", vectors=at(1.0), importance=old).id
+    [one] = memory.add("scones and tea", vectors=at(cosine), importance=new)
+    record = memory.get(first)
+    assert record is not None
+    assert memory.get_all().total == (1 if known else 2)
+    assert (one.outcome, one.match) == (("DUPLICATE", first) if known else ("ADDED", None))
+    assert record.importance == (kept if known else old)
+    assert (record.access_count, record.last_accessed) == ((1, NOW) if known else (0, None))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"),
+    [
+        ("Ana works at Google", "Ana works at Microsoft", "name"),
+        ("Ana pays 40 a month", "Ana pays 45 a month", "number"),
+        ("Ana moves in May", "Ana moves in June", "date"),
+        ("Ana eats fish", "Ana never eats fish", "negation"),
+    ],
+)
+def test_an_update_is_no_duplicate_however_alike(
+    memory: Memory, old: str, new: str, what: str
+) -> None:
+    first = memory.add(old, vectors=at(1.0)).id
+    [one] = memory.add(new, vectors=at(0.99))
+    assert (one.outcome, one.match, one.applied) == ("SUPERSEDES", first, False)
+    assert what in one.reason
+    assert len(memory.search("east")) == 2
+
+
+@pytest.mark.parametrize(
+    ("importances", "merged"),
+    [((0.2, 0.6, 0.4), 0.7), ((0.2, 0.95, 0.4), 1.0), ((None, None, None), 0.6)],
+)
+def test_what_stands_for_a_cluster_weighs_0_1_more_than_the_largest_up_to_1(
+    memory: Memory, importances: Sequence[float | None], merged: float
+) -> None:
+    for i, importance in enumerate(importances):
+        memory.add("tea and scones", id=f"c{i}", vectors=at(0.9), importance=importance)
+    memory.add_many({"content": "nowhere", "id": f"x{i}"} for i in range(17))
+    assert memory.consolidate().clusters == ()  # of 20 memories; more are needed
+    memory.add("nowhere", id="x17")
+    [cluster] = memory.consolidate().clusters
+    assert sorted(cluster.members) == ["c0", "c1", "c2"]
+    assert cluster.importance == pytest.approx(merged)
+
+
+@pytest.mark.parametrize(("cosine", "clusters"), [(0.81, 1), (0.79, 0)])
+def test_a_cluster_has_cosines_of_0_80(memory: Memory, cosine: float, clusters: int) -> None:
+    for i in range(2):
+        memory.add("tea and scones", id=f"c{i}", vectors=at(1.0))
+    memory.add("scones and tea", id="c2", vectors=at(cosine))
+    memory.add_many({"content": "nowhere", "id": f"x{i}"} for i in range(18))
+    assert len(memory.consolidate().clusters) == clusters

@@ -18,8 +18,9 @@ from recollect import AsyncMemory, Memory, profiles, sample
 from recollect.testing.embedder import WordHashEmbedder
 
 NOW = "2026-10-01T08:00:00Z"
-QUESTIONS = [question["text"] for question in sample.questions()]
-PROFILES = ["balanced", "composite"]
+QUESTIONS = [question["text"] for question in sample.questions()][::3]
+PROFILES = [name for name in profiles.BUILT_IN if "." not in name]
+UNBOUNDED = ["balanced", "composite"]  # what they look at does not depend on the hits wanted
 TALK = 'the tea is in the blue tin that Ana bought in March for her "new" kitchen tea* 3'.split()
 Lists = list[list[tuple[str, float]]]
 
@@ -52,7 +53,8 @@ def expected() -> Lists:
     with Memory.open("ram://") as memory:
         memory.add_many(sample.memories())
         found = ranked(memory)
-    assert all(len(hits) == 10 for hits in found)
+    assert all(len(hits) <= 10 for hits in found)
+    assert sum(map(len, found)) > 9 * len(found)
     return found
 
 
@@ -120,7 +122,7 @@ def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
             assert found == [expected, expected]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", UNBOUNDED)
 def test_the_limit_does_not_change_the_order(expected: Lists, profile: str) -> None:
     with Memory.open("ram://") as memory:
         memory.add_many(sample.memories())

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Hit, Memory, profiles
@@ -17,9 +19,9 @@ from recollect.candidates import Candidates
 from recollect.profile import Profile
 from recollect.query import Query
 from recollect.results import SearchResult
-from recollect.routes import Vector
+from recollect.routes import Route, Vector
 from recollect.signals import rrf
-from recollect.stages import Depth, Keep, Recall
+from recollect.stages import Depth, Keep, Pipeline, Recall, score
 from scoring import DAY, NOW, STORES, Designed, check_tree, opened
 
 VECTORS = (
@@ -92,6 +94,19 @@ def test_first_on_all_eight_routes_is_one_half(memory: Memory) -> None:
     check_tree(hit.explanation)
     memory.update("a", memory_score=1.0)
     assert ask(memory)[0].score == 0.6
+
+
+@pytest.mark.parametrize(
+    ("moves", "memory_score"),
+    [("+", 0.65), ("-", 0.35), ("+++", 0.95), ("++++", 1.0), ("----", 0.0), ("----+", 0.15)],
+)
+def test_each_move_of_0_15_in_a_memory_score_moves_the_score_by_a_tenth_of_it(
+    memory: Memory, moves: str, memory_score: float
+) -> None:
+    memory.add("zumbrel", id="a", vectors=every(0.9))
+    for move in moves:
+        memory.promote("a") if move == "+" else memory.demote("a")
+    assert ask(memory)[0].score == pytest.approx(0.5 + 0.1 * memory_score)
 
 
 def test_ranks_are_fused_and_a_missing_one_adds_nothing(memory: Memory) -> None:
@@ -245,6 +260,23 @@ def test_neighbors_are_charged_to_the_budget(memory: Memory) -> None:
 # Diversity
 
 
+@pytest.mark.parametrize(("alike", "order"), [(0.95, "acb"), (0.93, "abc")])
+def test_from_a_redundancy_of_0_94_on_it_is_a_duplicate(
+    memory: Memory, alike: float, order: str
+) -> None:
+    """b is second on all routes: 0.78 * (8 / 17 + 0.05) - 0.22 * 0.95 = 0.197, and yet the last as
+    a duplicate; c has 0.78 * (1 / 18 + 0.05) - 0.22 * 0.1 = 0.060."""
+    for id, cosines in {"a": 1.0, "b": alike}.items():
+        memory.add("zumbrel" + " kortil" * (id == "b"), id=id, vectors=every(cosines))
+    memory.add("other", id="c", vectors={"content": cosine(0.1)})
+    found = {hit.id: hit.details for hit in ask(memory)}
+    assert "".join(found) == order
+    assert found["b"]["mmr.redundancy"] == pytest.approx(alike, abs=1e-3)
+    if order == "abc":
+        value = 0.78 * (8 / 17 + 0.05) - 0.22 * 0.93
+        assert found["b"]["mmr.score"] == pytest.approx(value, abs=1e-3)
+
+
 def test_the_same_thing_is_not_told_twice(memory: Memory) -> None:
     """Final scores 0.1125, 0.1088, 0.1056 (1/16, 1/17, 1/18 + 0.05); a and b are duplicates."""
     memory.add("one", id="a", vectors={"content": cosine(0.9)})
@@ -300,25 +332,51 @@ def fused(routes: list[list[str]], names: list[str], constant: float = 15.0) -> 
     return dict(zip(IDS, values.tolist(), strict=True))
 
 
-@given(rankings, st.randoms())
-def test_the_order_of_the_routes_changes_nothing(
-    routes: list[list[str]], shuffle: random.Random
-) -> None:
-    names = [f"r{at}" for at in range(len(routes))]
-    mixed = list(zip(routes, names, strict=True))
-    shuffle.shuffle(mixed)
-    assert fused([r for r, _ in mixed], [n for _, n in mixed]) == fused(routes, names)
-
-
-@given(
-    st.dictionaries(st.sampled_from(IDS), st.integers(1, 20), min_size=1),
-    st.sampled_from([lambda x: 7 * x + 3, lambda x: x**3, lambda x: math.log(x)]),
+MONOTONE: dict[str, Callable[[float], float]] = {
+    "cube": lambda x: x**3,
+    "root": math.sqrt,
+    "half": lambda x: x / 2.0,
+    "tenth more": lambda x: (x + 0.1) / 1.1,
+}
+grades = st.dictionaries(  # cosines of several memories, by the name of the vector
+    st.sampled_from(VECTORS),
+    st.lists(st.sampled_from([None, *(at / 10 for at in range(1, 11))]), min_size=6, max_size=6),
+    min_size=1,
 )
-def test_only_ranks_count(scores: dict[str, int], monotone: Any) -> None:
-    def by(value: Any) -> list[str]:
-        return sorted(scores, key=lambda id: (-value(scores[id]), id))
 
-    assert fused([by(lambda x: x)], ["r"]) == fused([by(monotone)], ["r"])
+
+def by_id(grades: dict[str, list[float | None]], profile: Profile, monotone: str) -> dict[str, Any]:
+    """The fused score and the ranks of each memory, with its cosines changed."""
+    with Memory.open("ram://", embedder=Designed(), clock=lambda: NOW) as memory:
+        for at, id in enumerate(IDS):
+            vectors = {
+                name: cosine(MONOTONE[monotone](value) if monotone else value)
+                for name, values in grades.items()
+                if (value := values[at]) is not None
+            }
+            memory.add("zumbrel " * at or "kortil", id=id, vectors=vectors)
+        found = memory.search("zumbrel", profile=profile, touch=False)
+        return {hit.id: (hit.details["rrf_score"], dict(hit.routes)) for hit in found}
+
+
+@settings(max_examples=40, deadline=None)
+@given(grades, st.sampled_from(sorted(MONOTONE)))
+def test_only_ranks_count(grades: dict[str, list[float | None]], monotone: str) -> None:
+    """Cosines that grow with the old ones leave every rank, and so every fused score, as it was."""
+    profile = profiles.multi_route
+    assert by_id(grades, profile, monotone) == by_id(grades, profile, "")
+
+
+@settings(max_examples=40, deadline=None)
+@given(grades, st.permutations(profiles.multi_route.routes))
+def test_the_order_of_the_routes_changes_nothing(
+    grades: dict[str, list[float | None]], routes: list[Route]
+) -> None:
+    first, _, *rest = profiles.multi_route.pipeline.stages
+    assert isinstance(first, Recall)
+    fused = score(rrf(*(route.name for route in routes)), into="rrf_score")
+    mixed = Pipeline((replace(first, routes=tuple(routes)), fused, *rest))
+    assert by_id(grades, Profile("mixed", mixed), "") == by_id(grades, profiles.multi_route, "")
 
 
 @given(rankings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +47,8 @@ def test_the_weights_are_those_of_the_document() -> None:
 
 def test_a_fresh_memory_with_similarity_1_reaches_0_725(memory: Memory) -> None:
     memory.add("cos=1.0")
+    assert memory.search("anything", threshold=0.8, limit=10).ids == ()
+    assert len(memory.search("anything", threshold=0.72, limit=100, touch=False)) == 1
     [hit] = memory.search("anything", explain=True)
     # 0.40 * 1 + 0.20 * 1 + 0.15 * 0.5 + 0.10 * 0 + 0.10 * 0.5 + 0.05 * 0
     assert hit.score == pytest.approx(0.40 + 0.20 + 0.075 + 0.0 + 0.05 + 0.0, abs=1e-12)
@@ -151,6 +154,42 @@ def test_feedback_is_the_mean_of_a_beta(
 
 
 @pytest.mark.parametrize(
+    ("kind", "value", "rate", "relevance", "review"),
+    [
+        ("useful", (1 + 1) / (2 + 1), 1, 0.5 + 0.1, None),
+        ("not_useful", 1 / (2 + 1), 1, 0.5 - 0.1, None),
+        ("outdated", 1 / (2 + 1), 2, 0.5 - 0.1, "outdated"),
+        ("incorrect", 1 / (2 + 3), 1, 0.5 - 0.3, "incorrect"),
+    ],
+)
+def test_each_kind_of_feedback(
+    memory: Memory, kind: Any, value: float, rate: float, relevance: float, review: str | None
+) -> None:
+    id = memory.add("cos=0.1", tier="short", created_at=NOW - 6 * HOUR).id
+    memory.feedback(id, kind)
+    [hit] = memory.search("anything", touch=False, explain=True)
+    assert part(memory, id, "feedback") == pytest.approx(value)
+    assert part(memory, id, "recency") == pytest.approx(0.5**rate)
+    assert hit.relevance_score == pytest.approx(relevance)
+    assert hit.record.review == review
+
+
+@pytest.mark.parametrize(
+    ("held", "value"),
+    [
+        (["Sarah", "migration"], 1 / 2),  # of Sarah and React, which the question names
+        (["React", "migration", "Q2"], 1 / 2),
+        (["Sarah", "Vue", "React"], 2 / 2),
+        ([], 0.0),
+    ],
+)
+def test_entity_overlap_of_entities_as_given(memory: Memory, held: list[str], value: float) -> None:
+    id = memory.add("anything", entities=held).id
+    asked = "What does Sarah think about the React migration?"
+    assert part(memory, id, "entity", asked) == value
+
+
+@pytest.mark.parametrize(
     ("content", "value"),
     [
         ("Sarah mentioned concerns about the migration timeline", 0.5),
@@ -236,8 +275,26 @@ def test_filters_of_the_document(memory: Memory) -> None:
         {"content_type": {"in": ["fact", "document"]}},
     ):
         assert memory.search("anything", filters=filters).ids == ("a",)
-    with pytest.raises(InvalidInput, match="tier"):
-        memory.add("x", tier="forever")
+    memory.add("cos=0.5 Ana", tags=["diet"], entities=["Ana"], metadata={"room": 7}, id="c")
+    others: Any = ({"tags": "diet"}, {"entities": {"contains": "Ana"}}, {"metadata.room": 7})
+    for filters in others:
+        assert memory.search("anything", filters=filters).ids == ("c",)
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("tier", ("short", "medium", "long")),
+        ("memory_nature", ("episodic", "semantic")),
+        ("content_type", ("text", "conversation", "document", "event", "fact")),
+    ],
+)
+def test_what_a_field_may_say(memory: Memory, field: str, values: tuple[str, ...]) -> None:
+    for value in values:
+        [one] = memory.add_many([{"content": f"cos=0.5 {value}", field: value}])
+        assert memory.search("anything", filters={field: value}).ids == (one.id,)
+    with pytest.raises(InvalidInput, match=field):
+        memory.add_many([{"content": "x", field: "forever"}], strict=True)
 
 
 def test_an_expired_memory_is_not_found(memory: Memory) -> None:
@@ -253,6 +310,8 @@ def test_everything_is_ranked_without_an_embedder(tmp_path: Path) -> None:
         high = memory.add("two", importance=0.9).id
         result = memory.search("anything")
     assert result.ids == (high, low)
+    # 0.40 * 0 + 0.20 * 1 + 0.15 * 0.9 + 0.10 * 0 + 0.10 * 0.5 + 0.05 * 0
+    assert result[0].score == pytest.approx(0.2 + 0.135 + 0.05)
     assert result.degraded == ("vector: the store was opened without an embedder",)
 
 

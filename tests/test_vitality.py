@@ -7,13 +7,17 @@ from collections.abc import Iterator
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from recollect import Hit, Memory, profiles
 from recollect.errors import InvalidInput
 from recollect.profile import Profile
+from recollect.routes import Vector
 from recollect.signals import zone
+from recollect.signals.vitality import alive
+from recollect.stages import cut, recall, score
 from recollect.when import DatesMissing
 from scoring import DAY, HOUR, NOW, STORES, Designed, check_tree, opened
 
@@ -148,6 +152,25 @@ def test_zones(value: float, label: str) -> None:
     assert zone(value) == label
 
 
+def test_a_threshold_and_a_scale_may_be_set(memory: Memory) -> None:
+    """sigmoid((B - tau) / s): of one use nine days ago B = -ln 3; (-ln 3 + 1) / 2 = -0.0493."""
+    memory.add("cos=0.9", created_at=NOW - 9 * DAY)
+    own = Profile("own", recall(Vector()) >> score(alive(tau=-1.0, scale=2.0)) >> cut())
+    [found] = memory.search("cos", profile=own, touch=False)
+    assert found.score == pytest.approx(sigmoid(-0.0493), abs=1e-5)
+    assert found.score == pytest.approx(sigmoid((-math.log(3.0) + 1.0) / 2.0))
+
+
+def test_ten_are_pruned_at_a_time_and_only_when_told_to(memory: Memory) -> None:
+    old = [{"content": f"note {i}", "layer": "activity"} for i in range(12)]
+    memory.add_many([{**each, "created_at": NOW - 100 * DAY} for each in old])
+    report = memory.prune()
+    assert (report.run, report.faded, len(report.candidates), report.left) == (None, 12, 10, 2)
+    assert memory.get_all({"status": "archived"}).total == 0
+    assert len(memory.prune(apply=True).candidates) == 10
+    assert memory.get_all({"status": "archived"}).total == 10
+
+
 def test_zones_are_labels_that_move_nothing(memory: Memory) -> None:
     fresh = memory.add("cos=0.9", layer="entity").id
     old = memory.add("cos=0.9", layer="activity", created_at=NOW - 100 * DAY).id
@@ -178,6 +201,62 @@ def test_the_score_is_the_blend_times_the_vitality(memory: Memory) -> None:
     assert found.score == pytest.approx((0.3 * 1.0 + 0.5 * cosine + 0.2 * 1.0) * vitality)
     assert found.details["vitality"] == pytest.approx(1 / 3)
     assert part(memory, id, "vitality", "docker") == pytest.approx(1 / 3)
+
+
+def test_a_text_rank_is_put_in_proportion_to_be_more_than_noise(memory: Memory) -> None:
+    """PostgreSQL ranks a whole match of one body word 0.1 / (pi^2 / 6) = 0.0608, 0.02 once weighed,
+    less than 0.04 of a cosine; here the best match counts 1, and a third of it 0.1."""
+    assert 0.1 / (math.pi**2 / 6) == pytest.approx(0.0608, abs=5e-5)
+    id = memory.add("docker").id
+    assert part(memory, id, "text_rank", "docker") == 1.0
+
+
+def test_a_word_weighs_by_where_it_stands(memory: Memory) -> None:
+    """BM25 of a word that counts w, in texts of one length: 2.2 w / (w + 1.2).
+
+    1 in the title, 0.88 / 1.6 in gist and entities, 0.44 / 1.4 in tags, 0.22 / 1.3 in the body.
+    """
+    word: Any
+    for name, word in {"title": "zumbrel", "gist": "zumbrel", "tags": ["zumbrel"]}.items():
+        memory.add("kortil pandol", id=name, **{name: word})
+    memory.add("kortil pandol", id="entities", entities=["zumbrel"])
+    memory.add("kortil pandol zumbrel", id="content")
+    ranks = {"title": 1.0, "gist": 0.55, "entities": 0.55, "tags": 0.3143, "content": 0.1692}
+    for id, rank in ranks.items():
+        assert part(memory, id, "text_rank", "zumbrel") == pytest.approx(rank, abs=5e-5)
+
+
+@pytest.mark.parametrize(("cosine", "found"), [(0.69, False), (0.71, True)])
+def test_a_meaning_is_near_at_a_distance_of_less_than_0_3(
+    memory: Memory, cosine: float, found: bool
+) -> None:
+    memory.add(f"cos={cosine}")
+    assert len(memory.search("anything")) == found
+
+
+@pytest.mark.parametrize(
+    ("title", "asked", "similarity"),
+    [
+        ("Cedric Hurst", "Cedrci Hurst", 0.625),
+        ("Jeff Nee", "Jeff", 0.5556),
+        ("Spantree", "Spantreee", 0.9),
+        ("Sarah Chen", "Sarah", 0.5455),
+        ("Cedric Hurst", "Cedrci", None),  # 0.25
+        ("山田太郎", "山田", None),  # 0.3333
+        ("John Smith", "john's iphone", None),  # 0.3158; as a name of its own, John has 0.4545
+    ],
+)
+@pytest.mark.parametrize("context", [None, "identity", "knowledge"])
+def test_a_name_is_near_from_0_4_on(
+    memory: Memory, title: str, asked: str, similarity: float | None, context: str | None
+) -> None:
+    memory.add("somebody", title=title, id="a")
+    found = memory.search(asked, context=context, filters={"id": "a"}, touch=False)
+    routes = {name for hit in found for name in hit.routes}
+    assert ("trigram" in routes) == (similarity is not None)
+    if similarity is not None:
+        value = part(memory, "a", "name_similarity", asked, context=context)
+        assert value == pytest.approx(similarity, abs=5e-5)
 
 
 def test_of_two_equal_matches_the_livelier_comes_first(memory: Memory) -> None:
@@ -230,6 +309,16 @@ def test_any_operators_are_safe(memory: Memory, query: str) -> None:
 
 
 # Contexts
+
+
+def test_each_context_weighs_most_what_it_is_for() -> None:
+    """Names for identity, meaning for knowledge; 0.3, 0.5 and 0.2 where no context is given."""
+    weights = {name: profiles.get(name).weights for name in profiles.BUILT_IN}
+    blend = {"text_rank": 0.3, "semantic": 0.5, "name_similarity": 0.2}
+    assert blend.items() <= weights["vitality"].items()
+    identity, knowledge = weights["vitality.identity"], weights["vitality.knowledge"]
+    assert identity["name_similarity"] > max(0.2, identity["identifier"])
+    assert knowledge["semantic"] > max(0.5, knowledge["text_rank"], knowledge["name_similarity"])
 
 
 def test_a_misspelt_name_is_found_in_the_identity_context(memory: Memory) -> None:

@@ -31,7 +31,10 @@ from recollect.stages.sessions import SESSION_CHUNK, TURN_CHUNK
 
 CHUNK = "chunk"
 Mode = Literal["chunks", "hybrid"]
+ItemMode = Literal["chunks", "hybrid", "sides"]
 Side = Literal["user", "asst"]
+SIDES = ("user", "asst", "next_user")
+"""The vectors of what each side says, and of what the user said next."""
 _LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
 _KEPT = ("agent_id", "user_id", "tags", "created_at")
 
@@ -139,14 +142,20 @@ def session(messages: Sequence[Said], common: Mapping[str, Any], facets: Facets)
 
 
 def from_items(
-    items: Iterable[Mapping[str, Any]], mode: Mode = "chunks", facets: Facets = by_rules
+    items: Iterable[Mapping[str, Any]], mode: ItemMode = "chunks", facets: Facets = by_rules
 ) -> Iterator[dict[str, Any]]:
     """Chunks from the turns of conversations, as `Memory.add_many` takes both.
 
     A turn is an item with `session_id` and `speaker`; others pass as they are. Where the speakers
     are no user and assistant, who speaks first in a session is taken for the user. The ids of the
     turns are kept as `metadata.turns`, and a chunk goes by that of its first: the same each time.
+
+    In the mode "sides" every turn stays a memory of its own, with the vector of its side, and the
+    one right before a user's with that of what the user says (`next_user`).
     """
+    if mode == "sides":
+        yield from _sided(items)
+        return
     sessions: dict[str, list[Mapping[str, Any]]] = {}
     for item in items:
         if item.get("session_id") is None or item.get("speaker") is None:
@@ -158,7 +167,7 @@ def from_items(
         first = turns[0]["speaker"]
         messages = [
             Said(
-                _side(turn["speaker"]) or ("user" if turn["speaker"] == first else "asst"),
+                _side_of(turn["speaker"], first),
                 turn["speaker"],
                 turn["content"],
                 turn.get("created_at"),
@@ -170,6 +179,27 @@ def from_items(
         for item in (*whole, *chunks(messages, common, mode, facets)):
             first_turn = next(iter(item["metadata"].get("turns", ())), None)
             yield {**item, "id": f"{item['kind']}:{first_turn}"} if first_turn else item
+
+
+def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The items in their order, turns with the texts of their vectors."""
+    found = [dict(item) for item in items]
+    first: dict[str, str] = {}
+    before: dict[str, dict[str, str]] = {}  # the texts of the last turn, by session
+    for item in found:
+        name, speaker = item.get("session_id"), item.get("speaker")
+        if name is None or speaker is None:
+            continue
+        side = _side_of(speaker, first.setdefault(name, speaker))
+        if side == "user" and name in before:
+            before[name]["next_user"] = item["content"]
+        before[name] = item["vector_texts"] = {side: item["content"]}
+    return found
+
+
+def _side_of(speaker: str, first: str) -> Side:
+    """Whose side a speaker is on in a session that `first` began."""
+    return _side(speaker) or ("user" if speaker == first else "asst")
 
 
 def add_chat(

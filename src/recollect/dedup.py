@@ -7,7 +7,7 @@ session is held against the active memories of its owner (agent, user and speake
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -92,7 +92,7 @@ class _Memory:
     alike: Mapping[str, tuple[MemoryRecord, float]]
     near: Mapping[str, Sequence[tuple[MemoryRecord, float]]]  # among the items themselves
     recalled: Mapping[str, MemoryRecord]
-    given: Mapping[str, frozenset[str]]  # the fields that make an item a memory of its own, by id
+    given: Mapping[str, frozenset[str]]  # what makes an item a memory of its own, by id
     fresh: dict[str, MemoryRecord] = field(default_factory=dict)
     fresh_texts: dict[tuple[Owner, int], list[MemoryRecord]] = field(default_factory=dict)
 
@@ -111,15 +111,22 @@ class _Memory:
         here = [each for each in self.near.get(record.id, ()) if each[0].id in self.fresh]
         there = self.alike.get(record.id)
         both = [*([there] if there else []), *here]
-        both = [each for each in both if self._comparable(record, each[0])]
+        both = [each for each in both if self._comparable(record, each[0], {"vectors.content"})]
         return max(both, key=lambda each: each[1], default=None)
 
-    def _comparable(self, record: MemoryRecord, known: MemoryRecord) -> bool:
-        """Whether nothing that was said of a record besides its text sets it apart."""
-        told = self.given.get(record.id, frozenset()) - _MERGED
+    def _comparable(
+        self, record: MemoryRecord, known: MemoryRecord, compared: Set[str] = frozenset()
+    ) -> bool:
+        """Whether nothing that was said of a record besides what is `compared` sets it apart."""
+        told = self.given.get(record.id, frozenset()) - _MERGED - compared
         if record.kind == "fact":
             told -= {"created_at"}  # it holds, whenever it was told
         return all(name in FIELDS and _value(record, name) == _value(known, name) for name in told)
+
+
+def _given(item: Item) -> frozenset[str]:
+    """What the caller gave: fields, and each vector by its name."""
+    return (item.given - {"vectors"}) | {f"vectors.{name}" for name in item.vectors}
 
 
 def _value(record: MemoryRecord, name: str) -> Any:
@@ -159,7 +166,7 @@ def known(
     keys = {draft.record.id: text_key(draft.record.content) for draft in held}
     same = yield from _same(keys, scope)
     alike = yield from _alike(held, scope, policy.similar)
-    given = {} if policy.strict else {item.record.id: item.given for _, item in drafts}
+    given = {} if policy.strict else {item.record.id: _given(item) for _, item in drafts}
     memory = _Memory(keys, same, alike, _near(held, policy.similar), recalled, given)
     found: dict[str, Known] = {}
     for draft in held:

@@ -12,10 +12,14 @@ from recollect.evaluate import conversations
 from recollect.evaluate.metrics import MEASURES
 from recollect.evaluate.run import Check, evaluate
 from recollect.explain import Explanation
+from recollect.expr import Col
 from recollect.importers import ImportProblem
 from recollect.memory import MemoryRecord, moment
+from recollect.profile import Profile
 from recollect.results import Hit, SearchResult
+from recollect.routes import Vector
 from recollect.serve.cli import main
+from recollect.stages import cut, recall, score
 
 TURNS = (
     ("a1", "Ana", "I adopted a greyhound called Comet last week."),
@@ -82,6 +86,17 @@ def test_every_query_counts_equally(folder: Path) -> None:
     assert {name: count for name, (count, _) in outcome.categories.items()} == {"1": 1, "b": 1}
     assert outcome.categories["1"][1]["R@5"] == 1.0
     assert outcome.ms_per_query > 0
+
+
+def test_turns_have_the_vectors_of_their_side_for_a_profile_that_compares_them(
+    folder: Path,
+) -> None:
+    """Ana speaks first, so the boiler is on the user's side, and the accordion on the other."""
+    route = Vector("asst", name="asst")
+    answers = Profile("answers", recall(route, depth=None) >> score(Col("asst.score")) >> cut())
+    [outcome] = evaluate([folder], profiles=[answers]).outcomes
+    recall_of = {name: metrics["R@10"] for name, (_, metrics) in outcome.categories.items()}
+    assert recall_of == {"1": 0.0, "b": 1.0}
 
 
 @pytest.mark.parametrize("store", ["sqlite", "ram"])

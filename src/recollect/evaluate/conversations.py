@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from recollect import chunks
 from recollect.importers import ImportProblem, Item, conversation
 from recollect.importers.conversation import Query
 from recollect.memory import moment
@@ -22,8 +23,10 @@ class Conversation:
     now: datetime | None
 
 
-def load(folder: str | Path) -> tuple[Conversation, ...]:
+def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
     """The conversations of a folder's `*.json` files, by name; questions without answer left out.
+
+    With `sides` each turn has the vectors of its side, too (see `recollect.chunks`).
 
     Raises:
         ImportProblem: no such folder, no file in it, or one that is not a conversation.
@@ -31,7 +34,7 @@ def load(folder: str | Path) -> tuple[Conversation, ...]:
     folder = Path(folder)
     if not folder.is_dir():
         raise ImportProblem(folder, "is no folder", "give a folder of conversation files")
-    found = tuple(_read(path) for path in sorted(folder.glob("*.json")))
+    found = tuple(_read(path, sides) for path in sorted(folder.glob("*.json")))
     if not any(one.queries for one in found):
         raise ImportProblem(
             folder,
@@ -41,8 +44,10 @@ def load(folder: str | Path) -> tuple[Conversation, ...]:
     return found
 
 
-def _read(path: Path) -> Conversation:
+def _read(path: Path, sides: bool) -> Conversation:
     memories = tuple(_numbered(path, conversation.read(path)))
+    if sides:
+        memories = tuple(chunks.from_items(memories, "sides"))
     times = [moment("created_at", item["created_at"]) for item in memories if "created_at" in item]
     asked = tuple(query for query in conversation.queries(path) if query.relevant)
     return Conversation(path.stem, memories, asked, max(times, default=None))

@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
+from recollect.chunks import SIDES
 from recollect.embed import Embedder, resolve
 from recollect.engine import Memory
 from recollect.errors import InvalidInput
@@ -24,6 +25,7 @@ from recollect.evaluate.metrics import Metrics
 from recollect.profile import Profile
 from recollect.profiles import get as profile_named
 from recollect.results import SearchResult
+from recollect.routes import Vector
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
 
@@ -131,8 +133,9 @@ def evaluate(
     """
     metrics.required()  # now rather than once everything is written
     told = progress or (lambda what, done, total: None)
-    sets = [(Path(folder).resolve().name, conversations.load(folder)) for folder in folders]
     chosen = [profile_named(profile) for profile in profiles]
+    sides = any(isinstance(r, Vector) and r.vector in SIDES for p in chosen for r in p.routes)
+    sets = [(Path(folder).resolve().name, conversations.load(folder, sides)) for folder in folders]
     report = Report(check=Check() if check else None)
     for spec in embedders:
         model = resolve(spec)

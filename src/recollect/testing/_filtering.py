@@ -9,6 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
+from recollect.profiles import BUILT_IN
 from recollect.testing._case import EVERYTHING, START, StoreCase, listed
 
 DAY = timedelta(days=1)
@@ -214,11 +215,26 @@ class Filtering(StoreCase):
             {"id": f"m{i:03}", "content": "common ground " * (1 + (i < 300)), "kind": kind}
             for i, kind in enumerate(["note"] * 300 + ["fact"] * 3)
         )
-        for profile in (EVERYTHING, "balanced"):
+        by_names = "vitality.identity"  # no words
+        found: list[Any] = [EVERYTHING, *(name for name in BUILT_IN if name != by_names)]
+        for profile in found:
             hits = memory.search(
                 "common ground", profile=profile, limit=3, filters={"kind": "fact"}
             )
             assert sorted(hits.ids) == ["m300", "m301", "m302"]
+
+    @pytest.mark.parametrize("profile", ["activation", "vitality.knowledge"])
+    def test_filters_hold_at_every_hop(self, memory: Memory, profile: str) -> None:
+        memory.add_many(
+            {"id": id, "content": "common ground" if id == "a" else f"word {id}", "kind": kind}
+            for id, kind in {"a": "fact", "b": "note", "c": "fact", "d": "fact"}.items()
+        )
+        for source, target in ("ab", "bc", "ad"):
+            memory.link(source, target)
+        asked: dict[str, Any] = {"profile": profile, "touch": False}
+        assert set(memory.search("common ground", **asked).ids) == set("abcd")
+        hits = memory.search("common ground", filters={"kind": "fact"}, **asked)
+        assert set(hits.ids) == {"a", "d"}  # c is reached only by way of b
 
     def test_memories_that_are_not_active_are_found_only_when_asked_for(
         self, memory: Memory

@@ -13,6 +13,7 @@ from recollect import Memory, Profile, ops
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import STATE, Event, folded
 from recollect.plan import ask, drive
+from recollect.profiles import BUILT_IN
 from recollect.testing._case import EVERYTHING, START, WORDS, Clock, StoreCase, record
 
 PROFILES: tuple[str | Profile, ...] = (
@@ -179,6 +180,26 @@ class Logging(StoreCase):
         assert told(events(memory, "a")) == [("write", "a")]
         memory.delete_all(namespace="default")
         assert events(memory) == []
+
+    def test_looking_leaves_everything_as_it_is(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
+        memory.link("a", "b")
+        clock.pass_(days=100)
+        before = events(memory), [record(memory, id) for id in "abc"]
+        for profile in BUILT_IN:
+            memory.search("thing", profile=profile, touch=False, explain=True)
+            memory.explain("thing", "a", profile=profile)
+        memory.compare("thing", ["composite", "vitality"])
+        memory.get_context("thing", touch=False)
+        looks: tuple[Any, ...] = (memory.get_all, memory.links, memory.pending_links, memory.stats)
+        for look in (*looks, memory.zones, memory.zone_shares, memory.verify, memory.audit):
+            look()
+        memory.prune()
+        memory.consolidate()
+        memory.maintain(dry_run=True)
+        memory.history("a")
+        memory.flush()
+        assert (events(memory), [record(memory, id) for id in "abc"]) == before
 
     def test_mending_logs_nothing(self, memory: Memory) -> None:
         memory.add("x", id="a")

@@ -129,8 +129,11 @@ def import_(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Memories written at once.")] = 2048,
     mode: Annotated[
-        Literal["turns", "chunks", "hybrid"],
-        typer.Option(help="Conversations as turns, as question and answer, or those and wholes."),
+        Literal["turns", "sides", "chunks", "hybrid"],
+        typer.Option(
+            help="Conversations as turns, those with a vector for each side, as question and "
+            "answer, or those and wholes."
+        ),
     ] = "turns",
     lenient: Annotated[
         bool, typer.Option("--lenient", help="Succeed even if some were rejected.")
