@@ -105,6 +105,10 @@ The map, in flow order:
       answers.py         who is named, what routes find, exact scores
       stored.py          what is kept of rows, ids, listings and links
       routes.py          what each route finds in a namespace
+      best.py            the best of all memories by a formula, ranked by the server
+      threshold.py       the best of all memories by a formula, without reading every memory
+      formula.py         signals as SQL
+      orders.py          along which orders of all memories a formula rises
       masks.py           filters, cut so that most of them cost nothing
       where.py           filters as SQL
       spelled.py         names as they are spelt

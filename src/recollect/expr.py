@@ -426,7 +426,7 @@ class Named(Signal):
 
 def _number(values: Floats) -> Values:
     """An array of no dimensions as the number it is."""
-    return values if values.ndim else float(values)
+    return values if np.ndim(values) else float(values)
 
 
 def _some(parts: tuple[Signal, ...]) -> None:

@@ -16,7 +16,7 @@ from recollect.candidates import Floats, Rows
 from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
-from recollect.query import Query, Term
+from recollect.query import Formula, Query, Term
 from recollect.routes import Lexical, Route
 
 
@@ -80,6 +80,33 @@ class Search:
     query: Query
     depth: int | None
     ordered: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The best `query.k` rows of all that some routes find, by a formula -> Chosen.
+
+    The formula reads the routes' scores and what is kept. None where the store cannot tell, so that
+    all rows have to be read.
+    """
+
+    routes: tuple[Route, ...]
+    formula: Formula
+    query: Query
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Rows in any order, the best among them, with their ranks on each route by its name.
+
+    Others may be among them, such as those that are as good as the last. `read` memories were read
+    to find them, of the `of` that the namespaces have.
+    """
+
+    rows: Rows
+    ranks: Mapping[str, Floats]
+    read: int
+    of: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -455,9 +482,9 @@ class Stats:
 
 
 Op = (
-    Embed | Extract | Names | Search | Score | Matched | Mentions | Fetch | Read | Texts | Vectors
-    | VectorNames | Linked | Beside | Same | Alike | Find | Order | List | Put | Log | Events
-    | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors | Delete
-    | Neighbors | Notes | Note | Stats | AsOf
+    Embed | Extract | Names | Search | Best | Score | Matched | Mentions | Fetch | Read | Texts
+    | Vectors | VectorNames | Linked | Beside | Same | Alike | Find | Order | List | Put | Log
+    | Events | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors
+    | Delete | Neighbors | Notes | Note | Stats | AsOf
 )  # fmt: skip
 Batch = Sequence[Op]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import MappingProxyType
+from typing import Protocol
 
+from recollect.candidates import Candidates, Floats
 from recollect.entities import NO_ALIASES, Aliases
 from recollect.filters import Filter
 from recollect.memory import Vector
@@ -76,7 +78,8 @@ class Query:
     `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder. With
     a `token_budget`, what is returned takes no more of it, as `count_tokens` counts. `entities` are
     the keys (see `Aliases.key`) of what its words name. `around` says what its profile asks of what
-    is around memories (see `Stage.around`), so that a store may read it with them.
+    is around memories (see `Stage.around`), so that a store may read it with them. With `hits_only`
+    nobody looks afterwards at what is no hit, so it need not be read.
     """
 
     text: str
@@ -92,3 +95,12 @@ class Query:
     token_budget: int | None = None
     count_tokens: Callable[[str], int] = count_tokens
     around: frozenset[str] = frozenset()
+    hits_only: bool = False
+
+
+class Formula(Protocol):
+    """What ranks candidates: a signal."""
+
+    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
+        """The value for every candidate, shape (candidates,)."""
+        ...

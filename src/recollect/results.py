@@ -100,7 +100,9 @@ class SearchResult:
     `degraded` names everything the search had to do without, and why; it is empty when nothing
     was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
     that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
-    least score that was asked for, `during` the time that the search kept to, if any.
+    least score that was asked for, `during` the time that the search kept to, if any. `read` says
+    how many memories were read to find the best of all, and of how many; None where the profile
+    does not rank all, or the store has them at hand.
     """
 
     query: str
@@ -112,6 +114,7 @@ class SearchResult:
     search_type: SearchType = "hybrid"
     threshold: float | None = None
     during: During | None = None
+    read: tuple[int, int] | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -135,6 +138,7 @@ class SearchResult:
             "search_type": self.search_type,
             "threshold": self.threshold,
             "during": None if self.during is None else self.during.to_dict(),
+            "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "timings_ms": dict(self.timings_ms),

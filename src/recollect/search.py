@@ -176,7 +176,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    ranked, degraded, embed_ms = yield from rank(asked)
+    ranked, degraded, embed_ms = yield from rank(asked, hits_only=True)
     recalled = clock()
     final = ranked.final
     around = _neighbors(final)
@@ -205,6 +205,7 @@ def search(asked: Request) -> Plan[SearchResult]:
         asked.profile.search_type,
         asked.min_score,
         ranked.query.reading.during,
+        ranked.tables[0].read,
     )
 
 
@@ -225,8 +226,11 @@ def _found_again(
     return renewed
 
 
-def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
-    """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding."""
+def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
+    """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding.
+
+    With `hits_only` the tables need not hold what is no hit.
+    """
     during, degraded = _during(asked)
     text = asked.text if during is None else _without(asked.text, during.words)
     known, vectors, *named = yield [
@@ -268,6 +272,7 @@ def rank(asked: Request) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
         entities=asked.aliases.keys(name for [names] in named for name in names),
         aliases=asked.aliases,
         around=asked.profile.pipeline.around,
+        hits_only=hits_only,
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms

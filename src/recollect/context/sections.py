@@ -153,7 +153,7 @@ def _section(given: SectionLike) -> Section:
 def gather(section: Section, asked: Request) -> Plan[Gathered]:
     """The plan of reading what a section may hold; refs are given later."""
     if section.source == "search":
-        ranked, degraded, _ = yield from rank(asked)
+        ranked, degraded, _ = yield from rank(asked, hits_only=True)
         final = ranked.final
         records = yield from ask(Read(final.rows))
         scores = final.floats("score").tolist() if len(final) else []

@@ -10,12 +10,15 @@ from typing import ClassVar
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
 from recollect.evaluation import Evaluation
-from recollect.expr import Signal
+from recollect.expr import Col, Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, GRAPH
 from recollect.notation import misread
-from recollect.plan import Plan
+from recollect.ops import Best, Chosen
+from recollect.plan import Plan, ask
 from recollect.query import Query
+from recollect.routes import Route
+from recollect.weights import rewrite
 
 STORED = frozenset(
     {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position", *GRAPH}
@@ -55,6 +58,7 @@ class Stage:
     begins: ClassVar[bool] = False  # whether a pipeline may begin with it
     ends: ClassVar[bool] = False  # whether at most the hits wanted are left after it
     around: ClassVar[str | None] = None  # what it asks: "links", or who stands "beside" hits
+    ranks: ClassVar[bool] = False  # whether it leaves the best by score and looks at no others
 
     @property
     def called(self) -> str:
@@ -83,6 +87,14 @@ class Stage:
         """The table after this stage; `wanted` are columns that later stages will read."""
         return self.apply(query, candidates)
         yield []  # makes this a generator
+
+    def everything(self) -> tuple[Route, ...]:
+        """The routes of which it leaves every row, if it does."""
+        return ()
+
+    def begin(self, query: Query, wanted: frozenset[str], best: Chosen | None) -> Plan[Candidates]:
+        """The table of a pipeline that begins with it; of the best rows alone if they are given."""
+        return (yield from self.plan(query, Candidates.empty(), wanted))
 
     def __rshift__(self, other: Stage | Pipeline) -> Pipeline:
         return Pipeline((self,)) >> other
@@ -136,6 +148,22 @@ class Pipeline:
         """What its stages ask of what is around memories."""
         return frozenset(stage.around for stage in self.stages if stage.around is not None)
 
+    @cached_property
+    def decisive(self) -> Signal | None:
+        """The one formula that decides who of the first stage's rows is left at the end.
+
+        None where more than scoring and the final cut decides.
+        """
+        scores: dict[str, Signal] = {}
+        for stage in self.stages[1:-1]:
+            if not isinstance(stage, Score):
+                return None
+            scores[stage.into] = rewrite(
+                stage.signal,
+                lambda node: scores.get(node.name) if isinstance(node, Col) else None,
+            )
+        return scores.get("score") if self.stages[-1].ranks else None
+
     def check(self) -> None:
         """Refuse a pipeline in which a stage reads what nothing before it provides.
 
@@ -163,11 +191,19 @@ class Pipeline:
                     raise misread(f"stages[{place}]", stage, name, sorted(known | STORED))
             known |= stage.writes()
 
+    def best(self, query: Query) -> Plan[Chosen | None]:
+        """The rows among which all hits are, where the store can tell them without the others."""
+        routes = self.stages[0].everything()
+        if self.decisive is None or not routes or query.token_budget is not None:
+            return None
+        found: Chosen | None = yield from ask(Best(routes, self.decisive, query))
+        return found
+
     def plan(self, query: Query) -> Plan[list[Candidates]]:
         """Run the stages; the table after each of them."""
-        tables: list[Candidates] = []
-        candidates = Candidates.empty()
-        for stage, wanted in zip(self.stages, self.wanted, strict=True):
-            candidates = yield from stage.plan(query, candidates, wanted)
-            tables.append(candidates)
+        best = (yield from self.best(query)) if query.hits_only else None
+        first, *rest = zip(self.stages, self.wanted, strict=True)
+        tables = [(yield from first[0].begin(query, first[1], best))]
+        for stage, wanted in rest:
+            tables.append((yield from stage.plan(query, tables[-1], wanted)))
         return tables

@@ -89,6 +89,7 @@ class Cut(Stage):
     """
 
     ends: ClassVar[bool] = True
+    ranks: ClassVar[bool] = True
 
     def reads(self) -> frozenset[str]:
         return frozenset({"score", "id"})

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Candidates, Held, Ranks, Rows, union
 from recollect.errors import InvalidInput
-from recollect.ops import Fetch, Matched, Mentions, Op, Ranking, Search
+from recollect.ops import Chosen, Fetch, Matched, Mentions, Op, Ranking, Search
 from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan
 from recollect.query import Query
@@ -29,6 +29,9 @@ class Recall(Stage):
     route found it, `previous.<route>.score`, and for a lexical route `<route>.matched`, the weight
     of each of the query's terms that the memory holds, and `mentions_named`, whether the memory's
     words hold a name that the question names. A store needs two round trips for it.
+
+    Of all rows of the routes, only the best are read where one formula decides which are left and
+    the store can tell them by it.
     """
 
     routes: tuple[Route, ...]
@@ -69,7 +72,29 @@ class Recall(Stage):
             for route, sort in zip(self.routes, ordered, strict=True)
         ]
         rows, places = union([ranking.rows for ranking in rankings])
-        stored = _stored(wanted) if all(ordered) else _stored(wanted | {"id"})
+        columns = yield from self._columns(query, rows, wanted if all(ordered) else wanted | {"id"})
+        for at, route in enumerate(self.routes):
+            columns[f"{route.name}.rank"] = self._ranks(
+                route, rankings[at], rows, places[at], None if ordered[at] else columns["id"]
+            )
+            if isinstance(route, Vector) and route.min_similarity > -1.0:
+                found = np.full(len(rows), np.nan)
+                found[places[at]] = route.min_similarity
+                columns[f"{route.name}.rank.min_similarity"] = found
+        return Candidates(rows, columns)
+
+    def everything(self) -> tuple[Route, ...]:
+        return self.routes if self.depth is None else ()
+
+    def begin(self, query: Query, wanted: frozenset[str], best: Chosen | None) -> Plan[Candidates]:
+        if best is None:
+            return (yield from self.plan(query, Candidates.empty(), wanted))
+        columns = yield from self._columns(query, best.rows, wanted)
+        columns.update({f"{name}.rank": ranks for name, ranks in best.ranks.items()})
+        return Candidates(best.rows, columns, (best.read, best.of))
+
+    def _columns(self, query: Query, rows: Rows, wanted: frozenset[str]) -> Plan[dict[str, Held]]:
+        """What the store can be asked for among the columns wanted."""
         scored: dict[str, Op] = {}
         for route in self.routes:
             if f"{route.name}.score" in wanted:
@@ -80,17 +105,8 @@ class Recall(Stage):
                 scored[f"{route.name}.matched"] = Matched(route, query, rows)
         if _NAMES in wanted:
             scored[_NAMES] = Mentions(query.reading.name_terms, rows)
-        fetched, *scores = yield [Fetch(rows, stored), *scored.values()]
-        columns: dict[str, Held] = {**fetched, **dict(zip(scored, scores, strict=True))}
-        for at, route in enumerate(self.routes):
-            columns[f"{route.name}.rank"] = self._ranks(
-                route, rankings[at], rows, places[at], None if ordered[at] else columns["id"]
-            )
-            if isinstance(route, Vector) and route.min_similarity > -1.0:
-                found = np.full(len(rows), np.nan)
-                found[places[at]] = route.min_similarity
-                columns[f"{route.name}.rank.min_similarity"] = found
-        return Candidates(rows, columns)
+        fetched, *scores = yield [Fetch(rows, _stored(wanted)), *scored.values()]
+        return {**fetched, **dict(zip(scored, scores, strict=True))}
 
     @staticmethod
     def _ranks(

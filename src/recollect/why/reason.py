@@ -34,7 +34,8 @@ class Reason:
     no score. `why` is the tree of its score, exactly; `why_not` says where it left; `changes` are
     the values of single parts that would bring it in (or, for a hit, drop it out), each computed
     again, and None where no cut by the score decides; `left` is what stages noted beside the
-    score, such as `conflict.by`.
+    score, such as `conflict.by`. `read` says how many memories a search reads to find the best of
+    all, and of how many, where the store tells the best without reading all.
     """
 
     query: str
@@ -50,6 +51,7 @@ class Reason:
     changes: tuple[Change, ...] | None = None
     left: Mapping[str, Any] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+    read: tuple[int, int] | None = None
 
     @property
     def id(self) -> str:
@@ -107,6 +109,7 @@ class Reason:
             "changes": None if self.changes is None else [c.to_dict() for c in self.changes],
             "left": {name: plain(value) for name, value in self.left.items()},
             "degraded": list(self.degraded),
+            "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
         }
 
     def to_html(self) -> str:
@@ -139,6 +142,8 @@ class Reason:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
         yield from (f"{name}: {plain(value)}" for name, value in self.left.items())
         yield from (f"without {each}" for each in self.degraded)
+        if self.read is not None:
+            yield f"the search reads {self.read[0]:,} of {self.read[1]:,} memories"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -166,6 +171,7 @@ def explain(asked: Request, id: str, *, everywhere: bool = False) -> Plan[Reason
             why_not=WhyNot("namespace", reason),
         )
     ranked, degraded, _ = yield from rank(asked)
+    best = yield from asked.profile.pipeline.best(ranked.query)
     place = ranked.final.position(row)
     absent = None
     if place is None:
@@ -186,6 +192,7 @@ def explain(asked: Request, id: str, *, everywhere: bool = False) -> Plan[Reason
         changes=_changes(ranked, row, tree, absent),
         left=_left(ranked.profile, last, row),
         degraded=degraded,
+        read=None if best is None else (best.read, best.of),
     )
 
 

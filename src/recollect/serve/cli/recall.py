@@ -96,6 +96,8 @@ def search(
             assert hit.explanation is not None
             console.print(f"{hit.rank}. {hit.id}", style="bold", markup=False)
             console.print(render.explanation(hit.explanation))
+        if explain and result.read is not None:
+            console.print(f"{result.read[0]:,} of {result.read[1]:,} memories were read")
     if not result.hits:
         output.note("nothing found")
         raise typer.Exit(1)

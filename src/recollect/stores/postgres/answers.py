@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,9 @@ from recollect.index.vectors import Vectors
 from recollect.ops import STAGED
 from recollect.query import Query
 from recollect.routes import During, Exact, Lexical, Scan, Trigram, Vector
-from recollect.stores.postgres import segments
+from recollect.stores.postgres import best, segments, threshold
 from recollect.stores.postgres.commands import Statement, Steps
+from recollect.stores.postgres.formula import NoForm
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import check_dimensions, cosines, indexed, postings
 from recollect.stores.postgres.sight import needed, together
@@ -117,6 +119,30 @@ class Answers(Stored):
         return [
             self._ranking(op, rows, scores) for op, (rows, scores) in zip(asked, found, strict=True)
         ]
+
+    def best(self, op: ops.Best) -> Steps[ops.Chosen | None]:
+        """The best of all rows by a formula, as far as the server can rank by it."""
+        if len(op.query.namespaces) > 1:
+            return None
+        [namespace] = op.query.namespaces
+        self._check_vectors(self.known(namespace), op)
+        for way in (threshold.chosen, best.ranked):
+            try:
+                steps = way(op, namespace)
+            except NoForm:
+                continue
+            known, found = yield from together([self.current(namespace), steps])
+            if found is not None:
+                self._check_vectors(known, op)
+                rows = self._numbers.rows(namespace, found.rows)
+                return replace(found, rows=rows, of=int(np.count_nonzero(known.living)))
+        return None
+
+    @staticmethod
+    def _check_vectors(known: Known, op: ops.Best) -> None:
+        for route in op.routes:
+            if isinstance(route, Vector) and op.query.vector is not None:
+                check_dimensions(known, route, len(op.query.vector))
 
     def _found(self, op: ops.Search) -> Steps[tuple[Rows, Floats]]:
         found = yield from together(

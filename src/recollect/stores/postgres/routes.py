@@ -40,11 +40,12 @@ from recollect.text import term_id
 
 USE_INDEXES = True
 """Whether indexes of vectors are used; without, all vectors are compared."""
-_NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 _ENLARGED = 4096.0
-_APART = f"((v.vector <#> %s) + (v.vector <#> %s) / {_ENLARGED})"
-"""The inner product, negative, with a vector that comes in two halves."""
 _PACKED = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
+APART = f"(({{vector}} <#> %s) + ({{vector}} <#> %s) / {_ENLARGED})"
+"""The inner product of `vector`, negative, with one that comes in two halves; within `NOISE`."""
+_APART = APART.format(vector="v.vector")
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
 _LOOKED_AT = 1.5, 200  # candidates that an index keeps for each vector asked for, and at least
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
@@ -180,21 +181,12 @@ class Routes:
         Up to EXACT_BELOW vectors are read instead, and compared to the bit as everywhere.
         """
         assert query.vector is not None
-        kept, news = passing(query.where, "v"), known.news()
-        answers = yield [
-            *news,
-            Statement(
-                'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
-                f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
-                f'{kept.sql} ORDER BY v."row") AS compared',
-                (*halved(query.vector), known.namespace, route.vector, *kept.parameters),
-            ),
-        ]
+        news = known.news()
+        answers = yield [*news, all_cosines(known.namespace, route, query)]
         now = self.see(sight, known, answers[: len(news)])
         check_dimensions(now, route, len(query.vector))
-        [[rows, near]] = answers[-1]
-        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
-        scores = np.clip(np.empty(0) if near is None else floats(near), -1.0, 1.0)
+        rows, scores = cosines_of(answers[-1])
+        found = self._reader.numbers.rows(known.namespace, rows)
         sight.cosines[known.namespace, route.vector] = (found, scores)
         keep = scores >= route.min_similarity
         return found[keep], scores[keep]
@@ -340,6 +332,26 @@ def cosines(vectors: NDArray[np.float32], asked: NDArray[np.float32]) -> Floats:
     return np.clip(np.vecdot(vectors, asked).astype(np.float64), -1.0, 1.0)
 
 
+def all_cosines(namespace: str, route: Vector, query: Query) -> Statement:
+    """Compare all vectors of a name: their rows, ascending, and the cosines; see `cosines_of`."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    return Statement(
+        'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
+        f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
+        f'{kept.sql} ORDER BY v."row") AS compared',
+        (*halved(query.vector), namespace, route.vector, *kept.parameters),
+    )
+
+
+def cosines_of(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
+    """The rows and cosines, within `NOISE`, that the server found."""
+    [[rows, near]] = answer
+    if rows is None:
+        return np.empty(0, dtype=np.int32), np.empty(0)
+    return rows, np.clip(floats(near), -1.0, 1.0)
+
+
 def check_dimensions(known: Known, route: Vector, given: int) -> None:
     """Refuse a query whose vector cannot be compared with those kept."""
     kept = known.vectors.get(route.vector, given)
@@ -368,7 +380,7 @@ def indexed(known: Known, route: Vector) -> bool:
 
 def _cut_among_equals(apart: Floats, depth: int) -> bool:
     """Whether more may be as near as the `depth`-th than were asked for."""
-    return len(apart) == depth + _MORE and apart[-1] <= apart[depth - 1] + _NOISE
+    return len(apart) == depth + _MORE and apart[-1] <= apart[depth - 1] + NOISE
 
 
 def _nearest(
@@ -414,7 +426,7 @@ def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[
         Statement(
             f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s "
             f"AND {_APART} <= %s{kept.sql}",
-            (namespace, route.vector, *halved(query.vector), apart + _NOISE, *kept.parameters),
+            (namespace, route.vector, *halved(query.vector), apart + NOISE, *kept.parameters),
         )
     ]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from psycopg.errors import NumericValueOutOfRange
 
 from recollect import ops
 from recollect.errors import StoreClosed, StoreError
@@ -84,36 +85,44 @@ class PostgresStore:
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order; what only reads goes into common round trips."""
-        work, done = self._work(batch), None
+        work, done, problem = self._work(batch), None, None
         while True:
             try:
-                task = work.send(done)
+                task = work.send(done) if problem is None else work.throw(problem)
             except StopIteration as end:
                 return list(end.value)
-            if isinstance(task, _Flush):
-                self._waiting.flush(task.namespaces)
-            elif isinstance(task, _Read):
-                done = self.database.read(task.steps, task.namespaces)
-            else:
-                done = self.database.write(task.steps, task.namespaces)
+            done = problem = None
+            try:
+                if isinstance(task, _Flush):
+                    self._waiting.flush(task.namespaces)
+                elif isinstance(task, _Read):
+                    done = self.database.read(task.steps, task.namespaces)
+                else:
+                    done = self.database.write(task.steps, task.namespaces)
+            except StoreError as raised:
+                problem = raised
 
     async def abatch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """`batch`, awaited: other tasks go on meanwhile."""
         if any(isinstance(op, ops.Put) and len(op.drafts) > _MANY for op in batch):
             return await asyncio.to_thread(self.batch, batch)  # to make them takes a while, too
-        work, done = self._work(batch), None
+        work, done, problem = self._work(batch), None, None
         while True:
             try:
-                task = work.send(done)
+                task = work.send(done) if problem is None else work.throw(problem)
             except StopIteration as end:
                 return list(end.value)
-            if isinstance(task, _Flush):
-                if self._waiting.any():
-                    await asyncio.to_thread(self._waiting.flush, task.namespaces)
-            elif isinstance(task, _Read):
-                done = await self.awaited.read(task.steps, task.namespaces)
-            else:
-                done = await self.awaited.write(task.steps, task.namespaces)
+            done = problem = None
+            try:
+                if isinstance(task, _Flush):
+                    if self._waiting.any():
+                        await asyncio.to_thread(self._waiting.flush, task.namespaces)
+                elif isinstance(task, _Read):
+                    done = await self.awaited.read(task.steps, task.namespaces)
+                else:
+                    done = await self.awaited.write(task.steps, task.namespaces)
+            except StoreError as raised:
+                problem = raised
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
@@ -176,7 +185,13 @@ class PostgresStore:
             found, left = iter(rankings), iter(rest)
             return [next(found if isinstance(op, ops.Search) else left) for op in batch]
 
-        answered: list[Any] = yield _Read(steps, namespaces)
+        try:
+            answered: list[Any] = yield _Read(steps, namespaces)
+        except StoreError as problem:
+            beyond = isinstance(problem.__cause__, NumericValueOutOfRange)
+            if beyond and all(isinstance(op, ops.Best) for op in batch):
+                return [None] * len(batch)  # what is infinite here is an error there
+            raise
         self._spaces.learn(sight.known.values())
         return answered
 
@@ -279,6 +294,7 @@ class PostgresStore:
         ops.Names: Answers.names,
         ops.VectorNames: Answers.vector_names,
         ops.Dimensions: Answers.dimensions,
+        ops.Best: Answers.best,
         ops.Score: Answers.score,
         ops.Matched: Answers.matched,
         ops.Mentions: Answers.mentions,
