@@ -112,7 +112,8 @@ def test_a_search_takes_two_round_trips(database: str, profile: str, linked: boo
         for text in ("What did Ana say of topic5 word7?", "word3 topic4"):
             trips.clear()
             found = memory.search(text, **asked)
-            assert len(trips) <= 2
+            # The threshold algorithm reads who came first before it can tell who is the best.
+            assert len(trips) <= (3 if profile == "composite" else 2)
             assert found.ids == known.search(text, **asked).ids
             assert len(found) == 10 or profile == "vitality"
     store.close()
