@@ -174,7 +174,7 @@ class Answers(Stored):
         With them comes what will be asked about the best anyway, so that this costs no round trip.
         """
         best = np.unique(np.concatenate(heads))
-        others = np.setdiff1d(np.concatenate(tied), best)
+        others = np.setdiff1d(np.concatenate([best[:0], *tied]), best)
         if len(best) > _LOOKED_AHEAD:
             best, others = best[:0], np.union1d(best, others)
         parts: list[Steps[Any]] = [
