@@ -97,6 +97,8 @@ class Seen:
 
     def take(self, block: Block) -> None:
         """Take in a block, which has ids."""
+        if not len(block.rows):
+            return
         self.blocks.append(block)
         ids = zip(block.rows.tolist(), block.values["id"], strict=True)
         self.ids.update((row, id) for row, id in ids if id is not None)
