@@ -21,9 +21,12 @@ WHERE c.relkind = 'r' AND c.relnamespace = 'recollect'::regnamespace
     AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)
 ORDER BY c.relname <> %s, c.relname
 """
-_FUNCTIONS = (
-    "SELECT oid::regprocedure::text FROM pg_proc WHERE pronamespace = 'recollect'::regnamespace"
-)
+# Those of extensions, which may lie in the same schema, Citus brings to all nodes itself.
+_FUNCTIONS = """
+SELECT p.oid::regprocedure::text FROM pg_proc p
+WHERE p.pronamespace = 'recollect'::regnamespace AND NOT EXISTS (SELECT FROM pg_depend d
+    WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+"""
 
 
 def distributed(connection: psycopg.Connection[Any]) -> bool:
