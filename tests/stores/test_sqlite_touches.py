@@ -164,20 +164,22 @@ def test_reading_while_accesses_are_written_never_counts_twice(
     committed, go_on = threading.Event(), threading.Event()
     write = records._write_batch
 
-    def slow(batch: touches.Batch) -> tuple[int, int]:
-        found = write(batch)
+    def slow(batch: touches.Batch) -> None:
+        write(batch)
         committed.set()
         assert go_on.wait(30)
-        return found
 
     with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
         memory.add("apple", id="a")
         memory.get_all({"access_count": 0})
         memory.search("apple")
+        before = records.version()
         monkeypatch.setattr(records, "_write_batch", slow)
         flush = threading.Thread(target=memory.flush)
         flush.start()
         assert committed.wait(30)
+        now = records.version()
+        assert (now.epoch, now.seq > before.seq) == (before.epoch, True)  # no news to its index
         for _ in range(2):
             assert len(memory.get_all({"access_count": 1})) == 1
             kept = memory.get("a")

@@ -74,6 +74,7 @@ class SqliteRecords(SqliteLog):
                 yield db
                 db.execute("COMMIT")
             except BaseException:
+                self._counted = (0, 0)
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
@@ -343,14 +344,12 @@ class SqliteRecords(SqliteLog):
 
     def _write_touches(self, batch: Batch) -> None:
         try:
-            before, after = self._write_batch(batch)
+            self._write_batch(batch)
         except BaseException:
             batch.seq = None
             raise
-        self._touched(before, after)
 
-    def _write_batch(self, batch: Batch) -> tuple[int, int]:
-        """Write accesses; where the feed stood before and stands now."""
+    def _write_batch(self, batch: Batch) -> None:
         with self._writing() as db:
             [before] = db.execute("SELECT value FROM counter").fetchone()
             known: list[tuple[int, int, int, bytes | None]] = []
@@ -390,8 +389,9 @@ class SqliteRecords(SqliteLog):
                 ],
             )
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
-            after = int(batch.seq)
-        return before, after
+            # Told before it is committed: a search may look right afterwards.
+            first, last = self._counted
+            self._counted = (first if last == before else before), int(batch.seq)
 
     def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
         """Erase rows, their vectors and links; how many there were. Freed pages are overwritten."""

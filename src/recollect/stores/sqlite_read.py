@@ -44,6 +44,7 @@ class SqliteReader:
         self._names: dict[int, str] = {}
         self._moved = (-1, -1)  # SQLite's data version and our own writes when they were looked up
         self._version = Version(0, 0)
+        self._counted = (0, 0)  # nothing but accesses of our own lies between these two of the feed
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -70,16 +71,13 @@ class SqliteReader:
                     self._forget_spaces()
                     [seq] = self._reader.execute("SELECT value FROM counter").fetchone()
                     if seq != self._version.seq:
-                        self._version = Version(self._version.epoch + 1, seq)
+                        first, last = self._counted
+                        # The indexes count accesses in themselves.
+                        news = not (first <= self._version.seq and seq == last)
+                        self._version = Version(self._version.epoch + news, seq)
                 return self._version
         except sqlite3.Error as problem:
             raise translated(self.path, problem) from problem
-
-    def _touched(self, before: int, after: int) -> None:
-        """Nothing but accesses that the indexes count in themselves was written between the two."""
-        with self._read_lock:
-            if self._version.seq == before:
-                self._version = Version(self._version.epoch, after)
 
     def _forget_spaces(self) -> None:
         """Look numbers of namespaces up again: one that was erased may be there anew."""
