@@ -23,12 +23,16 @@ class NumberColumn:
 
     def __init__(self) -> None:
         self._values = Growable(np.float64)
+        self._any = False  # whether there ever was a number
 
     def extend(self, values: Sequence[Any]) -> None:
-        self._values.extend(np.array(values, dtype=np.float64))  # None becomes NaN
+        numbers = np.array(values, dtype=np.float64)  # None becomes NaN
+        self._values.extend(numbers)
+        self._any = self._any or not np.isnan(numbers).all()
 
     def set(self, ordinal: int, value: Any) -> None:
         self._values.view[ordinal] = np.nan if value is None else value
+        self._any = self._any or value is not None
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -50,7 +54,7 @@ class NumberColumn:
             return found
         if operator == "eq":
             return np.isnan(values) if operand is None else values == float(operand)
-        if operator == "contains":
+        if operator == "contains" or not self._any:
             return np.zeros(len(values), dtype=bool)
         comparisons = {
             "gt": np.greater, "gte": np.greater_equal, "lt": np.less, "lte": np.less_equal,
@@ -142,6 +146,8 @@ class CodedColumn:
         if operator == "in" and all(isinstance(item, str) for item in operand):
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
             chosen[[self.code(item) for item in operand]] = True  # -1, "no memory", is the last
+            if chosen[:-1].all():
+                return np.ones(len(self.codes), dtype=bool)
             return chosen[self.codes]
         truth = np.array([holds(operator, value, operand) for value in self.distinct], dtype=bool)
         return truth[self.codes] if len(truth) else np.zeros(len(self.codes), dtype=bool)

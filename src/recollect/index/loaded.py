@@ -340,17 +340,17 @@ class Loaded:
 
     def matching(self, where: Filter | None) -> Rows:
         """The rows that pass a filter, ascending."""
-        mask = self._mask(where)
+        mask = self.mask(where)
         rows = self._rows.view
         return rows.copy() if mask is None else rows[mask]
 
     def passing(self, rows: Rows, where: Filter | None) -> NDArray[np.bool_]:
         """Which of the rows are memories of this namespace that pass a filter."""
-        ordinals, mask = self._ordinals(rows), self._mask(where)
+        ordinals, mask = self._ordinals(rows), self.mask(where)
         found = ordinals >= 0
         return found if mask is None else found & mask[ordinals]
 
-    def _mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
+    def mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """Which ordinals are alive and pass the filter; None when all do.
 
         The routes of a search have the same filter, so the last answer is kept.

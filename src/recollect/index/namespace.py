@@ -42,7 +42,7 @@ class NamespaceIndex(Loaded):
 
         Unless `ordered`, they are in the order of their rows.
         """
-        ordinals, scores = self._found(route, query, depth, self._mask(query.where))
+        ordinals, scores = self._found(route, query, depth, self.mask(query.where))
         if depth is None and not ordered:
             return self._rows.view[ordinals], scores
         if isinstance(route, (Scan, During)):
@@ -215,7 +215,7 @@ class NamespaceIndex(Loaded):
         self, name: str, given: Sequence[NDArray[np.float32]], least: float, where: Filter
     ) -> list[tuple[int, float] | None]:
         """For each vector the row most alike that passes, and its cosine (see `ops.Alike`)."""
-        vectors, mask = self._vectors.get(name), self._mask(where)
+        vectors, mask = self._vectors.get(name), self.mask(where)
         if vectors is None or not given:
             return [None] * len(given)
         return [
@@ -225,7 +225,7 @@ class NamespaceIndex(Loaded):
 
     def beside(self, rows: Rows, where: Filter | None) -> Rows:
         """The rows right before and after each in its session, of its kind (see `ops.Beside`)."""
-        kinds, passing = self.column("kind"), self._mask(where)
+        kinds, passing = self.column("kind"), self.mask(where)
         assert isinstance(kinds, CodedColumn)
         found = np.full((2, len(rows)), -1, dtype=np.int64)
         for at, ordinal in enumerate(self._ordinals(rows).tolist()):

@@ -23,13 +23,15 @@ from recollect.errors import InvalidInput, StoreClosed
 from recollect.events import Event
 from recollect.index.namespace import NamespaceIndex
 from recollect.index.source import Version
-from recollect.memory import Link, MemoryRecord, Vector
-from recollect.routes import During, Scan
+from recollect.memory import Link, MemoryRecord
+from recollect.routes import During, Scan, Vector
 from recollect.stores.codec import vector_bytes, vector_of
+from recollect.stores.helper import Helper
 from recollect.stores.records import Records
 
 _RANKING = frozenset({ops.Names, ops.VectorNames, ops.Search})
 """Operations of one batch that look at one state of the store."""
+_MANY = 300_000  # memories from which on a second thread is worth its waiting
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
 
 
@@ -54,12 +56,48 @@ class EmbeddedStore:
         self._lock = threading.RLock()
         self._last_holding: tuple[Rows, list[_Holding]] | None = None
         self._seen = _Seen()
+        self._helper = Helper()
         self._closed = False
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order."""
         self._last_holding = self._seen.version = None
+        searches = [op for op in batch if isinstance(op, ops.Search)]
+        if searches and len(searches) == len(batch) and self._divisible(searches):
+            return self._side_by_side(searches)
         return [self._answer(op) for op in batch]
+
+    def _divisible(self, searches: Sequence[ops.Search]) -> bool:
+        """Whether one query is compared with many vectors, and something else is looked for too."""
+        query = searches[0].query
+        if len(query.namespaces) > 1 or any(op.query is not query for op in searches):
+            return False
+        index, _ = self._indexes.get(query.namespaces[0], ((), 0))
+        return len(index) >= _MANY and len({isinstance(op.route, Vector) for op in searches}) == 2
+
+    def _side_by_side(self, searches: Sequence[ops.Search]) -> list[ops.Ranking]:
+        """Compare vectors in a second thread while this one looks for words.
+
+        The two share which memories pass the filter, so that is worked out before.
+        """
+        compared = {at: op for at, op in enumerate(searches) if isinstance(op.route, Vector)}
+        with self._lock:  # the index may not change until both are done
+            query = searches[0].query
+            index = self._index(query.namespaces[0])
+            index.mask(query.where)
+            others = self._helper.begin(
+                lambda: {at: _ranking(op, [index]) for at, op in compared.items()}
+            )
+            try:
+                found = {
+                    at: _ranking(op, [index])
+                    for at, op in enumerate(searches)
+                    if at not in compared
+                }
+            finally:
+                found_by_vector = others()
+        found.update(found_by_vector)
+        return [found[at] for at in range(len(searches))]
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
@@ -73,6 +111,7 @@ class EmbeddedStore:
         """Flush and release everything."""
         if not self._closed:
             self._closed = True
+            self._helper.close()
             self._records.close()
             self._indexes.clear()
 
@@ -164,24 +203,7 @@ class EmbeddedStore:
 
     def _search(self, op: ops.Search) -> ops.Ranking:
         with self._lock:
-            indexes = [self._index(namespace) for namespace in op.query.namespaces]
-            found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
-            if len(found) == 1:
-                return ops.Ranking(*found[0])
-            rows = np.concatenate([rows for rows, _ in found])
-            scores = np.concatenate([scores for _, scores in found])
-            if op.depth is None and not op.ordered:
-                return ops.Ranking(rows, scores)
-            if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
-                order = np.argsort(-rows)[: op.depth]
-                return ops.Ranking(rows[order], scores[order])
-            ids = [
-                id
-                for index, (own, _) in zip(indexes, found, strict=True)
-                for id in index.ids_of(own)
-            ]
-        order = best_first(scores, lambda at: [ids[place] for place in at.tolist()], op.depth)
-        return ops.Ranking(rows[order], scores[order])
+            return _ranking(op, [self._index(namespace) for namespace in op.query.namespaces])
 
     def _score(self, op: ops.Score) -> NDArray[np.float64]:
         scores = np.full(len(op.rows), np.nan)
@@ -334,7 +356,7 @@ class EmbeddedStore:
     def _events(self, op: ops.Events) -> list[Event]:
         return self._records.events(op)
 
-    def _former_vectors(self, op: ops.FormerVectors) -> list[tuple[int, str, Vector]]:
+    def _former_vectors(self, op: ops.FormerVectors) -> list[tuple[int, str, NDArray[np.float32]]]:
         found = self._records.former_vectors(op.namespace)
         return [(seq, name, vector_of(blob)) for seq, name, blob in found]
 
@@ -425,6 +447,24 @@ class EmbeddedStore:
         ops.Neighbors: _neighbors,
         ops.Stats: _stats,
     }
+
+
+def _ranking(op: ops.Search, indexes: Sequence[NamespaceIndex]) -> ops.Ranking:
+    """What a route finds in some namespaces together."""
+    found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
+    if len(found) == 1:
+        return ops.Ranking(*found[0])
+    rows = np.concatenate([rows for rows, _ in found])
+    scores = np.concatenate([scores for _, scores in found])
+    if op.depth is None and not op.ordered:
+        return ops.Ranking(rows, scores)
+    if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+        order = np.argsort(-rows)[: op.depth]
+        return ops.Ranking(rows[order], scores[order])
+    each = zip(indexes, found, strict=True)
+    ids = [id for index, (own, _) in each for id in index.ids_of(own)]
+    order = best_first(scores, lambda at: [ids[place] for place in at.tolist()], op.depth)
+    return ops.Ranking(rows[order], scores[order])
 
 
 def _cursor(entry: tuple[float, str, int]) -> str:
