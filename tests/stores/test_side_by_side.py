@@ -10,7 +10,7 @@ import pytest
 from recollect import Memory, sample
 from recollect.ops import Ranking, Search
 from recollect.routes import Vector
-from recollect.stores import embedded
+from recollect.stores import indexed
 from recollect.testing import WordHashEmbedder
 
 NOW = "2026-10-01T08:00:00Z"
@@ -28,14 +28,14 @@ def memory() -> Iterator[Memory]:
 def threads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
     """For each route that is walked: whether by vectors, and whether in a thread beside."""
     seen: list[tuple[bool, bool]] = []
-    ranking: Callable[..., Ranking] = embedded._ranking
+    ranking: Callable[..., Ranking] = indexed._ranking
 
     def watched(op: Search, *rest: Any) -> Ranking:
         beside = threading.current_thread().name.startswith("recollect-helper")
         seen.append((isinstance(op.route, Vector), beside))
         return ranking(op, *rest)
 
-    monkeypatch.setattr(embedded, "_ranking", watched)
+    monkeypatch.setattr(indexed, "_ranking", watched)
     return seen
 
 
@@ -50,7 +50,7 @@ def test_two_threads_find_what_one_finds(
 ) -> None:
     alone = [ranked(memory, profile, question) for question in QUESTIONS]
     assert not any(beside for _, beside in threads)
-    monkeypatch.setattr(embedded, "_MANY", 1)
+    monkeypatch.setattr(indexed, "_MANY", 1)
     threads.clear()
     assert [ranked(memory, profile, question) for question in QUESTIONS] == alone
     assert set(threads) == {(True, True), (False, False)}
@@ -62,8 +62,8 @@ def test_two_threads_find_what_one_finds(
 def test_what_goes_wrong_in_either_thread_is_told(
     memory: Memory, by_vector: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "_MANY", 1)
-    ranking = embedded._ranking
+    monkeypatch.setattr(indexed, "_MANY", 1)
+    ranking = indexed._ranking
 
     def broken(op: Search, *rest: Any) -> Ranking:
         if isinstance(op.route, Vector) == by_vector:
@@ -71,7 +71,7 @@ def test_what_goes_wrong_in_either_thread_is_told(
         return ranking(op, *rest)
 
     with monkeypatch.context() as patched:
-        patched.setattr(embedded, "_ranking", broken)
+        patched.setattr(indexed, "_ranking", broken)
         with pytest.raises(ArithmeticError, match="no such number"):
             memory.search("tea", touch=False)
     assert len(memory.search("tea", touch=False))
@@ -80,7 +80,7 @@ def test_what_goes_wrong_in_either_thread_is_told(
 def test_it_still_answers_while_the_interpreter_ends(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "_MANY", 1)
+    monkeypatch.setattr(indexed, "_MANY", 1)
     before = ranked(memory, "balanced", "tea")
 
     def refused(*_: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -34,16 +34,18 @@ _EAGER = (
     "created_at", "expires_at", "session_id", "speaker", "status", "greets",
     "kind", "valid_from", "valid_to",
 )  # fmt: skip
-"""What every search or the default profile asks for: read with all else, in one sweep."""
+"""What every search or the default profile asks for: read with all else, in one sweep. (What is
+read so besides is up to who makes the index.)"""
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
 
 class Loaded:
     """Arrays over the memories of one namespace: which there are, and what they hold."""
 
-    def __init__(self, source: Source, namespace: str) -> None:
+    def __init__(self, source: Source, namespace: str, columns: Iterable[str] = ()) -> None:
         self.namespace = namespace
         self._source = source
+        self._eager = tuple(dict.fromkeys((*_EAGER, *columns)))
         self._clear()
 
     def _clear(self) -> None:
@@ -54,7 +56,7 @@ class Loaded:
         self._ids: list[str] = []
         self._sequence = NumberColumn()
         self._features = Growable(np.float32, (len(FEATURES),))
-        self._columns: dict[str, Column] = {name: _new_column(name) for name in _EAGER}
+        self._columns: dict[str, Column] = {name: _new_column(name) for name in self._eager}
         self._lexical = LexicalIndex(self._source, self.namespace)
         self._vectors: dict[str, Vectors] = {}
         self._sessions = Sessions()
@@ -86,14 +88,15 @@ class Loaded:
 
     def _take_in(self, changes: Changes) -> None:
         dead = self._dead + len(changes.removed)
+        until = changes.seq if changes.until is None else changes.until
         if self._seq == 0 or changes.reload or dead > max(1000, len(self) * _COMPACT_AT):
             self._clear()
-            self._append(None, changes.seq)
+            self._append(None, until)
         else:
             touched = self._remove(changes.removed)
             self._patch(changes.patched)
             if changes.added:
-                self._append(changes.added, changes.seq, touched)
+                self._append(changes.added, until, touched)
             elif touched:
                 self._link(touched)
         self._seq = changes.seq
@@ -113,10 +116,8 @@ class Loaded:
     ) -> None:
         """Append some rows, or all of them until the one that the feed stands at."""
         first = len(self)
-        lexical = tuple(f"terms.{name}" for name in LEXICAL)
-        names = ("id", "sequence", "features", *lexical, *self._columns)
         tokens: dict[str, list[bytes | None]] = {name: [] for name in LEXICAL}
-        for chunk in self._source.load(self.namespace, names, rows):
+        for chunk in self._source.load(self.namespace, self.wanted, rows):
             count = bisect_right(chunk["row"], until)  # the feed brings those written since
             if count < len(chunk["row"]):
                 chunk = {name: values[:count] for name, values in chunk.items()}
@@ -172,7 +173,7 @@ class Loaded:
         return set(self._coded("session_id").codes[ordinals].tolist())
 
     def _patch(self, rows: Sequence[int]) -> None:
-        names = tuple(name for name in self._columns if _patchable(name))
+        names = self.patched
         if not rows or not names:
             return
         for chunk in self._source.load(self.namespace, names, rows):
@@ -264,6 +265,17 @@ class Loaded:
         if self._dead:
             found &= self._alive.view[at]
         return found
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What a source is asked for of new memories, besides their vectors."""
+        lexical = (f"terms.{name}" for name in LEXICAL)
+        return ("id", "sequence", "features", *lexical, *self._columns)
+
+    @property
+    def patched(self) -> tuple[str, ...]:
+        """What a source is asked for of changed memories."""
+        return tuple(name for name in self._columns if _patchable(name))
 
     def column(self, name: str) -> Column:
         """The column of a field or metadata key, read from the source the first time."""

@@ -17,6 +17,7 @@ class Changes:
     patched: Sequence[int] = ()
     linked: Sequence[int] = ()  # rows of memories whose links to others changed
     reload: bool = False
+    until: int | None = None  # the last row that this is about, None where that is `seq`
 
 
 class Version(NamedTuple):

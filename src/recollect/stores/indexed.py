@@ -1,0 +1,251 @@
+"""What is answered out of indexes in memory, one for each namespace."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect import ops
+from recollect.candidates import Held, Rows, best_first
+from recollect.index.namespace import NamespaceIndex
+from recollect.routes import During, Scan, Vector
+from recollect.stores.helper import Helper
+
+_MANY = 300_000  # memories from which on a second thread is worth its waiting
+
+_Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
+
+
+class Indexed:
+    """Indexes of the namespaces used lately, and answers out of them."""
+
+    def __init__(self, memory_limit: int) -> None:
+        self._memory_limit = memory_limit
+        self._indexes: OrderedDict[str, NamespaceIndex] = OrderedDict()
+        self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
+        self._held = 0  # and of all of them
+        self._lock = threading.RLock()
+        self._last_holding: tuple[Rows, list[_Holding]] | None = None
+        self._helper = Helper()
+
+    @abstractmethod
+    def _index(self, namespace: str) -> NamespaceIndex:
+        """The current index of a namespace."""
+
+    @abstractmethod
+    def _owners(self, rows: Rows) -> set[str]:
+        """The namespaces of rows that no index holds."""
+
+    def _keep(self, namespace: str, index: NamespaceIndex) -> None:
+        """Keep an index, the one used last; drop those used longest ago while all are too large."""
+        self._indexes[namespace] = index
+        self._indexes.move_to_end(namespace)
+        size = index.nbytes
+        self._held += size - self._sizes.get(namespace, 0)
+        self._sizes[namespace] = size
+        while self._held > self._memory_limit and len(self._indexes) > 1:
+            self._drop(next(iter(self._indexes)))
+
+    def _drop(self, namespace: str) -> None:
+        """Forget the index of a namespace."""
+        if self._indexes.pop(namespace, None) is not None:
+            self._held -= self._sizes.pop(namespace)
+
+    def _holding(self, rows: Rows) -> list[_Holding]:
+        """The indexes that hold some of the rows, with those rows and their places.
+
+        The operations of a batch are about the same rows, so the last answer is kept.
+        """
+        if self._last_holding is not None and self._last_holding[0] is rows:
+            return self._last_holding[1]
+        found: list[_Holding] = []
+        missing = np.ones(len(rows), dtype=bool)
+        for index in self._candidates(rows, missing):
+            here = missing & index.contains(rows)
+            if here.all():
+                found.append((index, rows, slice(None)))
+                break
+            if here.any():
+                found.append((index, rows[here], np.flatnonzero(here)))
+                missing &= ~here
+                if not missing.any():
+                    break
+        self._last_holding = (rows, found)
+        return found
+
+    def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
+        """The loaded indexes; then those of rows still missing, dropped since they were found."""
+        yield from reversed(list(self._indexes.values()))
+        owners = self._owners(rows[missing]) if missing.any() else set[str]()
+        for namespace in sorted(owners - self._indexes.keys()):
+            yield self._index(namespace)
+
+    # Routes
+
+    def _searches(self, searches: Sequence[ops.Search]) -> list[ops.Ranking]:
+        """All routes of a search, or of several."""
+        if self._divisible(searches):
+            return self._side_by_side(searches)
+        return [self._search(op) for op in searches]
+
+    def _divisible(self, searches: Sequence[ops.Search]) -> bool:
+        """Whether one query is compared with many vectors, and something else is looked for too."""
+        query = searches[0].query
+        if len(query.namespaces) > 1 or any(op.query is not query for op in searches):
+            return False
+        return (
+            len(self._indexes.get(query.namespaces[0], ())) >= _MANY
+            and len({isinstance(op.route, Vector) for op in searches}) == 2
+        )
+
+    def _side_by_side(self, searches: Sequence[ops.Search]) -> list[ops.Ranking]:
+        """Compare vectors in a second thread while this one looks for words.
+
+        The two share which memories pass the filter, so that is worked out before.
+        """
+        compared = {at: op for at, op in enumerate(searches) if isinstance(op.route, Vector)}
+        with self._lock:  # the index may not change until both are done
+            query = searches[0].query
+            index = self._index(query.namespaces[0])
+            index.mask(query.where)
+            others = self._helper.begin(
+                lambda: {at: _ranking(op, [index]) for at, op in compared.items()}
+            )
+            try:
+                found = {
+                    at: _ranking(op, [index])
+                    for at, op in enumerate(searches)
+                    if at not in compared
+                }
+            finally:
+                found_by_vector = others()
+        found.update(found_by_vector)
+        return [found[at] for at in range(len(searches))]
+
+    def _names(self, op: ops.Names) -> ops.Named:
+        with self._lock:
+            found = [
+                self._index(namespace).named(op.words, op.proper) for namespace in op.namespaces
+            ]
+        names: dict[str, frozenset[str]] = {}
+        for each in found:
+            for word, who in each.names.items():
+                names[word] = names.get(word, frozenset()) | who
+        return ops.Named(
+            names,
+            frozenset().union(*(each.users for each in found)),
+            frozenset().union(*(each.assistants for each in found)),
+        )
+
+    def _search(self, op: ops.Search) -> ops.Ranking:
+        with self._lock:
+            return _ranking(op, [self._index(namespace) for namespace in op.query.namespaces])
+
+    def _score(self, op: ops.Score) -> NDArray[np.float64]:
+        scores = np.full(len(op.rows), np.nan)
+        with self._lock:
+            for index, rows, places in self._holding(op.rows):
+                scores[places] = index.score(op.route, op.query, rows, op.of)
+        return scores
+
+    def _matched(self, op: ops.Matched) -> NDArray[np.float64]:
+        found = np.zeros((len(op.rows), len(op.query.reading.terms)))
+        with self._lock:
+            for index, rows, places in self._holding(op.rows):
+                found[places] = index.matched(op.route, op.query, rows)
+        return found
+
+    def _mentions(self, op: ops.Mentions) -> NDArray[np.float64]:
+        found = np.zeros(len(op.rows))
+        with self._lock:
+            for index, rows, places in self._holding(op.rows):
+                found[places] = index.mentions(op.terms, rows)
+        return found
+
+    def _fetch(self, op: ops.Fetch) -> dict[str, Held]:
+        with self._lock:
+            holding = self._holding(op.rows)
+            if len(holding) == 1 and holding[0][1] is op.rows:
+                return holding[0][0].fetch(op.rows, op.names)
+            columns: dict[str, NDArray[Any]] = {}
+            for index, rows, places in holding:
+                for name, held in index.fetch(rows, op.names).items():
+                    values = np.asarray(held)
+                    if name not in columns:
+                        empty = None if values.dtype == object else np.nan
+                        shape = (len(op.rows), *values.shape[1:])
+                        columns[name] = np.full(shape, empty, dtype=values.dtype)
+                    columns[name][places] = values
+            for name in op.names:
+                columns.setdefault(name, np.full(len(op.rows), np.nan))
+            return dict(columns)
+
+    def _vectors(self, op: ops.Vectors) -> NDArray[np.float32]:
+        with self._lock:
+            parts = [
+                (places, index.vectors(rows, op.name))
+                for index, rows, places in self._holding(op.rows)
+            ]
+        wide = max((part.shape[1] for _, part in parts), default=0)
+        found = np.full((len(op.rows), wide), np.nan, dtype=np.float32)
+        for places, part in parts:
+            if part.shape[1] == wide:
+                found[places] = part
+        return found
+
+    def _vector_names(self, op: ops.VectorNames) -> frozenset[str] | None:
+        with self._lock:
+            indexes = [self._index(namespace) for namespace in op.namespaces]
+            if not any(index.living for index in indexes):
+                return None
+            return frozenset[str]().union(*(index.vector_names for index in indexes))
+
+    def _beside(self, op: ops.Beside) -> Rows:
+        found = np.full((2, len(op.rows)), -1, dtype=np.int64)
+        with self._lock:
+            for index, rows, places in self._holding(op.rows):
+                found[:, places] = index.beside(rows, op.query.where)
+        return found
+
+    def _alike(self, op: ops.Alike) -> list[tuple[int, float] | None]:
+        with self._lock:
+            return self._index(op.namespace).alike(op.name, op.vectors, op.least, op.where)
+
+    INDEXED: ClassVar[dict[type, Any]] = {
+        ops.Best: lambda indexed, op: None,  # it has every column at hand
+        ops.Names: _names,
+        ops.Search: _search,
+        ops.Score: _score,
+        ops.Matched: _matched,
+        ops.Mentions: _mentions,
+        ops.Fetch: _fetch,
+        ops.Vectors: _vectors,
+        ops.VectorNames: _vector_names,
+        ops.Beside: _beside,
+        ops.Alike: _alike,
+    }
+    """How operations are answered."""
+
+
+def _ranking(op: ops.Search, indexes: Sequence[NamespaceIndex]) -> ops.Ranking:
+    """What a route finds in some namespaces together."""
+    found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
+    if len(found) == 1:
+        return ops.Ranking(*found[0])
+    rows = np.concatenate([rows for rows, _ in found])
+    scores = np.concatenate([scores for _, scores in found])
+    if op.depth is None and not op.ordered:
+        return ops.Ranking(rows, scores)
+    if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+        order = np.argsort(-rows)[: op.depth]
+        return ops.Ranking(rows[order], scores[order])
+    each = zip(indexes, found, strict=True)
+    ids = [id for index, (own, _) in each for id in index.ids_of(own)]
+    order = best_first(scores, lambda at: [ids[place] for place in at.tolist()], op.depth)
+    return ops.Ranking(rows[order], scores[order])
