@@ -1,7 +1,12 @@
 """What holds for every test."""
 
+import os
+
 from hypothesis import settings
 
 # How long an example takes says how busy the machine is, not whether the law holds.
 settings.register_profile("recollect", deadline=None)
 settings.load_profile("recollect")
+
+# What a process keeps of a PostgreSQL database in memory is tried where it is asked for.
+os.environ["RECOLLECT_POSTGRES_MEMORY_MB"] = "0"

@@ -42,14 +42,25 @@ class TestPostgres(StoreConformance):
         self.url = database
 
     def open_memory(self, **settings: Any) -> Memory:
-        return Memory.open(self.url, **settings)
+        return Memory.open(PostgresStore(self.url, memory=0), **settings)
+
+
+class TestPostgresKept(StoreConformance):
+    """Every namespace is searched in the process's memory from the first search on."""
+
+    @pytest.fixture(autouse=True)
+    def place(self, database: str) -> None:
+        self.url = database
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(PostgresStore(self.url, memory=1 << 30, at_once=True), **settings)
 
 
 class Awaited:
     """A store whose every batch is awaited, in an event loop of its own."""
 
     def __init__(self, url: str, loop: asyncio.AbstractEventLoop) -> None:
-        self._inner, self._loop = PostgresStore(url), loop
+        self._inner, self._loop = PostgresStore(url, memory=0), loop
         self._contexts = threading.local()
         self.embedder, self.flush = self._inner.embedder, self._inner.flush
 

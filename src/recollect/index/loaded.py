@@ -344,6 +344,10 @@ class Loaded:
         self._graph.settle(lambda ids: self._source.links(self.namespace, ids))
         return self._graph
 
+    def forget_links(self) -> None:
+        """Ask for all links anew when next they matter."""
+        self._graph, self._link_columns = None, {}
+
     def _told_by_links(self, name: str) -> Floats:
         """One of `fields.GRAPH` by ordinal, kept while links and memories are the same."""
         if name not in self._link_columns:

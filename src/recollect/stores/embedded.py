@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,8 +101,12 @@ class EmbeddedStore(Indexed):
             self._indexes.move_to_end(namespace)
         return index
 
-    def _owners(self, rows: Rows) -> set[str]:
-        return {record.namespace for record in self._records.read(rows.tolist()).values()}
+    def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
+        """The loaded indexes; then those of rows still missing, dropped since they were found."""
+        yield from reversed(list(self._indexes.values()))
+        left = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
+        for namespace in sorted({record.namespace for record in left} - self._indexes.keys()):
+            yield self._index(namespace)
 
     # Operations
 

@@ -39,8 +39,11 @@ class Indexed:
         """The current index of a namespace."""
 
     @abstractmethod
-    def _owners(self, rows: Rows) -> set[str]:
-        """The namespaces of rows that no index holds."""
+    def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
+        """The indexes that may hold some of the rows, likely ones first.
+
+        While it goes on, rows that were found are not `missing` any more.
+        """
 
     def _keep(self, namespace: str, index: NamespaceIndex) -> None:
         """Keep an index, the one used last; drop those used longest ago while all are too large."""
@@ -78,13 +81,6 @@ class Indexed:
                     break
         self._last_holding = (rows, found)
         return found
-
-    def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
-        """The loaded indexes; then those of rows still missing, dropped since they were found."""
-        yield from reversed(list(self._indexes.values()))
-        owners = self._owners(rows[missing]) if missing.any() else set[str]()
-        for namespace in sorted(owners - self._indexes.keys()):
-            yield self._index(namespace)
 
     # Routes
 

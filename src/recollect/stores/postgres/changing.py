@@ -121,6 +121,11 @@ def _emptied(namespace: str) -> Steps[int]:
     return int(head[0][0])
 
 
+# Whoever keeps a namespace in memory has to read it anew when its vectors were made anew.
+_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', 0, 0, version FROM spaces"
+_AGAIN = "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version"
+
+
 def put_vectors(
     namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Vector]
 ) -> Steps[None]:
@@ -140,6 +145,7 @@ def put_vectors(
             "number = excluded.number, size = excluded.size, version = excluded.version",
             (version, namespace, name),
         ),
+        Statement(f"{_RENEWED} WHERE namespace = %s {_AGAIN}", (namespace,)),
     ]
 
 
@@ -187,6 +193,7 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
     pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
     yield [
         Statement("UPDATE spaces SET version = version + 1"),
+        Statement(f"{_RENEWED} WHERE TRUE {_AGAIN}"),
         *(each for name, replaced in pairs for each in _renamed(name, replaced)),
         # What other attempts left behind
         Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),

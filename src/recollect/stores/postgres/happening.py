@@ -197,9 +197,20 @@ def log(op: ops.Log) -> Steps[tuple[str, ...]]:
 
 def mend(op: ops.Mend) -> Steps[None]:
     """Set fields by id without an event."""
-    [rows] = yield [states(op.namespace, sorted(op.values))]
+    name = op.namespace
+    lock = "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version"
+    [version, rows] = yield [Statement(lock, (name,)), states(name, sorted(op.values))]
+    if not version:
+        raise Abandon(None)
     known = _known(rows)
-    yield _set(op.namespace, {known[id]["row"]: op.values[id] for id in known})
+    changed = [kept["row"] for kept in known.values()]
+    yield [
+        *_set(name, {known[id]["row"]: op.values[id] for id in known}),
+        Statement(  # so that whoever keeps the namespace in memory looks at them again
+            'UPDATE places SET version = %s WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+            (version[0][0], name, changed),
+        ),
+    ]
 
 
 def touch(batches: Mapping[str, Batch]) -> Steps[None]:

@@ -66,6 +66,13 @@ class Numbers:
                 self._names.append(namespace)
         return np.asarray(rows, dtype=np.int64) + (number << _ROW_BITS)
 
+    def names(self, rows: Rows) -> set[str]:
+        """The namespaces of rows."""
+        numbers = rows >> _ROW_BITS
+        if len(numbers) and (numbers == numbers[0]).all():
+            numbers = numbers[:1]
+        return {self._names[number] for number in np.unique(numbers).tolist()}
+
     def parts(self, rows: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
         """Rows by namespace: its name, the rows within it, and their places."""
         if not len(rows):
@@ -100,6 +107,10 @@ class Sight:
     around: Around = field(default_factory=Around)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
+    kept: frozenset[str] = frozenset()
+    """The namespaces that are answered about out of this process's memory."""
+    begun: frozenset[str] = frozenset()
+    """Those of them that were brought up to date for a search that is still to come."""
 
     def around_within(self, where: Filter | None) -> Around:
         """What was seen around memories that pass a filter."""

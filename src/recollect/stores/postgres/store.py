@@ -21,6 +21,7 @@ from recollect.stores.postgres.answers import Answers
 from recollect.stores.postgres.awaited import AwaitedDatabase
 from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.database import Database
+from recollect.stores.postgres.kept import Gone, Kept, found_by_index, memory_limit
 from recollect.stores.postgres.schema import check
 from recollect.stores.postgres.sight import Numbers, Sight, together
 from recollect.stores.postgres.spaces import Spaces
@@ -70,9 +71,12 @@ class PostgresStore:
     """A store in the database of an address.
 
     Its operations may be called from many threads, and awaited in many tasks of event loops.
+    Namespaces that it searches again and again it keeps in up to `memory` bytes (see `kept`; by
+    default, what the environment says), `at_once` from the first search on.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, memory: int | None = None, at_once: bool = False) -> None:
+        limit = memory_limit() if memory is None else memory
         self.database = Database(url)
         check(self.database)
         self.database.open()
@@ -82,6 +86,7 @@ class PostgresStore:
         self._sight: ContextVar[Sight | None] = ContextVar("sight", default=None)
         self._closed = False
         self._waiting = Waiting(self.database)
+        self._kept = Kept(self._numbers, self._waiting.of, self.database.read, limit, at_once)
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order; what only reads goes into common round trips."""
@@ -139,6 +144,7 @@ class PostgresStore:
             finally:
                 self._closed = True
                 self._sight.set(None)
+                self._kept.close()
                 self.database.close()
 
     async def aclose(self) -> None:
@@ -150,7 +156,9 @@ class PostgresStore:
         if self._closed:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
         if not all(isinstance(op, _BY_ROW) for op in batch):
-            self._sight.set(Sight())
+            before = self._sight.get()
+            ranks = any(isinstance(op, (ops.Best, ops.Search)) for op in batch)
+            self._sight.set(Sight(begun=before.begun if before and ranks else frozenset()))
         answers: list[Any] = []
         at = 0
         while at < len(batch):
@@ -174,16 +182,21 @@ class PostgresStore:
         sight = self._sight.get() or Sight()
         self._sight.set(sight)
         answers = Answers(
-            self._numbers, self._spaces, sight, self._waiting.of, self.database.distributed
+            self._numbers,
+            self._spaces,
+            sight,
+            self._waiting.of,
+            self._kept,
+            self.database.distributed,
         )
 
         def steps() -> Steps[list[Any]]:
-            routes = [op for op in batch if isinstance(op, ops.Search)]
-            others = [op for op in batch if not isinstance(op, ops.Search)]
-            parts = [self._READS[type(op)](answers, op) for op in others]
-            rankings, *rest = yield from together([answers.searches(routes), *parts])
+            yield from self._prepare(batch, sight)
+            searches = [op for op in batch if isinstance(op, ops.Search) and not sight.kept]
+            others = [self._answered(op, answers, sight) for op in batch if op not in searches]
+            rankings, *rest = yield from together([answers.searches(searches), *others])
             found, left = iter(rankings), iter(rest)
-            return [next(found if isinstance(op, ops.Search) else left) for op in batch]
+            return [next(found if op in searches else left) for op in batch]
 
         try:
             answered: list[Any] = yield _Read(steps, namespaces)
@@ -193,7 +206,38 @@ class PostgresStore:
                 return [None] * len(batch)  # what is infinite here is an error there
             raise
         self._spaces.learn(sight.known.values())
+        if any(isinstance(op, ops.Search) for op in batch):
+            self._kept.searched(sight.known.values())
         return answered
+
+    def _prepare(self, batch: Sequence[ops.Op], sight: Sight) -> Steps[None]:
+        """Decide what is answered out of memory, and bring that up to date, once a search."""
+        searches = [op for op in batch if isinstance(op, ops.Search)]
+        if searches:
+            names = frozenset(name for op in searches for name in op.query.namespaces)
+            if not all(map(found_by_index, searches)):
+                sight.kept = frozenset()
+            elif names <= sight.begun and self._kept.holds(names):
+                sight.kept = names
+            else:
+                sight.kept = yield from self._kept.prepare(names)
+            sight.begun = frozenset()
+        elif any(isinstance(op, ops.Names) for op in batch):
+            names = frozenset(name for op in batch for name in getattr(op, "namespaces", ()))
+            sight.kept = sight.begun = yield from self._kept.prepare(names)
+
+    def _answered(self, op: ops.Op, answers: Answers, sight: Sight) -> Steps[Any]:
+        """Answer an operation out of memory, else by the server."""
+        if isinstance(op, ops.Best) and self._kept.holds(op.query.namespaces):
+            return None  # all columns are at hand
+        if self._kept.covers(op, sight.kept):
+            try:
+                return (yield from self._kept.answer(op))
+            except Gone:
+                sight.kept = frozenset()
+        if isinstance(op, ops.Search):
+            return (yield from answers.searches([op]))[0]
+        return (yield from self._READS[type(op)](answers, op))
 
     def _namespaces(self, batch: Sequence[ops.Op]) -> set[str]:
         """The namespaces that operations are about."""
@@ -245,6 +289,8 @@ class PostgresStore:
         gone: int = yield from self._changed(
             (op.namespace,), changing.delete, op.namespace, op.ids, op.where
         )
+        if op.ids is None and op.where is None:
+            self._kept.forget((op.namespace,))
         return gone
 
     def _put_vectors(self, op: ops.PutVectors) -> Work[None]:
@@ -282,8 +328,9 @@ class PostgresStore:
 
     def _touch(self, op: ops.Touch) -> Work[None]:
         at = codec.encode("last_accessed", op.at)
-        for namespace, rows, _ in self._numbers.parts(op.rows):
+        for namespace, rows, places in self._numbers.parts(op.rows):
             self._waiting.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
+            self._kept.touch(namespace, op.rows[places], at)
         yield from ()
 
     def flush(self) -> None:

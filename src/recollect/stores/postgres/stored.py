@@ -26,6 +26,7 @@ from recollect.stores.postgres.around import (
     within_reach,
 )
 from recollect.stores.postgres.commands import Statement, Steps
+from recollect.stores.postgres.kept import Kept
 from recollect.stores.postgres.known import Known
 from recollect.stores.postgres.routes import Routes
 from recollect.stores.postgres.sight import (
@@ -55,11 +56,13 @@ class Stored:
         spaces: Spaces,
         sight: Sight,
         waiting: Callable[[str], Sequence[Batch]],
+        kept: Kept,
         distributed: bool = False,
     ) -> None:
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
         self._numbers = numbers
         self._spaces = spaces
+        self._kept = kept
         self._sight = sight
         self._reader = Reader(numbers, waiting)
         self._routes = Routes(self._reader)
@@ -348,7 +351,8 @@ class Stored:
             "memories": sum(known.values()),
             "namespaces": known,
             "embedder": embedder[0][0] if embedder else None,
-            "index_mb": round(self._spaces.nbytes / 1e6, 3),
+            "index_mb": round((self._spaces.nbytes + self._kept.nbytes) / 1e6, 3),
+            "being_read": self._kept.reading,  # namespaces
             "store": "postgresql",
             "links": links[0][0],
             "file_mb": round(int(size[0][0] or 0) / 1e6, 3),
