@@ -89,6 +89,7 @@ The map, in flow order:
     stores/              where memories live; open_store picks one by its URL
       protocol.py        Store: one method that answers a batch of operations
       embedded.py        a durable side, and an index in memory for each namespace that is used
+      indexed.py         what is answered out of indexes in memory
       records.py         Records: what the durable side does
       codec.py           between a record and the plain values a store keeps
       sqlite.py          the records of a SQLite file: writing
@@ -96,10 +97,11 @@ The map, in flow order:
       sqlite_log.py      the log of a SQLite file
       sqlite_file.py     opening a file: whose it is, its schema, errors that say what to do
       touches.py         accesses that wait to be written together
+      helper.py          a second thread for what can go on beside one's own work
       ram.py             the records in dictionaries
       ram_read.py        what an index is built from, out of dictionaries
     stores/migrations/   the schemas as SQL files, a number each
-    stores/postgres/     the store on PostgreSQL: words, vectors and filters stay on the server
+    stores/postgres/     the store on PostgreSQL: for many processes, and for more than they hold
       store.py           operations to steps
       waiting.py         accesses that wait to be written together
       answers.py         who is named, what routes find, exact scores
@@ -117,6 +119,8 @@ The map, in flow order:
       indexes.py         indexes of vectors for large namespaces
       known.py           what a process knows of a namespace, by version
       spaces.py          the namespaces that a process used lately
+      kept.py            namespaces in the process's own memory, in indexes as with SQLite
+      feed.py            what these are read from the server with
       sight.py           what a search has seen, so that it takes two round trips
       seen.py            what it has read of memories, column by column
       around.py          links of memories, and who stands beside them

@@ -16,7 +16,7 @@ from recollect.serve.cli import main
 KEYS = {
     *("memories", "namespaces", "profile", "ingest_per_s", "cold_open_s", "search_ms"),
     *("peak_rss_mb", "file_mb", "queries", "limit", "embedder", "import_s", "ingest_s"),
-    "ingest_peak_rss_mb",
+    *("ingest_peak_rss_mb", "settled_s"),
 }
 
 
