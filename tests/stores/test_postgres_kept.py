@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recollect import AsyncMemory, Memory
 from recollect.errors import InvalidInput, NotFound, StoreError
-from recollect.ops import Find, Mend, Op, PutVectors
+from recollect.ops import Find, Mend, PutVectors
 from recollect.stores import open_store
 from recollect.stores.postgres import PostgresStore, kept
 from recollect.testing import WordHashEmbedder
@@ -295,21 +295,21 @@ def test_what_gives_way_during_a_search_is_left_to_the_server(
             profile: memory.search("topic3 word4", profile=profile, **asked).ids
             for profile in ("balanced", "composite", "activation")
         }
-        answer = store._kept.answer
+        supplied = store._kept._supplied
         for profile, expected in known.items():
             for left in range(12):
                 steps = iter(range(left))
 
-                def dropping(op: Op, steps: Iterator[int] = steps) -> Any:
+                def dropping(answer: Callable[[], Any], steps: Iterator[int] = steps) -> Any:
                     if next(steps, None) is None:
                         store._kept.forget(["default"])
-                    return answer(op)
+                    return supplied(answer)
 
                 memory.search("topic5", **asked)
                 assert holds(store)
-                monkeypatch.setattr(store._kept, "answer", dropping)
+                monkeypatch.setattr(store._kept, "_supplied", dropping)
                 assert memory.search("topic3 word4", profile=profile, **asked).ids == expected
-                monkeypatch.setattr(store._kept, "answer", answer)
+                monkeypatch.setattr(store._kept, "_supplied", supplied)
 
 
 def test_a_server_that_was_started_again_is_read_anew(database: str) -> None:

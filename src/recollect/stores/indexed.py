@@ -86,7 +86,7 @@ class Indexed:
 
     def _searches(self, searches: Sequence[ops.Search]) -> list[ops.Ranking]:
         """All routes of a search, or of several."""
-        if self._divisible(searches):
+        if searches and self._divisible(searches):
             return self._side_by_side(searches)
         return [self._search(op) for op in searches]
 

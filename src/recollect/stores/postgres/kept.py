@@ -410,8 +410,6 @@ class Kept(Indexed):
 
     def covers(self, op: ops.Op, kept: frozenset[str]) -> bool:
         """Whether the indexes of the namespaces `kept` can answer an operation."""
-        if isinstance(op, ops.Search):
-            return kept.issuperset(op.query.namespaces)
         if isinstance(op, (ops.Names, ops.VectorNames)):
             return bool(kept) and kept.issuperset(op.namespaces)
         if isinstance(op, _BY_ROW):
@@ -445,7 +443,7 @@ class Kept(Indexed):
     INDEXED: ClassVar[dict[type, Any]] = {**Indexed.INDEXED, ops.Linked: _linked}
 
     def answer(self, op: ops.Op) -> Steps[Any]:
-        """Answer an operation that is covered; what the index lacks is read.
+        """Answer an operation that is covered.
 
         Raises:
             Gone: a namespace has just been dropped.
@@ -453,10 +451,22 @@ class Kept(Indexed):
         if isinstance(op, ops.Fetch):
             with self._lock:
                 self._asked.update(name for name in op.names if _is_column(name))
+        return (yield from self._supplied(lambda: self.INDEXED[type(op)](self, op)))
+
+    def rankings(self, searches: Sequence[ops.Search]) -> Steps[list[ops.Ranking]]:
+        """Answer the routes of a search.
+
+        Raises:
+            Gone: a namespace has just been dropped.
+        """
+        return (yield from self._supplied(lambda: self._searches(searches)))
+
+    def _supplied(self, answer: Callable[[], Any]) -> Steps[Any]:
+        """An answer; what an index lacks for it is read."""
         supplied: str | None = None
         while True:
             try:
-                found = self.INDEXED[type(op)](self, op)
+                found = answer()
             except Lacking as lacking:
                 supplied = lacking.namespace
                 yield from self._supply(lacking)

@@ -192,11 +192,16 @@ class PostgresStore:
 
         def steps() -> Steps[list[Any]]:
             yield from self._prepare(batch, sight)
-            searches = [op for op in batch if isinstance(op, ops.Search) and not sight.kept]
-            others = [self._answered(op, answers, sight) for op in batch if op not in searches]
-            rankings, *rest = yield from together([answers.searches(searches), *others])
+            searches = [op for op in batch if isinstance(op, ops.Search)]
+            others = [op for op in batch if not isinstance(op, ops.Search)]
+            rankings, *rest = yield from together(
+                [
+                    self._rankings(searches, answers, sight),
+                    *(self._answered(op, answers, sight) for op in others),
+                ]
+            )
             found, left = iter(rankings), iter(rest)
-            return [next(found if op in searches else left) for op in batch]
+            return [next(found if isinstance(op, ops.Search) else left) for op in batch]
 
         try:
             answered: list[Any] = yield _Read(steps, namespaces)
@@ -235,9 +240,18 @@ class PostgresStore:
                 return (yield from self._kept.answer(op))
             except Gone:
                 sight.kept = frozenset()
-        if isinstance(op, ops.Search):
-            return (yield from answers.searches([op]))[0]
         return (yield from self._READS[type(op)](answers, op))
+
+    def _rankings(
+        self, searches: Sequence[ops.Search], answers: Answers, sight: Sight
+    ) -> Steps[list[ops.Ranking]]:
+        """The same for all routes of a search."""
+        if sight.kept:
+            try:
+                return (yield from self._kept.rankings(searches))
+            except Gone:
+                sight.kept = frozenset()
+        return (yield from answers.searches(searches))
 
     def _namespaces(self, batch: Sequence[ops.Op]) -> set[str]:
         """The namespaces that operations are about."""
