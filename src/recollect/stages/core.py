@@ -170,6 +170,10 @@ class Pipeline:
         Raises:
             InvalidProfile: names the stage and the column, or the routes of the same name.
         """
+        self._sound  # noqa: B018
+
+    @cached_property
+    def _sound(self) -> None:
         if not self.stages or not self.stages[0].begins:
             raise InvalidProfile("stages[0]", "is no recall", "begin with recall(...)")
         if not any(stage.ends for stage in self.stages):

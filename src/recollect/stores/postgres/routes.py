@@ -48,6 +48,7 @@ APART = f"(({{vector}} <#> %s) + ({{vector}} <#> %s) / {_ENLARGED})"
 _APART = APART.format(vector="v.vector")
 _MORE = 16  # vectors asked for besides those wanted, in case some are equally near
 _LOOKED_AT = 1.5, 200  # candidates that an index keeps for each vector asked for, and at least
+_LARGE = 100_000  # vectors from which on it keeps more, with the cube root of their number
 _AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
 _MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
@@ -161,7 +162,8 @@ class Routes:
         if depth is None and known.tallies.get(("vector", route.vector), (0, 0))[0] > EXACT_BELOW:
             return (yield from self._all(sight, known, route, query))
         by_index = depth is not None and indexed(known, route)
-        answers = yield [*news, *_nearest(known.namespace, route, query, depth, by_index)]
+        held = known.tallies.get(("vector", route.vector), (0, 0))[0] if by_index else None
+        answers = yield [*news, *_nearest(known.namespace, route, query, depth, held)]
         now = self.see(sight, known, answers[: len(news)])
         check_dimensions(now, route, len(asked))
         [[given, packed, apart]] = answers[-1]
@@ -384,11 +386,13 @@ def _cut_among_equals(apart: Floats, depth: int) -> bool:
 
 
 def _nearest(
-    namespace: str, route: Vector, query: Query, depth: int | None, by_index: bool
+    namespace: str, route: Vector, query: Query, depth: int | None, indexed: int | None
 ) -> list[Statement]:
-    """Read the vectors that are nearest, or all."""
+    """Read the vectors that are nearest, or all; with an index of so many vectors, by that."""
+    if depth is not None and indexed is not None:
+        return _by_index(namespace, route, query, depth, indexed)
     if depth is not None:
-        return (_by_index if by_index else _exactly)(namespace, route, query, depth)
+        return _exactly(namespace, route, query, depth)
     kept = passing(query.where, "v")
     return [
         Statement(
@@ -431,14 +435,18 @@ def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[
     ]
 
 
-def _by_index(namespace: str, route: Vector, query: Query, depth: int) -> list[Statement]:
+def _by_index(
+    namespace: str, route: Vector, query: Query, depth: int, held: int
+) -> list[Statement]:
     """Ask the HNSW index of the namespace, going on until enough pass the filter."""
     assert query.vector is not None
     kept = passing(query.where, "v")
     wanted = int(depth * _AROUND[0]) + _AROUND[1]
     size = len(query.vector)
+    each, least = _LOOKED_AT
+    looked_at = int(each * wanted * max(1.0, held / _LARGE) ** (1 / 3))
     return [
-        setting("hnsw.ef_search", str(min(1000, max(int(_LOOKED_AT[0] * wanted), _LOOKED_AT[1])))),
+        setting("hnsw.ef_search", str(min(1000, max(looked_at, least)))),
         setting("hnsw.iterative_scan", "relaxed_order"),
         Statement(
             f'SELECT {_PACKED}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
