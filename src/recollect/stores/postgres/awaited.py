@@ -22,6 +22,7 @@ from recollect.stores.postgres.commands import (
     Steps,
     T,
     Talk,
+    Trip,
 )
 from recollect.stores.postgres.database import CONNECTIONS, TURN, Database, settings
 from recollect.stores.postgres.talks import COMMIT, reading
@@ -88,9 +89,14 @@ class AwaitedDatabase:
         with guarded(self._database.server):
             while True:
                 pool = await self._pool()
+                talking = talk()
+                try:
+                    first = next(talking)
+                except StopIteration as end:  # it needs no server
+                    return end.value
                 try:
                     async with pool.connection() as connection:
-                        return await self._talked(connection, talk())
+                        return await self._talked(connection, talking, first)
                 except Patience.PASSING as problem:
                     pause = patience.bear(problem, pool)
                 await asyncio.sleep(pause)
@@ -98,20 +104,19 @@ class AwaitedDatabase:
                     with suppress(psycopg.OperationalError):  # not yet
                         await self._renew(pool)
 
-    async def _talked(self, connection: Connection, talk: Talk[T]) -> T:
-        results: list[Any] | None = None
+    async def _talked(self, connection: Connection, talk: Talk[T], step: Trip | Rollback) -> T:
         while True:
-            try:
-                step = next(talk) if results is None else talk.send(results)
-            except StopIteration as end:
-                return end.value
             if isinstance(step, Rollback):
                 await connection.rollback()
-                results = []
+                results: list[Any] = []
             else:
                 results = await self.trip(
                     connection, step.commands, first=step.first, last=step.last
                 )
+            try:
+                step = talk.send(results)
+            except StopIteration as end:
+                return end.value
 
     async def trip(
         self,

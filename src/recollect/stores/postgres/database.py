@@ -25,6 +25,7 @@ from recollect.stores.postgres.commands import (
     Steps,
     T,
     Talk,
+    Trip,
 )
 from recollect.stores.postgres.talks import COMMIT, Attempt, reading, scope
 from recollect.stores.postgres.trouble import Patience, guarded
@@ -144,9 +145,14 @@ class Database:
                 pool = self._pool
                 if pool is None:
                     raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+                talking = talk()
+                try:
+                    first = next(talking)
+                except StopIteration as end:  # it needs no server
+                    return end.value
                 try:
                     with pool.connection() as connection:
-                        return self._talked(connection, talk())
+                        return self._talked(connection, talking, first)
                 except Patience.PASSING as problem:
                     pause = patience.bear(problem, pool)
                 time.sleep(pause)
@@ -154,18 +160,19 @@ class Database:
                     with suppress(psycopg.OperationalError):  # not yet
                         self._renew(pool)
 
-    def _talked(self, connection: psycopg.Connection[Any], talk: Talk[T]) -> T:
-        results: list[Any] | None = None
+    def _talked(
+        self, connection: psycopg.Connection[Any], talk: Talk[T], step: Trip | Rollback
+    ) -> T:
         while True:
-            try:
-                step = next(talk) if results is None else talk.send(results)
-            except StopIteration as end:
-                return end.value
             if isinstance(step, Rollback):
                 connection.rollback()
-                results = []
+                results: list[Any] = []
             else:
                 results = self.trip(connection, step.commands, first=step.first, last=step.last)
+            try:
+                step = talk.send(results)
+            except StopIteration as end:
+                return end.value
 
     def trip(
         self,
