@@ -42,6 +42,7 @@ WHOLE_STORE = {
     "reembed: new vectors take their names": "UPDATE vectors SET name",
     "reembed: vectors of edits go": "DELETE FROM former_vectors WHERE name",
     "reembed: counts move along": "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number",
+    "reembed: what others keep is made anew": "INSERT INTO tallies SELECT namespace, 'renewed'",
     "reembed: staged counts go": "UPDATE tallies t SET number = 0, version = s.version FROM spaces",
 }
 """Statements that are about the whole store, by how they begin."""
@@ -146,6 +147,13 @@ class TestCitus(StoreConformance):
 
     def open_memory(self, **settings: Any) -> Memory:
         return Memory.open(self.url, **settings)
+
+
+class TestCitusKept(TestCitus):
+    """The same with every namespace kept in the process's memory."""
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(PostgresStore(self.url, memory=1 << 30, at_once=True), **settings)
 
 
 def test_every_other_statement_is_one_task(

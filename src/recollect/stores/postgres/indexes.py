@@ -49,9 +49,14 @@ def _build(connection: Any, namespace: str, name: str, size: int) -> None:
     digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
     called = f"vectors_near_{digest}"
     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    # With its schema, for the workers of a cluster look for it in their own search path.
+    [ranked] = connection.execute(
+        "SELECT format('%I.%I', n.nspname, o.opcname) FROM pg_opclass o "
+        "JOIN pg_namespace n ON n.oid = o.opcnamespace WHERE o.opcname = 'halfvec_ip_ops'"
+    ).fetchone()
     connection.execute(
         f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
-        f"((vector::halfvec({size})) halfvec_ip_ops) "
+        f"((vector::halfvec({size})) {ranked}) "
         f"WITH (ef_construction = {_BUILT_WITH}) WHERE namespace = {quoted(namespace)} "
         f"AND name = {quoted(name)} AND vector_dims(vector) = {size}".encode()
     )
