@@ -310,6 +310,42 @@ def test_row_security_hides_what_is_not_named(empty: str, postgres: PostgresServ
         Memory.reembed(app, embedder=WordHashEmbedder(dimensions=16))
 
 
+def test_row_security_comes_to_tables_of_later_versions(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(empty, row_security=True)
+    steps = [*migrations("postgres"), "CREATE TABLE recollect.later (namespace text)"]
+    monkeypatch.setattr("recollect.stores.postgres.schema.migrations", lambda store: steps)
+    migrate(empty)
+    with psycopg.connect(empty) as connection:
+        secured = connection.execute(
+            "SELECT relrowsecurity FROM pg_class WHERE oid = 'recollect.later'::regclass"
+        ).fetchone()
+        assert secured == (True,)
+        left = "SELECT count(*) FROM pg_policies WHERE schemaname = 'recollect'"
+        assert (connection.execute(left).fetchone() or (0,))[0] > 10
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 30])
+def test_row_security_does_not_hide_what_is_asked_for(
+    empty: str, postgres: PostgresServer, memory: int
+) -> None:
+    migrate(empty, row_security=True)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS other_app")
+        connection.execute("CREATE ROLE other_app LOGIN")
+        connection.execute("GRANT USAGE ON SCHEMA recollect TO other_app")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA recollect TO other_app")
+    store = PostgresStore(postgres.address("empty", "other_app"), memory=memory, at_once=True)
+    with opened(store) as app:  # type: ignore[arg-type]
+        filled(app, 40)
+        filled(app.within("other"), 20)
+        for _ in range(2):
+            assert len(app.search("word3 topic4")) == 10
+            assert len(app.search("word3 topic4", namespaces=["default", "other"])) == 10
+        assert store._kept.holds(["default", "other"]) is bool(memory)
+
+
 def test_no_acknowledged_write_is_lost_when_the_server_is_killed() -> None:
     with PostgresServer() as server, opened(server.url) as memory:
         memory.add("The first.", id="first")

@@ -87,29 +87,44 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
             )
         if citus or distributed(connection):
             distribute(connection, database.server)
+        if before < len(steps) and _secured(connection):
+            _secure(connection, True)
     return before, len(steps)
 
 
 def secure(database: Database, on: bool) -> None:
-    """Switch row-level security on namespaces on or off.
+    """Switch row-level security on namespaces on or off; tables of later versions get it, too.
 
     With it, a role that does not own the tables sees the namespaces alone that its transaction has
     named in the setting `recollect.namespaces`, as this store does. The owner sees everything.
     """
     with database.connect() as connection, guarded(database.server), connection.transaction():
-        for (table,) in connection.execute(
-            "SELECT table_name FROM information_schema.columns WHERE table_schema = 'recollect' "
-            "AND column_name = 'namespace'"
-        ).fetchall():
-            name = Identifier("recollect", table)
-            connection.execute(SQL("DROP POLICY IF EXISTS own_namespaces ON {}").format(name))
-            if on:
-                connection.execute(
-                    SQL(
-                        "CREATE POLICY own_namespaces ON {} USING (namespace = ANY (coalesce("
-                        "nullif(current_setting('recollect.namespaces', true), ''), '{{}}')"
-                        "::text[]))"
-                    ).format(name)
-                )
-            word = SQL("ENABLE" if on else "DISABLE")
-            connection.execute(SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(name, word))
+        _secure(connection, on)
+
+
+def _secured(connection: psycopg.Connection[Any]) -> bool:
+    """Whether row-level security was switched on."""
+    found = connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_policies WHERE schemaname = 'recollect' "
+        "AND policyname = 'own_namespaces')"
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def _secure(connection: psycopg.Connection[Any], on: bool) -> None:
+    for (table,) in connection.execute(
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = 'recollect' "
+        "AND column_name = 'namespace'"
+    ).fetchall():
+        name = Identifier("recollect", table)
+        connection.execute(SQL("DROP POLICY IF EXISTS own_namespaces ON {}").format(name))
+        if on:
+            connection.execute(
+                SQL(
+                    "CREATE POLICY own_namespaces ON {} USING (namespace = ANY (coalesce("
+                    "nullif(current_setting('recollect.namespaces', true), ''), '{{}}')"
+                    "::text[]))"
+                ).format(name)
+            )
+        word = SQL("ENABLE" if on else "DISABLE")
+        connection.execute(SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(name, word))
