@@ -129,9 +129,9 @@ class AwaitedDatabase:
         """See `Database.trip`; when it is cancelled, the connection is given up."""
         if self._database.on_trip is not None:
             self._database.on_trip()
-        every = [*first, *commands, *([COMMIT] if last else ())]
+        every = [*first, *self._database.allowed(commands), *([COMMIT] if last else ())]
         try:
-            if any(isinstance(command, Copy) for command in commands):
+            if any(isinstance(command, Copy) for command in every):
                 found = [await _rows(await self._send(connection, command)) for command in every]
             else:
                 async with connection.pipeline():

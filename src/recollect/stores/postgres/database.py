@@ -137,6 +137,12 @@ class Database:
         """What tells row-level security, where there is any, what a transaction is about."""
         return scope(tuple(namespaces)) if self.row_security else ()
 
+    def allowed(self, commands: Sequence[Command]) -> Sequence[Command]:
+        """Commands as this role may send them."""
+        if not self.row_security:
+            return commands
+        return [each.inserted() if isinstance(each, Copy) else each for each in commands]
+
     def _patiently(self, talk: Callable[[], Talk[T]]) -> T:
         """Talk over a connection; once more, with growing pauses, when that breaks."""
         patience = Patience()
@@ -185,9 +191,9 @@ class Database:
         """Send commands together and wait once; with `last`, commit."""
         if self.on_trip is not None:
             self.on_trip()
-        every = [*first, *commands, *([COMMIT] if last else ())]
+        every = [*first, *self.allowed(commands), *([COMMIT] if last else ())]
         try:
-            if any(isinstance(command, Copy) for command in commands):
+            if any(isinstance(command, Copy) for command in every):
                 found = [_rows(self._send(connection, command)) for command in every]
             else:
                 with connection.pipeline():
