@@ -194,7 +194,7 @@ class Kept(Indexed):
                 return
             self._take_in(space, reading, answers, waiting, until)
         with self._lock:
-            if not self._closed:
+            if not self._closed and namespace not in self._spaces:  # else that is newer
                 self._spaces[namespace] = space
                 self._keep(namespace, space.index)
 
