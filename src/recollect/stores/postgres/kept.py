@@ -44,6 +44,7 @@ _SHARE = 2  # the largest namespace kept takes a half
 _CROWDED = 8  # searches of a namespace before another one gives way to it
 _CHUNK = 32_768  # rows read at once
 _NEWS = 16_384  # new memories up to which an index is kept current, not read anew
+_PAUSE = 0.2  # seconds before a thread begins to read: a program that asks once has ended then
 _PATIENCE = 10.0  # seconds to wait for what is being read when the store is closed
 _ATTEMPTS = 8  # to bring an index up to date before somebody else does
 _APART = ("id", "content", "metadata")
@@ -124,7 +125,7 @@ class Kept(Indexed):
         self._searched: Counter[str] = Counter()
         self._wished: list[str] = []  # what is to be read
         self._reader: threading.Thread | None = None
-        self._closed = False
+        self._closed = threading.Event()
 
     # What is kept
 
@@ -151,7 +152,7 @@ class Kept(Indexed):
     def _wish(self, namespace: str) -> None:
         """Have a namespace read, by a thread beside the searches."""
         with self._lock:
-            if self._closed or namespace in self._wished or namespace in self._indexes:
+            if self._closed.is_set() or namespace in self._wished or namespace in self._indexes:
                 return
             self._wished.append(namespace)
             if self._reader is None:
@@ -161,9 +162,10 @@ class Kept(Indexed):
                 self._reader.start()
 
     def _fulfil(self) -> None:
+        self._closed.wait(_PAUSE)
         while True:
             with self._lock:
-                if self._closed or not self._wished:
+                if self._closed.is_set() or not self._wished:
                     self._reader = None
                     return
                 namespace = self._wished[0]
@@ -190,11 +192,11 @@ class Kept(Indexed):
             waiting = self._waiting(namespace)
             asked = partial(_range, reading, namespace, after, until)
             answers = self._read(asked, (namespace,))
-            if self._closed:
+            if self._closed.is_set():
                 return
             self._take_in(space, reading, answers, waiting, until)
         with self._lock:
-            if not self._closed and namespace not in self._spaces:  # else that is newer
+            if not self._closed.is_set() and namespace not in self._spaces:  # else that is newer
                 self._spaces[namespace] = space
                 self._keep(namespace, space.index)
 
@@ -389,7 +391,7 @@ class Kept(Indexed):
     def close(self) -> None:
         """Keep nothing any more."""
         with self._lock:
-            self._closed = True
+            self._closed.set()
             reader = self._reader
             self.forget(list(self._indexes))
         if reader is not None:
