@@ -119,7 +119,8 @@ The map, in flow order:
       indexes.py         indexes of vectors for large namespaces
       known.py           what a process knows of a namespace, by version
       spaces.py          the namespaces that a process used lately
-      kept.py            namespaces in the process's own memory, in indexes as with SQLite
+      kept.py            answers out of the process's own memory, by indexes as with SQLite
+      keeping.py         which namespaces are kept so, reading them and keeping them current
       feed.py            what these are read from the server with
       sight.py           what a search has seen, so that it takes two round trips
       seen.py            what it has read of memories, column by column

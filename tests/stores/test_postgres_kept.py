@@ -16,7 +16,7 @@ from recollect import AsyncMemory, Memory
 from recollect.errors import InvalidInput, NotFound, StoreError
 from recollect.ops import Find, Mend, PutVectors
 from recollect.stores import open_store
-from recollect.stores.postgres import PostgresStore, kept
+from recollect.stores.postgres import PostgresStore, keeping
 from recollect.testing import WordHashEmbedder
 from recollect.testing._case import Clock
 from recollect.testing.postgres import PostgresServer
@@ -144,7 +144,7 @@ def holds(store: PostgresStore, namespace: str = "default") -> bool:
 def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "_SMALL", 30)
+    monkeypatch.setattr(keeping, "_SMALL", 30)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(20))
         memory.within("more").add_many(words(50))
@@ -165,8 +165,8 @@ def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
 def test_what_does_not_fit_is_searched_by_the_server(
     database: str, monkeypatch: pytest.MonkeyPatch, memory_mb: int
 ) -> None:
-    monkeypatch.setenv(kept.MEMORY, str(memory_mb))
-    monkeypatch.setattr(kept, "_EACH", 20_000)
+    monkeypatch.setenv(keeping.MEMORY, str(memory_mb))
+    monkeypatch.setattr(keeping, "_EACH", 20_000)
     store = open_store(database)
     assert isinstance(store, PostgresStore)
     with Memory.open(store, embedder=EMBEDDER) as memory:
@@ -178,7 +178,7 @@ def test_what_does_not_fit_is_searched_by_the_server(
 
 
 def test_the_setting_has_to_be_a_number(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(kept.MEMORY, "a lot")
+    monkeypatch.setenv(keeping.MEMORY, "a lot")
     with pytest.raises(InvalidInput, match="RECOLLECT_POSTGRES_MEMORY_MB: is 'a lot'"):
         open_store(database)
 
@@ -186,7 +186,7 @@ def test_the_setting_has_to_be_a_number(database: str, monkeypatch: pytest.Monke
 def test_the_namespace_used_longest_ago_gives_way(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept, "_EACH", 1)
+    monkeypatch.setattr(keeping, "_EACH", 1)
     store = PostgresStore(database, memory=60_000, at_once=True)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         for name in ("one", "two", "three"):

@@ -21,7 +21,8 @@ from recollect.stores.postgres.answers import Answers
 from recollect.stores.postgres.awaited import AwaitedDatabase
 from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.database import Database
-from recollect.stores.postgres.kept import Gone, Kept, found_by_index, memory_limit
+from recollect.stores.postgres.keeping import Gone, memory_limit
+from recollect.stores.postgres.kept import Kept, found_by_index
 from recollect.stores.postgres.schema import check
 from recollect.stores.postgres.sight import Numbers, Sight, together
 from recollect.stores.postgres.spaces import Spaces
