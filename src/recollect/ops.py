@@ -67,6 +67,19 @@ class Named:
     users: frozenset[str]
     assistants: frozenset[str]
 
+    @classmethod
+    def together(cls, found: Sequence[Named]) -> Named:
+        """What several namespaces say, as one."""
+        names: dict[str, frozenset[str]] = {}
+        for each in found:
+            for word, who in each.names.items():
+                names[word] = names.get(word, frozenset()) | who
+        return cls(
+            names,
+            frozenset().union(*(each.users for each in found)),
+            frozenset().union(*(each.assistants for each in found)),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Search:

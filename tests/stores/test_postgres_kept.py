@@ -334,6 +334,23 @@ def test_an_erased_namespace_is_not_kept(database: str) -> None:
         assert len(memory.search("topic3")) == 0
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_reading_that_breaks_down_is_begun_again(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(namespace: str) -> None:
+        raise ArithmeticError("no such number")
+
+    monkeypatch.setattr(store._kept, "_load", broken)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(20))
+        memory.search("topic3")
+        assert until(lambda: not store._kept.reading)
+        monkeypatch.undo()
+        memory.search("topic3")
+        assert until(lambda: holds(store))
+
+
 def test_reading_that_fails_leaves_the_search_to_the_server(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

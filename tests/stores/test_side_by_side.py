@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from recollect import Memory, sample
+from recollect.errors import StoreClosed
 from recollect.ops import Ranking, Search
+from recollect.query import Query
 from recollect.routes import Vector
-from recollect.stores import indexed
+from recollect.stores import EmbeddedStore, indexed
+from recollect.stores.ram import RamRecords
 from recollect.testing import WordHashEmbedder
 
 NOW = "2026-10-01T08:00:00Z"
@@ -75,6 +78,13 @@ def test_what_goes_wrong_in_either_thread_is_told(
         with pytest.raises(ArithmeticError, match="no such number"):
             memory.search("tea", touch=False)
     assert len(memory.search("tea", touch=False))
+
+
+def test_routes_of_a_closed_store_are_refused() -> None:
+    store = EmbeddedStore(RamRecords())
+    store.close()
+    with pytest.raises(StoreClosed):
+        store.batch([Search(Vector(), Query("tea", ("default",), 0.0), 3)])
 
 
 def test_it_still_answers_while_the_interpreter_ends(

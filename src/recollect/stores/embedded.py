@@ -50,6 +50,8 @@ class EmbeddedStore(Indexed):
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order."""
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
         self._last_holding = self._seen.version = None
         searches = [op for op in batch if isinstance(op, ops.Search)]
         if searches and len(searches) == len(batch):
@@ -73,8 +75,6 @@ class EmbeddedStore(Indexed):
             self._indexes.clear()
 
     def _answer(self, op: ops.Op) -> Any:
-        if self._closed:
-            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
         kind = type(op)
         if kind not in _RANKING:
             self._seen.version = None  # what is asked next may have to see what this one writes

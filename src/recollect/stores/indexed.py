@@ -129,15 +129,7 @@ class Indexed:
             found = [
                 self._index(namespace).named(op.words, op.proper) for namespace in op.namespaces
             ]
-        names: dict[str, frozenset[str]] = {}
-        for each in found:
-            for word, who in each.names.items():
-                names[word] = names.get(word, frozenset()) | who
-        return ops.Named(
-            names,
-            frozenset().union(*(each.users for each in found)),
-            frozenset().union(*(each.assistants for each in found)),
-        )
+        return ops.Named.together(found)
 
     def _search(self, op: ops.Search) -> ops.Ranking:
         with self._lock:

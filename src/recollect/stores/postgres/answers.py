@@ -43,15 +43,7 @@ class Answers(Stored):
 
     def names(self, op: ops.Names) -> Steps[ops.Named]:
         found = yield from together([self._names_of(namespace, op) for namespace in op.namespaces])
-        names: dict[str, frozenset[str]] = {}
-        for each in found:
-            for word, who in each.names.items():
-                names[word] = names.get(word, frozenset()) | who
-        return ops.Named(
-            names,
-            frozenset().union(*(each.users for each in found)),
-            frozenset().union(*(each.assistants for each in found)),
-        )
+        return ops.Named.together(found)
 
     def _names_of(self, namespace: str, op: ops.Names) -> Steps[ops.Named]:
         known = yield from self.people(namespace)

@@ -159,9 +159,13 @@ class Keeping(Indexed):
                 namespace = self._wished[0]
             try:
                 self._load(namespace)
-            except StoreError:  # the server searches it on, and says what is wrong
+            except BaseException as problem:
                 with self._lock:
                     self._searched.pop(namespace, None)
+                    if not isinstance(problem, StoreError):
+                        self._reader = None  # the next wish gets another thread
+                        raise
+                # Else the server searches it on, and says what is wrong.
             finally:
                 with self._lock:
                     self._wished.remove(namespace)
