@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from recollect.candidates import Candidates, Coded, Floats
 from recollect.explain import Explanation
 from recollect.query import Query
 
+T = TypeVar("T")
 Values = Any
 """float64 of shape (candidates,), or one number that holds for every candidate."""
 
@@ -19,16 +21,68 @@ Values = Any
 class Formula(Protocol):
     """What can be evaluated: a signal."""
 
-    def compute(self, ev: Evaluation) -> Values:
-        """Its values; what it is made of is asked for through `ev`."""
+    def lay(self, layout: Layout) -> int:
+        """Its place in a layout; what it is made of is laid out by calling that."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Candidates with the same value: the number of each one's group, groups counted from 0.
+
+    In `order` the groups stand one after the other, each of them from its place in `starts` on.
+    """
+
+    of: NDArray[np.intp]
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+
+    def largest(self, values: NDArray[np.float64]) -> Floats:
+        """The largest value of each group, column by column; NaN where all are."""
+        return np.fmax.reduceat(values[self.order], self.starts, axis=0)
+
+
+class Layout:
+    """In which order the parts of formulas are computed: each once, after what it is made of.
+
+    It holds for questions of the same facts, so that what these decide is decided once and not in
+    every search: a part that does not count for such a question has no step.
+    """
+
+    def __init__(self, facts: Mapping[str, float]) -> None:
+        self.facts = facts
+        self.numbers: list[float | None] = [None]  # by place; None for what is computed
+        self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
+        self._places: dict[int, tuple[Formula, int]] = {}
+
+    def __call__(self, signal: Formula) -> int:
+        """The place of a signal's values."""
+        known = self._places.get(id(signal))
+        if known is None:  # holds the signal, so that its id stays its own
+            known = self._places[id(signal)] = (signal, signal.lay(self))
+        return known[1]
+
+    def number(self, value: float) -> int:
+        """The place of a number."""
+        self.numbers.append(value)
+        return len(self.numbers) - 1
+
+    def step(self, function: Callable[..., Values], of: Sequence[int]) -> int:
+        """The place of what a function makes of the values at some places."""
+        self.numbers.append(None)
+        self.steps.append((function, tuple(of), len(self.numbers) - 1))
+        return len(self.numbers) - 1
+
+    EVALUATION = 0
+    """The place of the evaluation itself, for functions that ask more than their parts' values."""
 
 
 class Evaluation:
     """The values of a signal's nodes over one candidate table, each computed once.
 
     `origin` gives the tree of a column's value at one row where the column is itself a score of
-    an earlier stage, so that explanations go on behind it.
+    an earlier stage, so that explanations go on behind it. A `layout` that is given has to be one
+    for the query's facts.
     """
 
     def __init__(
@@ -36,22 +90,17 @@ class Evaluation:
         query: Query,
         candidates: Candidates,
         origin: Callable[[str, int], Explanation | None] = lambda column, row: None,
+        layout: Layout | None = None,
     ) -> None:
         self.query = query
         self.candidates = candidates
         self.origin = origin
-        self._empty = not len(candidates)
-        self._values: dict[int, tuple[Formula, Values]] = {}
+        self._layout = Layout(query.reading.facts) if layout is None else layout
+        self._values: list[Any] = []  # by place
+        self._done = 0  # steps
         self._distinct: dict[str, tuple[NDArray[np.intp], list[Any]]] = {}
-        self._groups: dict[str, tuple[NDArray[np.intp], int]] = {}
-
-    def __call__(self, signal: Formula) -> Values:
-        key = id(signal)
-        known = self._values.get(key)
-        if known is None:
-            values = np.empty(0) if self._empty else signal.compute(self)
-            known = self._values[key] = (signal, values)  # holds the signal: its id stays its own
-        return known[1]
+        self._groups: dict[str, Groups] = {}
+        self._found: dict[Callable[[Evaluation], Any], Any] = {}
 
     def at(self, signal: Formula, row: int) -> float:
         """A signal's value at one row."""
@@ -59,16 +108,36 @@ class Evaluation:
         return float(values[row] if isinstance(values, np.ndarray) else values)
 
     def computed(self, signal: Formula) -> Values:
-        """A signal's values, asked for from outside the tree."""
-        known = self._values.get(id(signal))
-        if known is not None:
-            return known[1]
-        with np.errstate(all="ignore"):
-            return self(signal)
+        """A signal's values."""
+        place = self._layout(signal)
+        if len(self._values) < len(self._layout.numbers):
+            self._go_on()
+        return self._values[place]
+
+    def _go_on(self) -> None:
+        """Compute what is laid out and not computed yet."""
+        layout, values = self._layout, self._values
+        values += layout.numbers[len(values) :]
+        steps = layout.steps[self._done :]
+        if not len(self.candidates):
+            for _, _, place in steps:
+                values[place] = np.empty(0)
+        else:
+            values[Layout.EVALUATION] = self
+            try:
+                with np.errstate(all="ignore"):
+                    for function, of, place in steps:
+                        values[place] = function(*[values[each] for each in of])
+            finally:
+                values[Layout.EVALUATION] = None  # or it would hold itself
+        self._done += len(steps)
 
     def column(self, signal: Formula) -> Floats:
         """A signal's values as an array, shape (candidates,)."""
-        values = self.computed(signal)
+        return self.spread(self.computed(signal))
+
+    def spread(self, values: Values) -> Floats:
+        """Values as an array, shape (candidates,)."""
         if isinstance(values, np.ndarray):
             return values
         return np.full(len(self.candidates), float(values))
@@ -94,25 +163,27 @@ class Evaluation:
             known = self._distinct[column] = (places, found)
         return known
 
-    def groups(self, column: str) -> tuple[NDArray[np.intp], int]:
-        """Candidates with the same value of a text column by number; how many numbers there are.
-
-        A candidate without a value is a group of its own.
-        """
+    def groups(self, column: str) -> Groups:
+        """Candidates by their value of a text column; one without a value is a group of its own."""
         known = self._groups.get(column)
         if known is None:
             codes = self._codes(column)
             order = codes.argsort(kind="stable")
             ordered = codes[order]
             begins = np.empty(len(order), dtype=bool)
-            begins[:1] = False
+            begins[:1] = True
             np.logical_or(ordered[1:] != ordered[:-1], ordered[1:] < 0, out=begins[1:])
-            numbers = begins.cumsum()
             found = np.empty(len(order), dtype=np.intp)
-            found[order] = numbers
-            count = int(numbers[-1]) + 1 if len(order) else 0
-            known = self._groups[column] = (found, count)
+            found[order] = begins.cumsum() - 1
+            known = self._groups[column] = Groups(found, order, begins.nonzero()[0])
         return known
+
+    def once(self, find: Callable[[Evaluation], T]) -> T:
+        """What a function finds out about the candidates, for several signals that need it."""
+        if find not in self._found:
+            self._found[find] = find(self)
+        found: T = self._found[find]
+        return found
 
     def _codes(self, column: str) -> NDArray[Any]:
         """A column of objects as codes, negative where there is none."""

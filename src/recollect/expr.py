@@ -7,7 +7,7 @@ NaN means "not there" and stays so until `default` says what stands in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import signature
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ import numpy as np
 
 from recollect.candidates import Candidates, Floats
 from recollect.errors import InvalidInput
-from recollect.evaluation import Evaluation, Values
+from recollect.evaluation import Evaluation, Layout, Values
 from recollect.explain import Explanation
 from recollect.query import Query
 
@@ -37,9 +37,14 @@ class Signal:
         """Every column that the whole tree reads."""
         return self.columns().union(*(child.inputs() for child in self.children()))
 
-    def compute(self, ev: Evaluation) -> Values:
-        """This node's values; children are asked for through `ev`."""
+    def compute(self, ev: Evaluation, *values: Any, **none: Any) -> Values:
+        """This node's values, given those of its children in their order."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
+
+    def lay(self, layout: Layout) -> int:
+        """Its place in a layout: a step after those of its children."""
+        of = [layout(child) for child in self.children()]
+        return layout.step(self.compute, (Layout.EVALUATION, *of))
 
     def label(self) -> str:
         """How this node is called in an explanation."""
@@ -110,14 +115,33 @@ def _signals(value: Any) -> Iterator[Signal]:
             yield from _signals(item)
 
 
+class Composed(Signal):
+    """A signal for which nothing counts but the values of its children."""
+
+    def combine(self, *values: Any, **none: Any) -> Values:
+        """This node's values, given those of its children in their order."""
+        raise TypeError(f"{type(self).__name__} does not say how it is computed")
+
+    def lay(self, layout: Layout) -> int:
+        return self._laid(layout, [layout(child) for child in self.children()])
+
+    def _laid(self, layout: Layout, of: Sequence[int]) -> int:
+        """A step, or the number that it would give every time."""
+        numbers = [layout.numbers[place] for place in of]
+        if None in numbers:
+            return layout.step(self.combine, of)
+        with np.errstate(all="ignore"):
+            return layout.number(self.combine(*numbers))
+
+
 @dataclass(frozen=True)
 class Constant(Signal):
     """The same number for every candidate."""
 
     value: float
 
-    def compute(self, ev: Evaluation) -> Values:
-        return self.value
+    def lay(self, layout: Layout) -> int:
+        return layout.number(self.value)
 
     def __str__(self) -> str:
         return f"{self.value:g}"
@@ -132,7 +156,7 @@ class Col(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.name})
 
-    def compute(self, ev: Evaluation) -> Values:
+    def compute(self, ev: Evaluation) -> Floats:
         return ev.candidates.floats(self.name)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -192,8 +216,8 @@ class Fact(Signal):
 
     name: str
 
-    def compute(self, ev: Evaluation) -> Values:
-        return ev.query.reading.facts.get(self.name, 0.0)
+    def lay(self, layout: Layout) -> int:
+        return layout.number(layout.facts.get(self.name, 0.0))
 
     def __str__(self) -> str:
         return f"query.{self.name}"
@@ -206,10 +230,8 @@ class Given(Signal):
     fact: str
     of: Signal
 
-    def compute(self, ev: Evaluation) -> Values:
-        if ev.query.reading.facts.get(self.fact):
-            return ev(self.of)
-        return 0.0
+    def lay(self, layout: Layout) -> int:
+        return layout(self.of) if layout.facts.get(self.fact) else layout.number(0.0)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         if ev.query.reading.facts.get(self.fact):
@@ -221,7 +243,7 @@ class Given(Signal):
 
 
 @dataclass(frozen=True)
-class Sum(Signal):
+class Sum(Composed):
     """a + b + ..., added from left to right."""
 
     parts: tuple[Signal, ...]
@@ -229,14 +251,16 @@ class Sum(Signal):
     def __post_init__(self) -> None:
         _some(self.parts)
 
-    def compute(self, ev: Evaluation) -> Values:
-        first, *rest = self.parts
-        total = ev(first)
-        for part in rest:
-            value = ev(part)
-            if value.__class__ is np.ndarray or value != 0.0:  # adding 0 changes nothing
-                total = total + value
-        return total
+    def lay(self, layout: Layout) -> int:
+        first, *rest = map(layout, self.parts)
+        rest = [place for place in rest if layout.numbers[place] != 0.0]  # that changes nothing
+        return self._laid(layout, (first, *rest)) if rest else first
+
+    def combine(self, first: Values, *rest: Values) -> Values:
+        for value in rest:
+            if value.__class__ is np.ndarray or value != 0.0:
+                first = first + value
+        return first
 
     def how(self) -> str:
         return "sum"
@@ -249,7 +273,7 @@ class Sum(Signal):
 
 
 @dataclass(frozen=True)
-class Product(Signal):
+class Product(Composed):
     """a * b * ..., multiplied from left to right."""
 
     parts: tuple[Signal, ...]
@@ -257,11 +281,15 @@ class Product(Signal):
     def __post_init__(self) -> None:
         _some(self.parts)
 
-    def compute(self, ev: Evaluation) -> Values:
-        total = ev(self.parts[0])
-        for part in self.parts[1:]:
-            total = total * ev(part)
-        return total
+    def lay(self, layout: Layout) -> int:
+        last, *_ = places = [layout(part) for part in self.parts]
+        of = [place for place in places if layout.numbers[place] != 1.0]  # that changes nothing
+        return self._laid(layout, of) if len(of) > 1 else of[0] if of else last
+
+    def combine(self, first: Values, *rest: Values) -> Values:
+        for value in rest:
+            first = first * value
+        return first
 
     def how(self) -> str:
         return "product"
@@ -281,14 +309,14 @@ def _operand(signal: Signal) -> str:
 
 
 @dataclass(frozen=True)
-class Quotient(Signal):
+class Quotient(Composed):
     """a / b, 0 where b is 0."""
 
     top: Signal
     bottom: Signal
 
-    def compute(self, ev: Evaluation) -> Values:
-        top, bottom = np.broadcast_arrays(ev(self.top), ev(self.bottom))
+    def combine(self, top: Values, bottom: Values) -> Values:
+        top, bottom = np.broadcast_arrays(top, bottom)
         zero = np.where(np.isnan(top), top, 0.0)
         return _number(np.divide(top, bottom, out=zero, where=bottom != 0.0))
 
@@ -304,7 +332,7 @@ class Quotient(Signal):
 
 
 @dataclass(frozen=True)
-class Apply(Signal):
+class Apply(Composed):
     """A named elementwise function of its arguments (see `Apply.FUNCTIONS`)."""
 
     function: str
@@ -335,8 +363,8 @@ class Apply(Signal):
                 "arguments", f"are {given} where {self.function} takes {wanted}", f"give {wanted}"
             )
 
-    def compute(self, ev: Evaluation) -> Values:
-        return self.FUNCTIONS[self.function](*[ev(a) for a in self.arguments])
+    def combine(self, *values: Values) -> Values:
+        return self.FUNCTIONS[self.function](*values)
 
     def how(self) -> str:
         return self.function
@@ -349,14 +377,13 @@ class Apply(Signal):
 
 
 @dataclass(frozen=True)
-class Default(Signal):
+class Default(Composed):
     """The signal, or a stand-in where it is not there."""
 
     of: Signal
     value: float
 
-    def compute(self, ev: Evaluation) -> Values:
-        values = ev(self.of)
+    def combine(self, values: Values) -> Values:
         missing = np.isnan(values)
         return (
             _number(np.where(missing, self.value, values)) if np.count_nonzero(missing) else values
@@ -381,7 +408,7 @@ class Default(Signal):
 
 
 @dataclass(frozen=True)
-class FirstOf(Signal):
+class FirstOf(Composed):
     """The first of several signals that is there; NaN where none is."""
 
     options: tuple[Signal, ...]
@@ -389,10 +416,9 @@ class FirstOf(Signal):
     def __post_init__(self) -> None:
         _some(self.options)
 
-    def compute(self, ev: Evaluation) -> Values:
-        found = ev(self.options[0])
-        for option in self.options[1:]:
-            found = np.where(np.isnan(found), ev(option), found)
+    def combine(self, found: Values, *others: Values) -> Values:
+        for other in others:
+            found = np.where(np.isnan(found), other, found)
         return _number(found)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -410,8 +436,8 @@ class Named(Signal):
     name: str
     of: Signal
 
-    def compute(self, ev: Evaluation) -> Values:
-        return ev(self.of)
+    def lay(self, layout: Layout) -> int:
+        return layout(self.of)
 
     def label(self) -> str:
         return self.name

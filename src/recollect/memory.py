@@ -36,7 +36,7 @@ _INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
 _LARGEST = 1e300  # beyond it a sum might overflow
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, which take a search's records long to fill
 class MemoryRecord:
     """One memory as stored. Times are aware datetimes in UTC; a missing value is None.
 
@@ -83,6 +83,13 @@ class MemoryRecord:
     last_accessed: datetime | None = None
     access_count: int = 0
     accesses: tuple[datetime, ...] = ()
+
+    @classmethod
+    def holding(cls, values: dict[str, Any]) -> MemoryRecord:
+        """The record of a value for every field, which it takes over as they are."""
+        record = object.__new__(cls)
+        object.__setattr__(record, "__dict__", values)
+        return record
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""

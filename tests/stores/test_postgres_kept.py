@@ -5,6 +5,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,19 @@ def test_the_setting_has_to_be_a_number(database: str, monkeypatch: pytest.Monke
     monkeypatch.setenv(keeping.MEMORY, "a lot")
     with pytest.raises(InvalidInput, match="RECOLLECT_POSTGRES_MEMORY_MB: is 'a lot'"):
         open_store(database)
+
+
+def test_by_default_it_is_a_share_of_what_the_machine_or_its_container_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, unlimited = tmp_path / "small", tmp_path / "unlimited"
+    small.write_text(f"{1 << 30}\n")
+    unlimited.write_text("max\n")
+    alone = keeping.machine_memory([str(unlimited), str(tmp_path / "none")])
+    assert alone > 1 << 28
+    assert keeping.machine_memory([str(small)]) == min(alone, 1 << 30)
+    monkeypatch.delenv(keeping.MEMORY)
+    assert keeping.memory_limit() == min(keeping.machine_memory() // 4, 4 << 30)
 
 
 def test_the_namespace_used_longest_ago_gives_way(

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from recollect.candidates import Floats
 from recollect.evaluation import Evaluation, Values
 from recollect.explain import Explanation
-from recollect.expr import Signal
+from recollect.expr import Composed, Signal
 
 
 @dataclass(frozen=True)
-class MinMax(Signal):
+class MinMax(Composed):
     """(x - min) / (max - min) within [0, 1], NaN kept; 0 where min = max.
 
     min and max are those of `over` among the candidates, of x itself by default.
@@ -21,14 +22,13 @@ class MinMax(Signal):
     of: Signal
     over: Signal | None = None
 
-    def compute(self, ev: Evaluation) -> Values:
-        values = ev(self.of)
-        yardstick = values if self.over is None else ev(self.over)
+    def combine(self, values: Values, over: Values | None = None) -> Values:
+        yardstick = values if over is None else over
         low, high = np.fmin.reduce(yardstick, axis=None), np.fmax.reduce(yardstick, axis=None)
         if not high > low:
             return values * 0.0
         scaled = (values - low) / (high - low)
-        return scaled if self.over is None else np.minimum(np.maximum(scaled, 0.0), 1.0)
+        return scaled if over is None else np.minimum(np.maximum(scaled, 0.0), 1.0)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         return _scaled(self, ev, row)
@@ -44,7 +44,7 @@ class MinMax(Signal):
 
 
 @dataclass(frozen=True)
-class OverMax(Signal):
+class OverMax(Composed):
     """x / max, NaN kept; 0 where the max is not above 0.
 
     max is that of `over` among the candidates, of x itself by default.
@@ -53,9 +53,8 @@ class OverMax(Signal):
     of: Signal
     over: Signal | None = None
 
-    def compute(self, ev: Evaluation) -> Values:
-        values = ev(self.of)
-        high = np.fmax.reduce(values if self.over is None else ev(self.over), axis=None)
+    def combine(self, values: Values, over: Values | None = None) -> Values:
+        high = np.fmax.reduce(values if over is None else over, axis=None)
         return values / high if high > 0.0 else values * 0.0
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -81,11 +80,9 @@ class BestOf(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({self.group})
 
-    def compute(self, ev: Evaluation) -> Values:
-        groups, count = ev.groups(self.group)
-        best = np.full(count, np.nan)
-        np.fmax.at(best, groups, ev(self.of))
-        return best[groups]
+    def compute(self, ev: Evaluation, values: Values) -> Floats:
+        groups = ev.groups(self.group)
+        return groups.largest(ev.spread(values))[groups.of]
 
     def how(self) -> str:
         return f"largest of its {self.group}"

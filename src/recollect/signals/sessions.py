@@ -25,17 +25,17 @@ class Nearby(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"session_id", "position"})
 
-    def compute(self, ev: Evaluation) -> Values:
-        groups, _ = ev.groups("session_id")
+    def compute(self, ev: Evaluation, values: Values) -> Floats:
         # Sessions lie a million turns apart, where nothing is near; sorted by this place, who is
         # near in a session is near in the order, too.
-        place = groups * 1e6 + np.nan_to_num(ev.candidates.floats("position"))
+        position = np.fmax(ev.candidates.floats("position"), 0.0)
+        place = ev.groups("session_id").of * 1e6 + position
         order = np.argsort(place, kind="stable")
         count, reach = len(order), self.reach
         scaled = np.full(count + reach, -np.inf)  # behind the last: infinitely far away
         scaled[:count] = place[order] / -self.tau
         weight = np.zeros(count + reach)
-        weight[:count] = np.square(np.nan_to_num(ev.column(self.of)[order]))
+        np.fmax(np.square(ev.spread(values)[order]), 0.0, out=weight[:count])
         # Row d of these is about those d + 1 places later.
         fading = np.exp(_later(scaled, reach) - scaled[:count])
         around = np.add.reduce(fading * _later(weight, reach), axis=0)
@@ -66,15 +66,12 @@ class SessionCover(Signal):
         return frozenset({self.matched, "session_id"})
 
     def compute(self, ev: Evaluation) -> Values:
-        groups, count = ev.groups("session_id")
-        matched = ev.candidates[self.matched]
-        total = float(matched.max(axis=0, initial=0.0).sum())
+        groups = ev.groups("session_id")
+        covered = groups.largest(ev.candidates[self.matched])  # idf(t), whichever holds it
+        total = float(np.maximum.reduce(covered, axis=0).sum())
         if not total > 0.0:
             return 0.0
-        holding, term = np.nonzero(matched)
-        covered = np.zeros((count, matched.shape[1]))
-        covered[groups[holding], term] = matched[holding, term]  # idf(t), whichever holds it
-        return np.add.reduce(covered, axis=1)[groups] / total
+        return (np.add.reduce(covered, axis=1) / total)[groups.of]
 
     def __str__(self) -> str:
         return f"session_cover({self.matched})"

@@ -49,7 +49,7 @@ class Lapsed(Signal):
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        known = _since(ev)
+        known = ev.once(_since)
         if known is None:
             return 0.0
         start, end = known
@@ -73,7 +73,7 @@ class Latest(Signal):
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        known = _since(ev)
+        known = ev.once(_since)
         if known is None:
             return 0.0
         first, last = _time(ev)

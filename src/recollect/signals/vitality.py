@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from recollect.candidates import Floats
-from recollect.evaluation import Evaluation
+from recollect.evaluation import Evaluation, Values
 from recollect.expr import (
     Apply,
     Col,
@@ -54,9 +54,9 @@ class BaseLevel(Signal):
     def columns(self) -> frozenset[str]:
         return frozenset({"accesses", "access_count", "last_accessed", "created_at"})
 
-    def compute(self, ev: Evaluation) -> Floats:
+    def compute(self, ev: Evaluation, d: Values) -> Floats:
         table = ev.candidates
-        d = ev.column(self.d)
+        d = ev.spread(d)
         first = _days(ev, table.floats("created_at"))
         oldest = _days(ev, self._last(ev))
         summed = np.power(oldest, -d)

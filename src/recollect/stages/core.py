@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput, InvalidProfile
-from recollect.evaluation import Evaluation
+from recollect.evaluation import Evaluation, Layout
 from recollect.expr import Col, Signal
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, GRAPH
@@ -114,8 +115,22 @@ class Score(Stage):
         return frozenset({self.into})
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        values = Evaluation(query, candidates).column(self.signal)
-        return candidates.with_columns(**{self.into: values})
+        ev = Evaluation(query, candidates, layout=self._layout(query.reading.facts))
+        return candidates.with_columns(**{self.into: ev.column(self.signal)})
+
+    def _layout(self, facts: Mapping[str, float]) -> Layout:
+        """How the signal is computed for a question of these facts, kept."""
+        key = tuple(facts.items())
+        layout = self._layouts.get(key)
+        if layout is None:
+            layout = Layout(facts)
+            layout(self.signal)
+            self._layouts[key] = layout
+        return layout
+
+    @cached_property
+    def _layouts(self) -> dict[tuple[tuple[str, float], ...], Layout]:
+        return {}
 
 
 def score(signal: Signal, into: str = "score") -> Score:

@@ -114,10 +114,8 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
 _ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
 _FIELDS_OF = attrgetter(*FIELDS)
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
-# The fields in the order in which a record takes them, without the namespace, its second.
-_ORDER = tuple(name for name in MemoryRecord.__dataclass_fields__ if name != "namespace")
-_KEPT = itemgetter(*_ORDER)
-_DECODED = [(i, d) for i, d in enumerate(map(_DECODERS.__getitem__, _ORDER)) if d is not None]
+_KEPT = itemgetter(*FIELDS)
+_DECODED = [(name, decoder) for name, decoder in _DECODERS.items() if decoder is not None]
 
 
 def stored(draft: Draft) -> dict[str, Any]:
@@ -141,10 +139,15 @@ def stored(draft: Draft) -> dict[str, Any]:
 
 def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
     """The record of kept values by field name; other keys are ignored."""
-    values = list(_KEPT(kept))
-    for place, decoder in _DECODED:
-        values[place] = decoder(values[place])
-    return MemoryRecord(values[0], namespace, *values[1:])
+    return decoded(namespace, dict(zip(FIELDS, _KEPT(kept), strict=True)))
+
+
+def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
+    """The record of kept values by field name, which become its own."""
+    for name, decoder in _DECODED:
+        values[name] = decoder(values[name])
+    values["namespace"] = namespace
+    return MemoryRecord.holding(values)
 
 
 def state(kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,7 @@ class EmbeddedStore(Indexed):
 
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
         """The loaded indexes; then those of rows still missing, dropped since they were found."""
-        yield from reversed(list(self._indexes.values()))
+        yield from reversed(self._indexes.values())
         left = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
         for namespace in sorted({record.namespace for record in left} - self._indexes.keys()):
             yield self._index(namespace)

@@ -26,8 +26,7 @@ _NEWS = (  # where the feed stands, since when it is complete, whether a namespa
     "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
     "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
 )
-_RECORD = ("row", "space", *FIELDS, "seq")
-_RECORDS = f"SELECT row, space, {', '.join(FIELDS)}, {_SEQ} FROM memories WHERE row"
+_RECORDS = f"SELECT {', '.join(FIELDS)}, row, space, {_SEQ} FROM memories WHERE row"
 
 
 class SqliteReader:
@@ -143,11 +142,13 @@ class SqliteReader:
         waiting = self._touches.waiting()
         with self._reading() as db:
             for part in parts(rows):
-                for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
-                    kept = dict(zip(_RECORD, values, strict=True))
-                    if any(kept["row"] in batch.rows for batch in waiting):
-                        kept.update(overlay(waiting, kept["seq"], kept["row"], kept))
-                    found[kept["row"]] = codec.record(self._name(kept["space"]), kept)
+                for *values, row, space, seq in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
+                    kept = dict(zip(FIELDS, values, strict=True))
+                    for batch in waiting:
+                        if row in batch.rows:
+                            kept.update(overlay(waiting, seq, row, kept))
+                            break
+                    found[row] = codec.decoded(self._name(space), kept)
         return found
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:

@@ -6,8 +6,10 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,12 @@ from recollect.stores.postgres.sight import Numbers
 from recollect.stores.touches import Batch
 
 MEMORY = "RECOLLECT_POSTGRES_MEMORY_MB"
-"""The environment's setting of how much memory a process gives to what it keeps; 0 for none."""
-_USUAL_MB = 1024
+"""The environment's setting of how much memory a process gives to what it keeps; 0 for none.
+
+By default it is a quarter of the machine's or container's, and at most 4,096.
+"""
+_MOST_MB = 4096
+_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _SMALL = 5_000  # memories up to which a namespace is read after one search of it, else after two
 _EACH = 2_000  # bytes that an index takes for a memory, roughly
 _SHARE = 2  # the largest namespace kept takes a half
@@ -49,10 +55,26 @@ def memory_limit() -> int:
     Raises:
         InvalidInput: the environment's setting is no number.
     """
-    given = os.environ.get(MEMORY, str(_USUAL_MB))
+    given = os.environ.get(MEMORY)
+    if given is None:
+        return min(machine_memory() // 4, _MOST_MB << 20)
     if not given.isascii() or not given.isdigit():
         raise InvalidInput(MEMORY, f"is {given!r}", "give a whole number of megabytes, 0 for none")
     return int(given) << 20
+
+
+def machine_memory(limits: Sequence[str] = _LIMITS) -> int:
+    """The bytes of memory that the machine has, or its container may use.
+
+    `limits` are files that may hold what a container may use. Where a system does not tell, 4 GiB.
+    """
+    found = [4 << 30]
+    if hasattr(os, "sysconf"):  # everywhere but on Windows
+        found = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
+    for path in limits:
+        with suppress(OSError, ValueError):  # none, or "max"
+            found.append(int(Path(path).read_text(encoding="ascii")))
+    return min(found)
 
 
 class Gone(LookupError):
