@@ -91,6 +91,10 @@ class MemoryRecord:
         object.__setattr__(record, "__dict__", values)
         return record
 
+    def naming(self, entities: tuple[str, ...]) -> MemoryRecord:
+        """The same memory with other entities."""
+        return self.holding({**self.__dict__, "entities": entities})
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""
         return {name: plain(getattr(self, name)) for name in ("namespace", *FIELDS)}

@@ -52,16 +52,19 @@ def _is_text(value: Any) -> bool:
         return False
 
 
-def named(items: Sequence[Item]) -> Plan[list[Item]]:
+Named = tuple[MemoryRecord, Item]
+"""An item, and the record of it with its entities."""
+
+
+def named(items: Sequence[Item]) -> Plan[list[Named]]:
     """The items, with the entities that their texts name where the caller gave none."""
-    nameless = [each for each in items if not each.named]
+    nameless = [each.record for each in items if not each.named]
     if not nameless:
-        return list(items)
-    found = yield from ask(Extract(tuple(_naming_text(each.record) for each in nameless)))
+        return [(each.record, each) for each in items]
+    found = yield from ask(Extract(tuple(map(_naming_text, nameless))))
     names = iter(found)
     return [
-        each if each.named else replace(each, record=replace(each.record, entities=next(names)))
-        for each in items
+        (each.record if each.named else each.record.naming(next(names)), each) for each in items
     ]
 
 
@@ -69,23 +72,20 @@ def _naming_text(record: MemoryRecord) -> str:
     return f"{record.title}\n{record.content}" if record.title else record.content
 
 
-def embedded(items: Sequence[Item], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+def embedded(items: Sequence[Named], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
     """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
     wanted = [
         {
             name: words
-            for name, words in {
-                "content": embedded_text(each.record),
-                **each.vector_texts,
-            }.items()
+            for name, words in {"content": embedded_text(record), **each.vector_texts}.items()
             if name not in each.vectors
         }
-        for each in items
+        for record, each in items
     ]
     made, problem = yield from vectors_of((t for texts in wanted for t in texts.values()), scope)
     drafts = [
-        (Draft(each.record, {**each.vectors, **_made(texts, made)}), each)
-        for each, texts in zip(items, wanted, strict=True)
+        (Draft(record, {**each.vectors, **_made(texts, made)}), each)
+        for (record, each), texts in zip(items, wanted, strict=True)
     ]
     return drafts, problem
 

@@ -6,6 +6,7 @@ import json
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,10 +80,7 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
     with _open(job) as memory:
         memory.within(first).search(opening, limit=limit)
         cold = _CLOCK() - opened
-        for name in sorted({first, *(name for name, _ in asked)}):
-            memory.within(name).search(opening, limit=limit)
-        while memory.stats().get("being_read"):
-            time.sleep(0.05)
+        _settle(memory, [first, *(name for name, _ in asked)], opening, limit)
         settled = _CLOCK() - opened
         took: list[float] = []
         time.sleep(max(0.0, job.get("begin", 0.0) - time.time()))
@@ -106,11 +104,21 @@ def _search(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _settle(memory: Memory, names: Sequence[str], text: str, limit: int) -> None:
+    """Search each namespace once, and wait for what the store makes of that beside."""
+    for name in sorted(set(names)):
+        memory.within(name).search(text, limit=limit, touch=False)
+    while memory.stats().get("being_read"):
+        time.sleep(0.05)
+
+
 def _recall(job: dict[str, Any]) -> dict[str, Any]:
-    asked = job["asked"]
+    [(first, opening), *asked] = job["asked"]
     now = time.time()
     found: list[list[tuple[str, ...]]] = []
     with _open(job) as memory:
+        memory.within(first).search(opening, touch=False)
+        _settle(memory, [first, *(name for name, _ in asked)], opening, 10)
         # Up to EXACT_BELOW vectors an index scans them all, which the second round makes it do.
         for below in (vectors.EXACT_BELOW, sys.maxsize):
             vectors.EXACT_BELOW = below

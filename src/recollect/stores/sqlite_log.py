@@ -14,6 +14,7 @@ from recollect.ops import Events, Note, Past
 from recollect.stores import codec
 from recollect.stores.sqlite_read import SqliteReader, marks, parts
 
+_JSON = json.JSONEncoder(ensure_ascii=False).encode
 _MANY = 10_000  # rows patched at once, beyond which indexes are loaded anew
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), what happened to it."""
@@ -251,7 +252,7 @@ class SqliteLog(SqliteReader, ABC):
 
 def _kept(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
     """An event as kept, of the memory of a sequence number."""
-    payload = json.dumps(event.payload, ensure_ascii=False) if event.payload else None
+    payload = _JSON(event.payload) if event.payload else None
     at = codec.encode("created_at", event.at)
     return (space, seq, sequence, event.type, at, event.actor, event.session, payload)
 
