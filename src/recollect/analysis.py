@@ -36,7 +36,7 @@ from recollect.lexicon import (
     YEAR,
     YEAR_AFTER,
 )
-from recollect.query import Dates, Reading, Term
+from recollect.query import Dates, During, Reading, Term
 from recollect.text import fold, stem, words
 
 _FORMS: dict[str, Term] = {
@@ -129,8 +129,12 @@ def analyse(
     names: Mapping[str, frozenset[str]],
     users: frozenset[str] = frozenset(),
     assistants: frozenset[str] = frozenset(),
+    during: During | None = None,
+    about: tuple[float, float] | None = None,
 ) -> Reading:
     """A question read, given whom its words name and who the users and assistants are.
+
+    `during` and `about` are the times that it keeps to and that it is about (see `Reading`).
 
     The facts are `about_self`, `about_assistant`, `wants_summary` (whose words answer it),
     `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
@@ -157,6 +161,8 @@ def analyse(
         _facts(low, set(asked), who, bool(users)),
         tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
         prefixes,
+        during,
+        about,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Column = NDArray[Any]  # float64 (NaN = not there) or object (None = not there)
+Naming = Callable[[Iterable[str]], Sequence[int]]
+"""From folded names to the places of the values that are, or hold, one of them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +27,7 @@ class Coded:
 
     codes: NDArray[Any]
     distinct: Sequence[Any]
-    naming: Callable[[Iterable[str]], Sequence[int]] | None = None
+    naming: Naming | None = None
     none: int = -1
 
     def __len__(self) -> int:
@@ -173,9 +176,16 @@ def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:
     first, *others = rankings
     if all(np.array_equal(first, other) for other in others) and np.all(first[1:] > first[:-1]):
         return first, [np.arange(len(first))] * len(rankings)
-    rows, where = np.unique(np.concatenate(rankings), return_inverse=True)
-    bounds = np.cumsum([len(ranking) for ranking in rankings])[:-1]
-    return rows, np.split(where, bounds)
+    every = np.concatenate(rankings)
+    order = every.argsort(kind="stable")
+    ordered = every[order]
+    fresh = np.empty(len(every), dtype=bool)
+    fresh[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    where = np.empty(len(every), dtype=np.intp)
+    where[order] = fresh.cumsum() - 1
+    ends = list(accumulate(map(len, rankings)))
+    return ordered[fresh], [where[start:end] for start, end in pairwise([0, *ends])]
 
 
 def best_first(

@@ -238,8 +238,7 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
         VectorNames(asked.namespaces),
         *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
-    reading = analyse(text, known.names, known.users, known.assistants)
-    reading = replace(reading, during=during, asked=asked.about)
+    reading = analyse(text, known.names, known.users, known.assistants, during, asked.about)
     vector: Vector | None = None
     started = time.perf_counter()
     if not asked.embeds:

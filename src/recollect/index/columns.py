@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Coded
+from recollect.candidates import Coded, Naming
 from recollect.fields import ACCESSES_KEPT
 from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
 from recollect.index.growable import Growable
@@ -137,8 +137,8 @@ class CodedColumn:
         """The code of a value, -1 where no memory has it."""
         return self._code_of.get(_key(value), -1)
 
-    def take(self, ordinals: NDArray[Any]) -> Coded:
-        return Coded(self._codes.view[ordinals], self.distinct, none=self.code(None))
+    def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> Coded:
+        return Coded(self._codes.view[ordinals], self.distinct, naming, self.code(None))
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):

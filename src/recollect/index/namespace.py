@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -109,18 +108,24 @@ class NamespaceIndex(Loaded):
         if of == "previous":
             ordinals = self._sessions.previous[ordinals].astype(np.int64)
         here = ordinals >= 0
+        if np.count_nonzero(here) == len(here):
+            return self._exactly(route, query, ordinals)
         found = np.full(len(rows), np.nan)
+        found[here] = self._exactly(route, query, ordinals[here])
+        return found
+
+    def _exactly(self, route: Route, query: Query, ordinals: Ordinals) -> Floats:
+        """The exact score of memories on a route."""
         if isinstance(route, Vector):
             vectors = self._comparable(route, query)
-            if vectors is not None and query.vector is not None:
-                found[here] = vectors.cosines(query.vector, ordinals[here])
-        elif isinstance(route, Scan):
-            found[here] = 0.0
-        elif isinstance(route, During):
-            found[here] = self._during(query)[ordinals[here]]
-        else:
-            found[here] = self._dense(route, query)[ordinals[here]]
-        return found
+            if vectors is None or query.vector is None:
+                return np.full(len(ordinals), np.nan)
+            return vectors.cosines(query.vector, ordinals)
+        if isinstance(route, Scan):
+            return np.zeros(len(ordinals))
+        if isinstance(route, During):
+            return self._during(query)[ordinals].astype(np.float64)
+        return self._dense(route, query)[ordinals]
 
     def _during(self, query: Query) -> NDArray[np.bool_]:
         """Which memories were created within the time that the query names."""
@@ -288,7 +293,7 @@ class NamespaceIndex(Loaded):
         column = self.column(name)
         if isinstance(column, CodedColumn):
             naming = partial(self._naming, name, column.distinct)
-            return replace(column.take(ordinals), naming=naming)
+            return column.take(ordinals, naming)
         return column.take(ordinals)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -136,24 +136,40 @@ class Indexed:
             return _ranking(op, [self._index(namespace) for namespace in op.query.namespaces])
 
     def _score(self, op: ops.Score) -> NDArray[np.float64]:
-        scores = np.full(len(op.rows), np.nan)
-        with self._lock:
-            for index, rows, places in self._holding(op.rows):
-                scores[places] = index.score(op.route, op.query, rows, op.of)
-        return scores
+        return self._by_row(
+            op.rows,
+            lambda index, rows: index.score(op.route, op.query, rows, op.of),
+            lambda: np.full(len(op.rows), np.nan),
+        )
 
     def _matched(self, op: ops.Matched) -> NDArray[np.float64]:
-        found = np.zeros((len(op.rows), len(op.query.reading.terms)))
-        with self._lock:
-            for index, rows, places in self._holding(op.rows):
-                found[places] = index.matched(op.route, op.query, rows)
-        return found
+        return self._by_row(
+            op.rows,
+            lambda index, rows: index.matched(op.route, op.query, rows),
+            lambda: np.zeros((len(op.rows), len(op.query.reading.terms))),
+        )
 
     def _mentions(self, op: ops.Mentions) -> NDArray[np.float64]:
-        found = np.zeros(len(op.rows))
+        return self._by_row(
+            op.rows,
+            lambda index, rows: index.mentions(op.terms, rows),
+            lambda: np.zeros(len(op.rows)),
+        )
+
+    def _by_row(
+        self,
+        rows: Rows,
+        answer: Callable[[NamespaceIndex, Rows], NDArray[np.float64]],
+        nothing: Callable[[], NDArray[np.float64]],
+    ) -> NDArray[np.float64]:
+        """What each index answers about its rows; `nothing` is what there is of those of none."""
         with self._lock:
-            for index, rows, places in self._holding(op.rows):
-                found[places] = index.mentions(op.terms, rows)
+            holding = self._holding(rows)
+            if len(holding) == 1 and holding[0][1] is rows:
+                return answer(holding[0][0], rows)
+            found = nothing()
+            for index, own, places in holding:
+                found[places] = answer(index, own)
         return found
 
     def _fetch(self, op: ops.Fetch) -> dict[str, Held]:
