@@ -10,12 +10,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from operator import attrgetter
+from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Literal
 
 from recollect.fields import FIELDS
-from recollect.memory import Draft, Link, MemoryRecord, moment, plain, recent
+from recollect.memory import BLANK, Draft, Link, MemoryRecord, moment, plain, recent
 
 EventType = Literal[
     "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin", "boost",
@@ -35,11 +35,10 @@ _REVIEWED = ("outdated", "incorrect")
 _TOLD = {"edit", "status", "pin", "archive", "restore", "feedback"}  # move updated_at
 _DAY = 86_400.0
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-_BLANK = MemoryRecord("", "", "", datetime.min, datetime.min)
-_DEFAULTS = {name: getattr(_BLANK, name) for name in STATE}
+_DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
 _BEGUN = tuple(n for n in STATE if n not in ("created_at", "updated_at", "accesses"))
-_begun = attrgetter(*_BEGUN)
-_USUAL = _begun(_BLANK)
+_begun = itemgetter(*_BEGUN)
+_USUAL = _begun(vars(BLANK))
 Values = Mapping[str, Any]
 
 
@@ -205,7 +204,7 @@ def written(draft: Draft, actor: str | None) -> Event:
     """The event of a memory's being written: what it began with, as far as that is not usual."""
     record = draft.record
     at = record.updated_at
-    given = _begun(record)
+    given = _begun(vars(record))
     begun: dict[str, Any] = {}
     if given != _USUAL:
         each = zip(_BEGUN, given, _USUAL, strict=True)

@@ -11,6 +11,7 @@ from recollect.errors import InvalidInput
 from recollect.facets import FACETS
 from recollect.fields import FIELDS, Type
 from recollect.memory import (
+    BLANK,
     LINK_TYPES,
     Link,
     MemoryRecord,
@@ -114,7 +115,8 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
     values.setdefault("created_at", scope.now)
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     values["accesses"] = (values["created_at"],)
-    record = MemoryRecord(namespace=scope.namespace, updated_at=scope.now, **values)
+    values["namespace"], values["updated_at"] = scope.namespace, scope.now
+    record = MemoryRecord.holding({**vars(BLANK), **values})
     check_span(record)
     further = _vector_texts(given.get("vector_texts"))
     record = with_texts(record, further)

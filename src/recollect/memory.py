@@ -100,6 +100,10 @@ class MemoryRecord:
         return {name: plain(getattr(self, name)) for name in ("namespace", *FIELDS)}
 
 
+BLANK = MemoryRecord("", "", "", datetime.min, datetime.min)
+"""What a record has where nothing is given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """A typed, weighted edge from one memory to another in the same namespace; weight in [0, 1]."""

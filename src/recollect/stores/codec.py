@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,6 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "json": _written,
 }
 _ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
-_FIELDS_OF = attrgetter(*FIELDS)
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 _KEPT = itemgetter(*FIELDS)
 _DECODED = [(name, decoder) for name, decoder in _DECODERS.items() if decoder is not None]
@@ -121,7 +120,7 @@ _DECODED = [(name, decoder) for name, decoder in _DECODERS.items() if decoder is
 def stored(draft: Draft) -> dict[str, Any]:
     """Everything a store keeps of a record: its fields, features and terms."""
     record = draft.record
-    found = dict(zip(FIELDS, _FIELDS_OF(record), strict=True))
+    found = vars(record).copy()
     for name, encoder in _ENCODED:
         value = found[name]
         found[name] = None if value is None else encoder(value)
