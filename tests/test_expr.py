@@ -2,6 +2,7 @@
 
 import math
 import operator
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.candidates import Candidates
+from recollect.candidates import Candidates, Floats
 from recollect.errors import InvalidInput
 from recollect.evaluation import Evaluation
 from recollect.explain import Explanation
@@ -258,3 +259,25 @@ def test_what_cannot_be_computed_cannot_be_built(build: Any, field: str) -> None
     with pytest.raises(InvalidInput) as caught:
         build()
     assert caught.value.field == field
+
+
+@dataclass(frozen=True)
+class Failing(Signal):
+    """x, and an error the first time."""
+
+    of: Signal
+    tried: list[int] = field(default_factory=list, compare=False)
+
+    def compute(self, ev: Evaluation, of: Floats) -> Floats:
+        self.tried.append(1)
+        if len(self.tried) == 1:
+            raise RuntimeError("not yet")
+        return of
+
+
+def test_what_failed_once_is_computed_when_it_is_asked_for_again() -> None:
+    ev = Evaluation(QUERY, table(a=[1.0, 2.0]))
+    tree = 2.0 * Failing(A) + 1.0
+    with pytest.raises(RuntimeError, match="not yet"):
+        ev.column(tree)
+    assert np.array_equal(ev.column(tree), [3.0, 5.0])

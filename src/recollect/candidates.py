@@ -176,16 +176,9 @@ def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:
     first, *others = rankings
     if all(np.array_equal(first, other) for other in others) and np.all(first[1:] > first[:-1]):
         return first, [np.arange(len(first))] * len(rankings)
-    every = np.concatenate(rankings)
-    order = every.argsort(kind="stable")
-    ordered = every[order]
-    fresh = np.empty(len(every), dtype=bool)
-    fresh[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    where = np.empty(len(every), dtype=np.intp)
-    where[order] = fresh.cumsum() - 1
+    rows, where = np.unique(np.concatenate(rankings), return_inverse=True)
     ends = list(accumulate(map(len, rankings)))
-    return ordered[fresh], [where[start:end] for start, end in pairwise([0, *ends])]
+    return rows, [where[start:end] for start, end in pairwise([0, *ends])]
 
 
 def best_first(

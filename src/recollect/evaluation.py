@@ -110,7 +110,7 @@ class Evaluation:
     def computed(self, signal: Formula) -> Values:
         """A signal's values."""
         place = self._layout(signal)
-        if len(self._values) < len(self._layout.numbers):
+        if len(self._values) < len(self._layout.numbers) or self._done < len(self._layout.steps):
             self._go_on()
         return self._values[place]
 

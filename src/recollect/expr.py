@@ -258,7 +258,7 @@ class Sum(Composed):
 
     def combine(self, first: Values, *rest: Values) -> Values:
         for value in rest:
-            if value.__class__ is np.ndarray or value != 0.0:
+            if value.__class__ is np.ndarray or value != 0.0:  # some find that they count nowhere
                 first = first + value
         return first
 
