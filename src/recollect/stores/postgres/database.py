@@ -35,6 +35,7 @@ _SCHEMA = "recollect"
 _OPTIONS = (
     f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8 "
     "-c plan_cache_mode=force_custom_plan "  # a plan for any namespace is one for none
+    "-c default_statistics_target=30 "  # what a plan depends on is in a small sample, too
     "-c citus.propagate_set_commands=local"  # to the worker, too, where there is a cluster
 )
 CONNECTIONS = 8  # a process keeps at most

@@ -13,6 +13,7 @@ from recollect.memory import Link
 from recollect.stores import codec
 from recollect.stores.postgres import happening
 from recollect.stores.postgres.commands import Command, Many, Statement
+from recollect.stores.postgres.turns import Place, Turn, places, relinked
 
 _TALLY = (
     "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"
@@ -20,26 +21,6 @@ _TALLY = (
     " excluded.number, size = greatest(excluded.size, CASE WHEN excluded.number < 0 THEN"
     " tallies.size END), version = excluded.version"
 )
-_RELINK = """
-UPDATE places AS p SET previous = now.previous, following = now.following,
-    position = now.position, version = %s
-FROM (
-    SELECT "row", (place - 1)::integer AS position,
-        CASE WHEN alone THEN 0 ELSE coalesce(before, 0) END AS previous,
-        CASE WHEN alone THEN 0 ELSE coalesce(behind, 0) END AS following
-    FROM (
-        SELECT "row", row_number() OVER ordered AS place,
-            lag("row") OVER ordered AS before, lead("row") OVER ordered AS behind,
-            count(speaker) OVER whole = count(*) OVER whole
-                AND min(speaker) OVER whole = max(speaker) OVER whole AS alone
-        FROM memories WHERE namespace = %s AND session_id = ANY(%s::text[])
-        WINDOW whole AS (PARTITION BY session_id),
-            ordered AS (PARTITION BY session_id ORDER BY created_at, sequence)
-    ) AS turns
-) AS now
-WHERE p.namespace = %s AND p."row" = now."row" AND (p.previous, p.following, p.position)
-    IS DISTINCT FROM (now.previous, now.following, now.position)
-"""
 _NAMED = (
     "UPDATE spaces SET named = version WHERE namespace = %s AND (%s OR EXISTS (SELECT FROM "
     "memories WHERE namespace = %s AND greets IS NOT NULL AND session_id = ANY(%s::text[])))"
@@ -59,9 +40,11 @@ class Space:
     sizes: dict[str, int] = field(default_factory=dict)  # dimensions by vector name
     tallies: Counter[tuple[str, str]] = field(default_factory=Counter)
     sessions: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)  # of these, those with turns before this write
+    turns: list[Turn] = field(default_factory=list)
     memories: list[list[Any]] = field(default_factory=list)
     words: list[list[Any]] = field(default_factory=list)
-    places: list[list[Any]] = field(default_factory=list)
+    lengths: list[tuple[int, list[int]]] = field(default_factory=list)  # of fields, by row
     given: list[list[Any]] = field(default_factory=list)  # vectors
     keys: set[str] = field(default_factory=set)  # of drafts that an event has already
     sequences: dict[str, int] = field(default_factory=dict)  # of memories that links come from
@@ -79,6 +62,7 @@ class Space:
             self.tallies["vector", name] -= 1
         if kept["session_id"] is not None:
             self.sessions.add(kept["session_id"])
+            self.begun.add(kept["session_id"])
 
     def tally(self) -> list[Command]:
         """What has to be counted."""
@@ -89,15 +73,16 @@ class Space:
         ]
         return [Many(_TALLY, rows)] if rows else []
 
+    def placed(self) -> dict[int, Place]:
+        """The places of the turns about to be written, in sessions that begin with them."""
+        return places([turn for turn in self.turns if turn.session not in self.begun])
+
     def relink(self, sure: bool) -> list[Command]:
-        """Put the turns of changed sessions in order; `sure` if names may have changed anyway."""
-        sessions = sorted(self.sessions)
-        found: list[Command] = []
-        if sessions:
-            found.append(
-                Statement(_RELINK, (self.version, self.namespace, sessions, self.namespace))
-            )
-        if sessions or sure:
+        """Put the turns of sessions there already in order; `sure` if names may have changed
+        anyway."""
+        found = relinked(self.namespace, self.version, sorted(self.sessions & self.begun))
+        if self.sessions or sure:
+            sessions = sorted(self.sessions)
             found.append(Statement(_NAMED, (self.namespace, sure, self.namespace, sessions)))
         return found
 

@@ -11,11 +11,12 @@ from recollect.events import edited, written
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft
 from recollect.stores import codec
-from recollect.stores.postgres import happening, segments
+from recollect.stores.postgres import happening, segments, turns
 from recollect.stores.postgres.commands import Abandon, Command, Copy, Many, Statement, Steps
 from recollect.stores.postgres.draft import Space, linking, note_links
 from recollect.stores.postgres.sight import plain
 from recollect.stores.postgres.spelled import spellings
+from recollect.stores.postgres.turns import NOWHERE, Turn
 
 _FEW = 24  # rows up to which they are sent together with everything else, not by COPY
 _TYPES = {"text": "text", "number": "float8", "time": "float8", "list": "text[]", "json": "text"}
@@ -109,7 +110,7 @@ def _begun(op: ops.Put) -> Steps[tuple[dict[str, Space], str | None]]:
     [kept, *answers] = yield commands
     spaces, given = {}, iter(answers)
     for name, each in zip(names, asked, strict=True):
-        [[counter, version, merged]], old, sizes, having, known, ends, gone, *also = [
+        [[counter, version, merged]], old, sizes, having, known, ends, gone, begun, *also = [
             next(given) for _ in each
         ]
         space = spaces[name] = Space(name, counter, version, merged)
@@ -120,6 +121,7 @@ def _begun(op: ops.Put) -> Steps[tuple[dict[str, Space], str | None]]:
         space.keys = {key for (key,) in known}
         space.sequences = dict(ends)
         space.unlinked = {tuple(link) for link in gone}
+        space.begun = {session for (session,) in begun}
         space.states = also[0] if also else ()
     return spaces, (kept[0][0] if kept else None)
 
@@ -131,6 +133,7 @@ def _asked(op: ops.Put, name: str) -> list[Statement]:
     keys = [draft.note["key"] for draft in drafts if "key" in draft.note]
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
     gone = [link for link in op.unlinks if link.namespace == name]
+    sessions = {id for draft in drafts if (id := draft.record.session_id) is not None}
     columns = ", ".join("metadata::text" if n == "metadata" else f'"{n}"' for n in OLD)
     found = [
         Statement(LOCK, (name,)),
@@ -165,6 +168,7 @@ def _asked(op: ops.Put, name: str) -> list[Statement]:
             "AND source = ANY(%s::text[])",
             (name, [link.source for link in gone]),
         ),
+        turns.begun(name, sorted(sessions)),
     ]
     if op.also is not None and op.also.namespace == name:
         found.append(happening.states(name, happening.asked_ids(op.also.events)))
@@ -222,11 +226,14 @@ def _take(space: Space, draft: Draft, values: dict[str, Any], op: ops.Put) -> No
     space.memories.append([values[name] for name in MEMORY])
     space.words.append([space.namespace, row, *blobs])
     lengths = [len(blob) // 8 if blob else 0 for blob in blobs]
-    space.places.append([space.namespace, row, space.version, True, 0, 0, -1, *lengths])
+    space.lengths.append((row, lengths))
     if record.speaker:
         space.tallies["speaker", record.speaker] += 1
     if record.session_id is not None:
         space.sessions.add(record.session_id)
+        space.turns.append(
+            Turn(record.session_id, row, values["created_at"], values["sequence"], record.speaker)
+        )
     for name, vector in draft.vectors.items():
         space.given.append([space.namespace, name, row, vector])
         space.tallies["vector", name] += 1
@@ -268,10 +275,15 @@ def _written(space: Space, last: int) -> list[Command]:
                 )
             )
         commands.append(unvectored(space, old))
+    placed = space.placed()
+    places = [
+        [name, row, space.version, True, *placed.get(row, NOWHERE), *lengths]
+        for row, lengths in space.lengths
+    ]
     for table, columns, rows in (
         ("memories", MEMORY, space.memories),
         ("words", _WORDS, space.words),
-        ("places", _PLACE, space.places),
+        ("places", _PLACE, places),
         ("vectors", _VECTOR, space.given),
     ):
         if rows:
