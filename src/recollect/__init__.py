@@ -126,6 +126,7 @@ The map, in flow order:
       seen.py            what it has read of memories, column by column
       around.py          links of memories, and who stands beside them
       draft.py           what is about to be written to a namespace
+      turns.py           the order of turns in the sessions that a write changes
       writing.py         new memories, as steps of one transaction
       happening.py       the log, and what it makes of memories; accesses
       changing.py        erasures, vectors made anew
@@ -143,7 +144,9 @@ The map, in flow order:
       columns.py         fields as arrays, and filters over them
       source.py          where an index gets its memories from, and what it is told of changes
       lexical.py         the words of a namespace: postings, phrases, beginnings of words
-      bm25.py            BM25 of every memory for one query
+      relevance.py       how relevant every memory is to the words of a query
+      bm25.py            by BM25
+      ts_rank.py         by PostgreSQL's ts_rank
       vocabulary.py      the words as strings, for beginnings of words
       exact.py           which values are, or hold, a name
       postings.py        which memories hold which term, in immutable segments

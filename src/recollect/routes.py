@@ -25,7 +25,14 @@ class Lexical:
     With `operators`, a "phrase" in quotation marks has to occur as such (otherwise the score is 0),
     and `term*` stands for all words that begin so, as if they were forms of one word.
 
-    Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F).
+    With `measure` "ts_rank" it is PostgreSQL's, for the words of the query joined by OR: the mean
+    over them of (sum_j w_j / j^2 + (1 - 1 / m^2) * max(w)) / (pi^2 / 6), where w_j is the weight of
+    the field that the j-th occurrence is in, in the order of `fields`, and m the first with the
+    largest. How rare a word is and how long a memory has no part in it, and there is no `before`
+    or `after`. Weights of PostgreSQL's classes A to D are 1, 0.4, 0.2 and 0.1.
+
+    Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F);
+    PostgreSQL, Controlling Text Search (ts_rank).
     """
 
     fields: tuple[tuple[str, float], ...] = (("content", 1.0), ("title", 1.0))
@@ -34,9 +41,14 @@ class Lexical:
     k1: float = 1.2
     b: float = 0.75
     operators: bool = False
+    measure: str = "bm25"
     name: str = "lexical"
 
     def __post_init__(self) -> None:
+        if self.measure not in ("bm25", "ts_rank"):
+            raise InvalidInput("measure", f"is {self.measure!r}", "use bm25 or ts_rank")
+        if self.measure == "ts_rank" and (self.before or self.after):
+            raise InvalidInput("before", "has no part in ts_rank", "leave before and after at 0")
         for field, _ in self.fields:
             if field not in LEXICAL:
                 remedy = f"use {', '.join(LEXICAL)}"

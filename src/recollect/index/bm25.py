@@ -35,10 +35,10 @@ class Lengths:
 
 
 @dataclass(frozen=True, eq=False)
-class Bm25:
+class WordScores:
     """The score of every memory of a namespace by ordinal, zero where no term counts for it.
 
-    `found` are the occurrences that the scores were made of, `idf` the weight of each term.
+    `found` are the occurrences that the scores were made of, `idf` what each term tells.
     """
 
     scores: Floats
@@ -53,16 +53,15 @@ def bm25(
     lengths: Lengths,
     alive: NDArray[np.bool_],
     neighbours: tuple[NDArray[np.int32], NDArray[np.int32]],
-) -> Bm25:
+) -> WordScores:
     """BM25 for distinct terms as `Lexical` defines it, over the memories alive.
 
     `neighbours` are the ordinals of the turn before and after each, -1 where there is none.
     """
     weights = {name: weight for name, weight in route.fields if name in fields}
     size = len(alive)
-    found = _occurrences(fields, weights, terms, alive if lengths.living < size else None)
-    df = np.bincount(found.term, minlength=len(terms))
-    weight_of = np.log1p((lengths.living - df + 0.5) / (df + 0.5))
+    found = occurrences(fields, weights, terms, alive if lengths.living < size else None)
+    weight_of = informed(found, len(terms), lengths.living)
     idf = weight_of[found.term] * (route.k1 + 1.0)
 
     def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
@@ -85,7 +84,7 @@ def bm25(
     places = np.concatenate(whose)
     places[places < 0] = size
     scores = np.bincount(places, np.concatenate(gained), size + 1)[:size]
-    return Bm25(scores.astype(np.float64, copy=False), found, weight_of)
+    return WordScores(scores.astype(np.float64, copy=False), found, weight_of)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +131,13 @@ class Occurrences:
         return Occurrences(term, ordinals, summed(self.tf), summed(self.head), summed(self.tail))
 
 
-def _occurrences(
+def informed(found: Occurrences, terms: int, living: int) -> Floats:
+    """idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, by place."""
+    df = np.bincount(found.term, minlength=terms)
+    return np.log1p((living - df + 0.5) / (df + 0.5))
+
+
+def occurrences(
     fields: Mapping[str, Postings],
     weights: Mapping[str, float],
     terms: Sequence[Term],

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Rows
 from recollect.fields import LEXICAL
-from recollect.index.bm25 import Bm25, Lengths, bm25
+from recollect.index.bm25 import Lengths, WordScores
 from recollect.index.postings import Postings
+from recollect.index.relevance import relevance
 from recollect.index.sessions import Sessions
 from recollect.index.source import Source
 from recollect.index.vocabulary import Vocabulary
@@ -32,7 +33,7 @@ class LexicalIndex:
         self._postings = {name: Postings() for name in LEXICAL}
         self._vocabulary: Vocabulary | None = None
         self._lengths: dict[tuple[str, ...], Lengths] = {}
-        self._last: tuple[Any, Bm25] | None = None
+        self._last: tuple[Any, WordScores] | None = None
 
     def extend(self, tokens: Mapping[str, Sequence[bytes | None]]) -> None:
         """Append memories, each as the bytes of its terms by field."""
@@ -60,14 +61,14 @@ class LexicalIndex:
 
     def scores(
         self, route: Lexical, reading: Reading, rows: Rows, alive: Alive, sessions: Sessions
-    ) -> Bm25:
+    ) -> WordScores:
         """The route's score of every memory; the last answer is kept."""
         key = (route, reading.terms, reading.phrases, reading.prefixes)
         if self._last is None or self._last[0] != key:
             wanted = self._expanded(reading) if route.operators else reading.terms
             lengths = self._lengths_over(route, alive)
             neighbours = (sessions.previous, sessions.next)
-            found = bm25(self._postings, route, wanted, lengths, alive, neighbours)
+            found = relevance(self._postings, route, wanted, lengths, alive, neighbours)
             if route.operators:
                 for phrase in reading.phrases:
                     having = self._saying(phrase, route, rows)

@@ -15,7 +15,7 @@ from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.features import FEATURES
 from recollect.fields import GRAPH
 from recollect.filters import Filter
-from recollect.index.bm25 import Bm25
+from recollect.index.bm25 import WordScores
 from recollect.index.columns import CodedColumn, NumberColumn, TimesColumn
 from recollect.index.exact import ExactIndex
 from recollect.index.loaded import Loaded, Ordinals
@@ -178,7 +178,7 @@ class NamespaceIndex(Loaded):
             index = self._values_of[name] = ExactIndex(values)
         return index.places(names)
 
-    def _bm25(self, route: Lexical, query: Query) -> Bm25:
+    def _bm25(self, route: Lexical, query: Query) -> WordScores:
         return self._lexical.scores(
             route, query.reading, self._rows.view, self._alive.view, self._sessions
         )

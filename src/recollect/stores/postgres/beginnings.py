@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect.fields import LEXICAL
-from recollect.index.bm25 import Bm25
+from recollect.index.bm25 import WordScores
 from recollect.index.lexical import within
 from recollect.index.vocabulary import beginning, words_of
 from recollect.query import Reading, Term
@@ -55,8 +55,8 @@ def expanded(namespace: str, reading: Reading) -> Steps[tuple[Term, ...]]:
 
 
 def saying(
-    known: Known, held: Any, scored: Bm25, route: Lexical, phrases: Sequence[str]
-) -> Steps[Bm25]:
+    known: Known, held: Any, scored: WordScores, route: Lexical, phrases: Sequence[str]
+) -> Steps[WordScores]:
     """The scores, zero for memories that do not hold every phrase in one field."""
     for phrase in phrases:
         sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)

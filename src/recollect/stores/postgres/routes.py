@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from recollect.candidates import Floats, Rows
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.fields import FIELDS, LEXICAL
-from recollect.index.bm25 import Bm25, bm25
+from recollect.index.bm25 import WordScores
 from recollect.index.postings import Postings
+from recollect.index.relevance import relevance
 from recollect.query import Query, Reading, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
@@ -102,7 +103,7 @@ class Routes:
         route: Lexical,
         query: Query,
         besides: Sequence[Statement] = (),
-    ) -> Steps[tuple[Bm25, list[Any]]]:
+    ) -> Steps[tuple[WordScores, list[Any]]]:
         """The score of every memory; what is asked besides comes with it."""
         reading = query.reading
         key = (known.namespace, (route, reading.terms, reading.phrases, reading.prefixes))
@@ -140,8 +141,8 @@ class Routes:
         return (yield from expanded(known.namespace, reading))
 
     def _saying(
-        self, known: Known, held: Any, scored: Bm25, route: Lexical, reading: Reading
-    ) -> Steps[Bm25]:
+        self, known: Known, held: Any, scored: WordScores, route: Lexical, reading: Reading
+    ) -> Steps[WordScores]:
         from recollect.stores.postgres.beginnings import saying
 
         return (yield from saying(known, held, scored, route, reading.phrases))
@@ -320,11 +321,11 @@ def postings(known: Known, held: Any) -> dict[str, Postings]:
     }
 
 
-def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> Bm25:
-    """BM25 of every memory of a namespace."""
+def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> WordScores:
+    """How relevant every memory of a namespace is."""
     read = postings(known, held)
     names = tuple(name for name, _ in route.fields if name in read)
-    return bm25(read, route, wanted, known.lengths(names), known.living, known.neighbours)
+    return relevance(read, route, wanted, known.lengths(names), known.living, known.neighbours)
 
 
 def cosines(vectors: NDArray[np.float32], asked: NDArray[np.float32]) -> Floats:

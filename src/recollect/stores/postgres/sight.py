@@ -22,7 +22,7 @@ from recollect.events import ACCESSES
 from recollect.features import FEATURES
 from recollect.fields import ACCESSES_KEPT, FIELDS, GRAPH
 from recollect.filters import Filter
-from recollect.index.bm25 import Bm25
+from recollect.index.bm25 import WordScores
 from recollect.index.postings import Segment
 from recollect.memory import MemoryRecord
 from recollect.ops import Edge
@@ -102,7 +102,7 @@ class Sight:
 
     known: dict[str, Known] = field(default_factory=dict)
     segments: dict[str, dict[str, list[Segment]]] = field(default_factory=dict)
-    scores: dict[tuple[str, Any], Bm25] = field(default_factory=dict)
+    scores: dict[tuple[str, Any], WordScores] = field(default_factory=dict)
     seen: Seen = field(default_factory=Seen)
     around: Around = field(default_factory=Around)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
