@@ -127,6 +127,7 @@ The map, in flow order:
       around.py          links of memories, and who stands beside them
       draft.py           what is about to be written to a namespace
       turns.py           the order of turns in the sessions that a write changes
+      statistics.py      what the server believes of how much there is
       writing.py         new memories, as steps of one transaction
       happening.py       the log, and what it makes of memories; accesses
       changing.py        erasures, vectors made anew

@@ -77,7 +77,8 @@ class Plans:
             cursor.execute("SET search_path = recollect, public")
             for sql, given in fresh.items():
                 values = [literal(value) for value in given]
-                cursor.execute("EXPLAIN (COSTS OFF) " + sql, values or None)
+                asked = sql.removeprefix("EXPLAIN (FORMAT JSON) ")
+                cursor.execute("EXPLAIN (COSTS OFF) " + asked, values or None)
                 plan = "\n".join(line for (line,) in cursor.fetchall())
                 assert "Task Count: 1\n" in plan, f"{sql}\n{plan}"
                 EXPLAINED.add(sql)

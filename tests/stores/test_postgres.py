@@ -49,6 +49,21 @@ def filled(memory: Memory, count: int = 400) -> None:
     )
 
 
+@pytest.mark.parametrize("before", [0, 400, 2000])
+def test_the_server_knows_of_a_namespace_that_has_begun(empty: str, before: int) -> None:
+    with opened(empty) as memory:
+        if before:
+            filled(memory, before)
+        filled(memory.within("begun"), 300)
+    with psycopg.connect(empty, options="-c search_path=recollect") as connection:
+        for table in ("memories", "places", "vectors"):
+            told = connection.execute(
+                f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE namespace = 'begun'".encode()
+            ).fetchone()
+            assert told is not None
+            assert 100 <= told[0][0]["Plan"]["Plan Rows"] <= 900
+
+
 def test_an_empty_database_is_made_ready(empty: str) -> None:
     steps = len(migrations("postgres"))
     assert migrate(empty) == (0, steps)

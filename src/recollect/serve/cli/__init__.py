@@ -6,6 +6,7 @@ it done, 2 wrong input, 3 the store or the embedder cannot be used, 130 interrup
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import sys
@@ -23,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing:
         _complain(f"the command line needs {' and '.join(missing)}; pip install 'recollect[cli]'")
         return WRONG
+    if arguments is None:
+        gc.set_threshold(50_000, 20, 20)  # what is written has next to no cycles to look for
     try:
         from recollect.serve.cli.app import app
 

@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from recollect.fields import LEXICAL
 from recollect.index.postings import Postings, Segment
-from recollect.stores.postgres.commands import Analyze, Command, Copy, Statement, Steps
+from recollect.stores.postgres import statistics
+from recollect.stores.postgres.commands import Command, Copy, Statement, Steps
 
 FLUSH_AT = 4096  # rows outside segments at which they become one
 _RATIO = 4  # a segment up to this many times as large as its right neighbour is merged with it
 _FULL = 1 << 18  # rows beyond which segments are not merged
 _CHUNK = 512  # postings a chunk holds, except where a single term has more
 _HEADER = 8
-
-_GROWING = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
 
 CHUNKS = (
     "SELECT c.field, c.first, d.size, c.data FROM (SELECT DISTINCT s.field, s.first, s.size, k.term"
@@ -152,7 +151,7 @@ def flush(namespace: str, merged: int, counter: int) -> Steps[None]:
         fresh[field] = segment
     commands = _replacing(namespace, removed, fresh, counter)
     if counter.bit_length() > merged.bit_length():  # it has doubled: plans are of another time
-        commands.append(Analyze(_GROWING))
+        commands.append(statistics.LOOK)
     yield commands
 
 

@@ -11,7 +11,7 @@ from recollect.events import edited, written
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft
 from recollect.stores import codec
-from recollect.stores.postgres import happening, segments, turns
+from recollect.stores.postgres import happening, segments, statistics, turns
 from recollect.stores.postgres.commands import Abandon, Command, Copy, Many, Statement, Steps
 from recollect.stores.postgres.draft import Space, linking, note_links
 from recollect.stores.postgres.sight import plain
@@ -63,6 +63,7 @@ def namespaces_of(op: ops.Put) -> list[str]:
 def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
     """Write all, or nothing and the ids that stand in the way."""
     spaces, embedder = yield from _begun(op)
+    before = {name: space.counter for name, space in spaces.items()}
     _check(op, spaces)
     codec.check_vectors(
         op,
@@ -98,6 +99,8 @@ def put(op: ops.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
     for space in spaces.values():
         if space.counter - space.merged >= segments.FLUSH_AT:
             yield from segments.flush(space.namespace, space.merged, space.counter)
+        else:
+            yield from statistics.checked(space.namespace, before[space.namespace], space.counter)
     return ()
 
 
