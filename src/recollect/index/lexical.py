@@ -13,7 +13,7 @@ from recollect.candidates import Rows
 from recollect.fields import LEXICAL
 from recollect.index.bm25 import Lengths, WordScores
 from recollect.index.postings import Postings
-from recollect.index.relevance import relevance
+from recollect.index.relevance import MEASURES
 from recollect.index.sessions import Sessions
 from recollect.index.source import Source
 from recollect.index.vocabulary import Vocabulary
@@ -68,7 +68,8 @@ class LexicalIndex:
             wanted = self._expanded(reading) if route.operators else reading.terms
             lengths = self._lengths_over(route, alive)
             neighbours = (sessions.previous, sessions.next)
-            found = relevance(self._postings, route, wanted, lengths, alive, neighbours)
+            measure = MEASURES[route.measure]
+            found = measure(self._postings, route, wanted, lengths, alive, neighbours)
             if route.operators:
                 for phrase in reading.phrases:
                     having = self._saying(phrase, route, rows)

@@ -17,7 +17,7 @@ from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.fields import FIELDS, LEXICAL
 from recollect.index.bm25 import WordScores
 from recollect.index.postings import Postings
-from recollect.index.relevance import relevance
+from recollect.index.relevance import MEASURES
 from recollect.query import Query, Reading, Term
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
@@ -325,7 +325,8 @@ def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> Wo
     """How relevant every memory of a namespace is."""
     read = postings(known, held)
     names = tuple(name for name, _ in route.fields if name in read)
-    return relevance(read, route, wanted, known.lengths(names), known.living, known.neighbours)
+    measure = MEASURES[route.measure]
+    return measure(read, route, wanted, known.lengths(names), known.living, known.neighbours)
 
 
 def cosines(vectors: NDArray[np.float32], asked: NDArray[np.float32]) -> Floats:
