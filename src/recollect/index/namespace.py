@@ -138,7 +138,7 @@ class NamespaceIndex(Loaded):
     def _dense(self, route: Lexical | Trigram | Exact, query: Query) -> Floats:
         """The route's score of every ordinal; the last answers are kept."""
         if isinstance(route, Lexical):
-            return self._bm25(route, query).scores
+            return self._worded(route, query).scores
         if self._last_dense[0] is not query:
             self._last_dense = (query, {})
         known = self._last_dense[1]
@@ -178,21 +178,21 @@ class NamespaceIndex(Loaded):
             index = self._values_of[name] = ExactIndex(values)
         return index.places(names)
 
-    def _bm25(self, route: Lexical, query: Query) -> WordScores:
+    def _worded(self, route: Lexical, query: Query) -> WordScores:
         return self._lexical.scores(
             route, query.reading, self._rows.view, self._alive.view, self._sessions
         )
 
     def matched(self, route: Lexical, query: Query, rows: Rows) -> Floats:
         """Which terms each row holds, by weight (see `ops.Matched`)."""
-        bm = self._bm25(route, query)
+        words = self._worded(route, query)
         ordinals = self._ordinals(rows)
         place = np.full(len(self) + 1, -1)  # the last takes rows that are gone
         place[ordinals] = np.arange(len(rows))
-        at = place[bm.found.ordinal]
+        at = place[words.found.ordinal]
         found = np.zeros((len(rows), len(query.reading.terms)))
         here = at >= 0
-        found[at[here], bm.found.term[here]] = bm.idf[bm.found.term[here]]
+        found[at[here], words.found.term[here]] = words.idf[words.found.term[here]]
         return found
 
     def mentions(self, terms: Sequence[Term], rows: Rows) -> Floats:

@@ -253,7 +253,7 @@ class Answers(Stored):
         """The exact scores of rows of a namespace on a route."""
         given = self._numbers.rows(namespace, rows)
         if isinstance(route, Lexical):
-            scored, _ = yield from self._routes.bm25(
+            scored, _ = yield from self._routes.worded(
                 self._sight, self.known(namespace), route, query
             )
             known = self._sight.known[namespace]
@@ -299,7 +299,7 @@ class Answers(Stored):
     def matched(self, op: ops.Matched) -> Steps[Floats]:
         found = np.zeros((len(op.rows), len(op.query.reading.terms)))
         for namespace, rows, places in self._numbers.parts(op.rows):
-            scored, _ = yield from self._routes.bm25(
+            scored, _ = yield from self._routes.worded(
                 self._sight, self.known(namespace), op.route, op.query
             )
             place = np.full(len(scored.scores) + 1, -1)

@@ -1,7 +1,7 @@
 """The routes: what each finds in a namespace, and by what score.
 
-Words are scored by the same code as everywhere (`recollect.index.bm25`), over postings that are
-read for the terms asked about. Vectors are found by the server and compared exactly here.
+Words are scored by the same code as everywhere (`recollect.index.relevance`), over postings that
+are read for the terms asked about. Vectors are found by the server and compared exactly here.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Routes:
     ) -> Steps[tuple[Rows, Floats]]:
         name = known.namespace
         filtering = masks(name, query.where)
-        found = yield from self.bm25(sight, known, route, query, filtering)
+        found = yield from self.worded(sight, known, route, query, filtering)
         scores, answers = found
         size = len(scores.scores)
         allowed = mask(query.where, answers, size)
@@ -96,7 +96,7 @@ class Routes:
             ordinals, best = ordinals[best >= bound], best[best >= bound]
         return self._reader.numbers.rows(name, ordinals + 1), best
 
-    def bm25(
+    def worded(
         self,
         sight: Sight,
         known: Known,

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.index.sessions import Sessions
-from recollect.stores.postgres.commands import Analyze, Command, Statement
-
-_MANY = 64  # sessions beyond which the server looks at its tables before it plans
+from recollect.stores.postgres.commands import Command, Statement
 
 _RELINK = """
 UPDATE places AS p SET previous = now.previous, following = now.following,
@@ -96,12 +94,4 @@ def _coded(values: Iterable[str | None]) -> tuple[NDArray[np.int32], dict[str | 
 
 def relinked(namespace: str, version: int, sessions: Sequence[str]) -> list[Command]:
     """Put the turns in order that are in these sessions by now."""
-    if not sessions:
-        return []
-    found: list[Command] = []
-    if len(sessions) > _MANY:
-        # A namespace that has just begun seems empty to the server, which would then sort the
-        # turns of all sessions once for each of them.
-        found.append(Analyze(("memories", "places")))
-    found.append(Statement(_RELINK, (version, namespace, sessions, namespace)))
-    return found
+    return [Statement(_RELINK, (version, namespace, sessions, namespace))] if sessions else []
