@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.features import FEATURES, features, greeted
-from recollect.lexicon import INSTRUCTION, INSTRUCTION_SIGNS
+from recollect.lexicon import INSTRUCTION, NUMBER, TEMPORAL
 from recollect.text import words
 
 
@@ -46,6 +46,22 @@ def test_whom_a_text_greets() -> None:
     assert greeted("Sarah says hello") is None
 
 
-@given(st.from_regex(INSTRUCTION))
-def test_every_instruction_has_one_of_its_signs(text: str) -> None:
-    assert any(sign in text for sign in INSTRUCTION_SIGNS)
+PIECES = st.sampled_from(
+    ["week", "weeks", "two", "2", "3 pm", "10:30", "1st", "2019", "_", " ", ". ", "é", "\u0301",
+     "²", "™", "٣", "Always", "never ", "when I ask", "i need you to never", "in future",
+     "be sure to"]
+)  # fmt: skip
+
+
+@given(
+    st.lists(PIECES, max_size=8).map("".join)
+    | st.from_regex(INSTRUCTION)
+    | st.from_regex(TEMPORAL)
+    | st.from_regex(NUMBER)
+)
+def test_what_a_pattern_finds_is_told_whatever_the_words(text: str) -> None:
+    low, found = text.lower(), told(text)
+    short = len(words(text)) <= 40
+    assert found["has_time"] == float(TEMPORAL.search(low) is not None)
+    assert found["has_number"] == float(NUMBER.search(low) is not None)
+    assert found["is_instruction"] == float(short and INSTRUCTION.search(low) is not None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -98,27 +99,20 @@ def folded(name: str) -> str:
     return " ".join(fold(name).split())
 
 
+class _Kind(IntEnum):
+    """What the spelling of a word says of whether it is (a part of) a name."""
+
+    NEVER = 0
+    INSIDE = 1  # unless a sentence begins with it
+    MAYBE = 2  # at the beginning of a sentence too, unless it is written small elsewhere
+    ALWAYS = 3
+
+
 class _Token(NamedTuple):
     text: str
     start: int
     end: int
     initial: bool  # at the beginning of a sentence, where capitals say nothing
-
-    @property
-    def low(self) -> str:
-        return self.text.lower()
-
-    @property
-    def marked(self) -> bool:
-        """A capital that is no matter of grammar: camelCase, an acronym, letters with digits."""
-        inner = self.text[1:]
-        return any(c.isupper() for c in inner) or (
-            self.text[0].isupper() and any(c.isdigit() for c in inner)
-        )
-
-    @property
-    def capital(self) -> bool:
-        return self.text[0].isupper() or (self.text[0].isalpha() and self.marked)
 
 
 @dataclass(frozen=True)
@@ -162,8 +156,8 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
     """Names by capitals, with where they begin."""
     tokens = _Tokens(text)
     run: list[_Token] = []
-    for i, word in enumerate(tokens.words):
-        if not run and (word.islower() or word.lower() in STOP):
+    for i, kind in enumerate(map(_kind, tokens.words)):
+        if not run and not kind:
             continue
         token = tokens[i]
         together = bool(run) and text[run[-1].end : token.start] == " " and not token.initial
@@ -172,7 +166,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
             run = []
         joins = together and token.text in JOINING and _goes_on(text, tokens, i)
         joins = joins and not run[-1].text.isupper()  # the API of NASA
-        if joins or _counts(token, tokens):
+        if joins or _counts(token, kind, tokens):
             run.append(token)
         elif run:
             yield from _name(text, run)
@@ -186,7 +180,7 @@ class _Tokens:
     def __init__(self, text: str) -> None:
         self._text = text
         self._matches = list(_TOKEN.finditer(text))
-        self.words = [match.group() for match in self._matches]
+        self.words = [match[0] for match in self._matches]
         if "'" in text or "’" in text:
             self.words = list(map(_owner, self.words))
 
@@ -200,9 +194,10 @@ class _Tokens:
     def _initial(self, i: int, start: int) -> bool:
         if i == 0:
             return True
-        last, between = self.words[i - 1], self._text[self._matches[i - 1].end() : start]
+        between = self._text[self._matches[i - 1].end() : start]
         if between == " " or _SENTENCE.search(between) is None:
             return False
+        last = self.words[i - 1]
         return between != ". " or not (last.lower() in HONORIFICS or len(last) == 1)
 
     @cached_property
@@ -215,21 +210,39 @@ def _owner(word: str) -> str:
     return word[:-2] if word[-2:] in ("'s", "’s") else word
 
 
-def _counts(token: _Token, tokens: _Tokens) -> bool:
-    """Whether a word is (a part of) a name."""
-    if token.text.islower():
-        return False
-    low = token.low
-    if not token.capital or len(token.text) < 2 or low in HONORIFICS:
-        return False
+@lru_cache(maxsize=1 << 16)
+def _kind(word: str) -> _Kind:
+    """What the spelling of a word says."""
+    if word.islower() or len(word) < 2 or not _capital(word):
+        return _Kind.NEVER
+    low = word.lower()
     head = low.replace("’", "'").partition("'")[0]
-    if low in STOP or (head != low and (head in STOP or head == "i")):
-        return False
-    if not token.initial or (token.marked and not token.text.isupper()):
-        return True
-    if low in ORDINARY or low in tokens.small:
-        return False
-    return token.marked or ORDINARY_ENDING.search(low) is None
+    if low in HONORIFICS or low in STOP or (head != low and (head in STOP or head == "i")):
+        return _Kind.NEVER
+    marked = _marked(word)
+    if marked and not word.isupper():
+        return _Kind.ALWAYS
+    if low in ORDINARY or not (marked or ORDINARY_ENDING.search(low) is None):
+        return _Kind.INSIDE
+    return _Kind.MAYBE
+
+
+def _marked(word: str) -> bool:
+    """A capital that is no matter of grammar: camelCase, an acronym, letters with digits."""
+    return any(c.isupper() for c in word[1:]) or (
+        word[0].isupper() and any(c.isdigit() for c in word[1:])
+    )
+
+
+def _capital(word: str) -> bool:
+    return word[0].isupper() or (word[0].isalpha() and _marked(word))
+
+
+def _counts(token: _Token, kind: _Kind, tokens: _Tokens) -> bool:
+    """Whether a word is (a part of) a name where it stands."""
+    if not token.initial or kind is _Kind.NEVER or kind is _Kind.ALWAYS:
+        return kind is not _Kind.NEVER
+    return kind is _Kind.MAYBE and token.text.lower() not in tokens.small
 
 
 def _goes_on(text: str, tokens: _Tokens, i: int) -> bool:
@@ -238,8 +251,8 @@ def _goes_on(text: str, tokens: _Tokens, i: int) -> bool:
         before, token = tokens[j], tokens[j + 1]
         if text[before.end : token.start] != " ":
             return False
-        if token.capital:
-            return token.low not in STOP
+        if _capital(token.text):
+            return token.text.lower() not in STOP
         if token.text not in JOINING:
             return False
     return False
@@ -249,7 +262,7 @@ def _name(text: str, run: Sequence[_Token]) -> Iterator[tuple[int, str]]:
     """The name that a run of words makes, if any."""
     run = list(run)
     label = bool(run) and run[0].initial and _LABEL.match(text, run[-1].end) is not None
-    while run and run[0].low in _CALENDAR:
+    while run and run[0].text.lower() in _CALENDAR:
         run.pop(0)
     if run and not label and len(run) <= _MOST_TOKENS:
         yield run[0].start, text[run[0].start : run[-1].end]

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from recollect.lexicon import (
+    CLOCK,
+    DIGIT,
     FIRST_PERSON,
     GREETING,
     INSTRUCTION,
-    INSTRUCTION_SIGNS,
+    INSTRUCTION_WORDS,
     NAME_INSIDE,
     NUMBER,
+    NUMBER_WORDS,
     PREFERENCE,
     STOP,
     TEMPORAL,
+    TEMPORAL_WORDS,
 )
 
 FEATURES = (
@@ -38,22 +43,28 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     mine = sum(map(FIRST_PERSON.__contains__, words))
     low = content.lower()
     names = 0 if content == low else len(NAME_INSIDE.findall(content))
+    digits = DIGIT.search(low) is not None
+    if content.isascii() and "_" not in content:  # its words are as the patterns would find them
+        has_time = not TEMPORAL_WORDS.isdisjoint(words) or (digits and _holds(CLOCK, low))
+        has_number = digits or not NUMBER_WORDS.isdisjoint(words)
+        may_instruct = not INSTRUCTION_WORDS.isdisjoint(words)
+    else:
+        has_time, has_number, may_instruct = _holds(TEMPORAL, low), _holds(NUMBER, low), True
+    instructs = may_instruct and len(words) <= _LONGEST_INSTRUCTION and _holds(INSTRUCTION, low)
     return (
         float(own),
         float(content.rstrip().endswith(_QUESTION_MARKS)),
         min(1.0, 5.0 * mine / max(1, len(words))),
-        float(TEMPORAL.search(low) is not None),
-        float(NUMBER.search(low) is not None),
+        float(has_time),
+        float(has_number),
         min(3, names) / 3.0,
-        float(len(words) <= _LONGEST_INSTRUCTION and _instructs(low)),
-        float(own <= _LONGEST_PREFERENCE and PREFERENCE.search(low) is not None),
+        float(instructs),
+        float(own <= _LONGEST_PREFERENCE and _holds(PREFERENCE, low)),
     )
 
 
-def _instructs(low: str) -> bool:
-    """Whether a text in lower case says what to do from now on."""
-    # Most texts hold none of the words that every instruction has one of.
-    return any(sign in low for sign in INSTRUCTION_SIGNS) and INSTRUCTION.search(low) is not None
+def _holds(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.search(text) is not None
 
 
 def greeted(content: str) -> str | None:

@@ -133,16 +133,23 @@ ORDINARY_ENDING = re.compile(
 
 # In a memory
 
-TEMPORAL = re.compile(
-    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|past|recently|since|weekend|weeks?"
-    r"|months?|years?|days?|morning|evening|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january"
-    r"|february|march|april|june|july|august|september|october|november|december|(?:19|20)\d\d"
-    r"|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|\d{1,2} ?[ap]m)\b",
+TEMPORAL_WORDS = frozenset(
+    """yesterday today tonight tomorrow ago last next past recently since weekend week weeks month
+    months year years day days morning evening monday tuesday wednesday thursday friday saturday
+    sunday january february march april june july august september october november
+    december""".split()
 )
-NUMBER = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand"
-    r"|twice|once|couple|half)\b",
+CLOCK = re.compile(
+    r"\b(?:(?:19|20)\d\d|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|\d{1,2} ?[ap]m)\b"
 )
+"""A year, a date or a time of day in figures."""
+TEMPORAL = re.compile(rf"\b(?:{'|'.join(sorted(TEMPORAL_WORDS))})\b|{CLOCK.pattern}")
+NUMBER_WORDS = frozenset(
+    """two three four five six seven eight nine ten eleven twelve dozen hundred thousand twice once
+    couple half""".split()
+)
+DIGIT = re.compile(r"\d")
+NUMBER = re.compile(rf"{DIGIT.pattern}|\b(?:{'|'.join(sorted(NUMBER_WORDS))})\b")
 NAME_INSIDE = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 """A capitalised word inside a sentence."""
 GREETING = re.compile(
@@ -156,11 +163,10 @@ INSTRUCTION = re.compile(
     r"(?:ask|asking|request|tell you to|mention|talk about|bring up|say)\b"
     r"|\bi(?:'d like| want| need) you to (?:always|never)\b|\bfrom now on\b",
 )
-INSTRUCTION_SIGNS = (
-    "always", "never", "from now on", "going forward", "future", "remember to", "not ever",
-    "n't ever", "make sure", "be sure to", "i ask", "i request", "i tell you", "i mention",
-    "i talk about", "i bring up", "i say", "i'm ",
-)  # fmt: skip
+INSTRUCTION_WORDS = frozenset(
+    """always never now forward future remember ever sure ask asking request tell mention talk bring
+    say""".split()
+)
 """One of these is in whatever is an INSTRUCTION."""
 PREFERENCE = re.compile(
     r"\bprefer|\brather\b|\bfavou?rite|\bi (?:really |also )?(?:like|love|enjoy|hate|dislike|avoid)"

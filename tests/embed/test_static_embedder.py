@@ -11,10 +11,11 @@ from threading import Barrier
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from recollect.embed import StaticEmbedder
+from recollect.embed import StaticEmbedder, static
+from recollect.embed._support import prepared
 from recollect.embed.static import DIMENSIONS, MAX_CHARS, VOCABULARY
 from recollect.errors import EmbedderError, InvalidInput
 
@@ -135,6 +136,26 @@ def test_weights_are_those_of_the_weighted_mean() -> None:
     mean = (weights[ids, np.newaxis] * table[ids]).sum(axis=0) / weights[ids].sum()
     row = StaticEmbedder(token_weights=weights).embed([text])[0]
     np.testing.assert_allclose(row, mean / np.linalg.norm(mean), atol=1e-6)
+
+
+@given(st.text(st.sampled_from(" \u2581\n\u00a0ab<s>/unk.,'é你😀\u3000"), max_size=40) | st.text())
+@example("two  blanks, and one at the end ")
+@example(" ")
+@example("a </s> b<unk>")
+def test_the_tokens_of_a_text_are_those_of_its_words(text: str) -> None:
+    model = EMBEDDER._load()
+    given = prepared([text], "query", MAX_CHARS)[0]
+    expected = model.tokenizer.encode(given, add_special_tokens=False).ids
+    assert model.tokens(given) == expected
+    assert model.tokens(given) == expected  # out of the words that are known by now
+
+
+def test_no_more_words_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static, "_WORDS_KEPT", 3)
+    embedder = StaticEmbedder()
+    text = "one two three four five " + "x" * 100
+    assert embedder.embed([text]).tobytes() == EMBEDDER.embed([text]).tobytes()
+    assert len(embedder._load()._tokens) <= 3
 
 
 def test_weightless_tokens_give_a_zero_row() -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -33,12 +35,53 @@ _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _BATCH = 512
 _BATCH_CHARS = 131_072
 _LONG = 4_096  # tokens; the vectors of more are gathered in half precision
+_WORD = re.compile(" +[^ ]*")
+_NO_WORDS = re.compile("\u2581|</?s>|<unk>")  # what the tokenizer takes for a blank, or for a mark
+_LONGEST = 32  # characters of a word whose tokens are kept
+_WORDS_KEPT = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Model:
     tokenizer: Tokenizer
     table: NDArray[np.float16]  # as it is in the file: no cast to wait for at start
+    _tokens: dict[str, list[int]] = field(default_factory=dict)  # by word, without its blank
+
+    def tokens(self, text: str) -> list[int]:
+        """The ids of a text's tokens.
+
+        None of the vocabulary holds a blank but at its front, so they are those of its words one
+        after the other, which are worked out once for each.
+        """
+        if not text or _NO_WORDS.search(text):
+            return self._tokenized(text)
+        words = text.split(" ")
+        if "" in words:  # several blanks in a row belong to the word after them
+            words = [word[1:] for word in _WORD.findall(f" {text}")]
+        try:
+            return [*chain.from_iterable(map(self._tokens.__getitem__, words))]
+        except KeyError:
+            return [*chain.from_iterable(map(self._learned, words))]
+
+    def _learned(self, word: str) -> list[int]:
+        known = self._tokens.get(word)
+        if known is None:
+            # The tokenizer puts a blank before what it is given, unless that is nothing.
+            known = self._tokenized(word) if word else self._blank
+            if len(word) <= _LONGEST:
+                if len(self._tokens) >= _WORDS_KEPT:
+                    self._tokens.clear()
+                self._tokens[word] = known
+        return known
+
+    @cached_property
+    def _blank(self) -> list[int]:
+        number = self.tokenizer.token_to_id("\u2581")
+        return [] if number is None else [number]
+
+    def _tokenized(self, text: str) -> list[int]:
+        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return found
 
     @cached_property
     def wide(self) -> NDArray[np.float32]:
@@ -160,14 +203,10 @@ def _add_tokens(
     model: _Model, texts: list[str], weights: NDArray[np.float32] | None, sums: Rows
 ) -> None:
     """Writes each text's sum of w_t v_t to its row of `sums`, shape (len(texts), 256)."""
-    if len(texts) == 1:
-        encodings = [model.tokenizer.encode(texts[0], add_special_tokens=False)]
-    else:
-        encodings = model.tokenizer.encode_batch_fast(texts, add_special_tokens=False)
     # One sum per text: its order of addition cannot depend on the batch, and it is faster than
     # one segmented reduction because the gathered vectors stay in cache.
-    for encoding, row in zip(encodings, sums, strict=True):
-        ids = encoding.ids
+    for text, row in zip(texts, sums, strict=True):
+        ids = model.tokens(text)
         table = model.wide if len(texts) > 1 and len(ids) < _LONG else model.table
         vectors: NDArray[Any] = table.take(ids, axis=0)
         if weights is not None:

@@ -131,7 +131,7 @@ def stored(draft: Draft) -> dict[str, Any]:
     for name in LEXICAL:
         value = getattr(record, name)
         if name != "content":
-            said = words(value if isinstance(value, str) else " ".join(value or ()))
+            said = words(value if isinstance(value, str) else " ".join(value)) if value else []
         found[f"terms.{name}"] = term_ids(said).tobytes() if said else None
     return found
 
