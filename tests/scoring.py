@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta, timezone
 from functools import reduce
 from pathlib import Path
@@ -41,6 +42,15 @@ def opened(store: str, folder: Path, embedder: str | Embedder | None, **options:
     """A memory on a store, with a clock that stands still at NOW."""
     url = "ram://" if store == "ram" else f"sqlite:///{folder / 'memory.db'}"
     return Memory.open(url, embedder=embedder, clock=lambda: NOW, **options)
+
+
+@contextmanager
+def each_store(
+    folder: Path, embedder: str | Embedder | None, **options: Any
+) -> Iterator[list[Memory]]:
+    """The same memory on every store."""
+    with ExitStack() as held:
+        yield [held.enter_context(opened(s, folder, embedder, **options)) for s in STORES]
 
 
 def check_tree(node: Explanation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from recollect.profile import Profile
 from recollect.query import Query
 from recollect.results import SearchResult
 from recollect.stages import Recall
-from scoring import DAY, NOW, STORES, check_tree, opened
+from scoring import DAY, NOW, STORES, check_tree, each_store, opened
 
 
 @pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
-    return opened(request.param, tmp_path, None, profile="activation")
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    with opened(request.param, tmp_path, None, profile="activation") as memory:
+        yield memory
 
 
 def ask(memory: Memory, query: str = "zumbrel", **more: Any) -> SearchResult:
@@ -295,24 +297,24 @@ def test_only_what_is_returned_is_touched(memory: Memory) -> None:
 
 def test_searching_twice_and_on_either_store_is_the_same(tmp_path: Path) -> None:
     chance = random.Random(4)
-    stores = [opened(store, tmp_path, None, profile="activation") for store in STORES]
-    words = ["zumbrel", "kortil", "pandol", "wexam"]
-    for at in range(60):
-        content = " ".join(chance.choices(words, k=chance.randint(1, 9)))
-        age = chance.randint(0, 90) * DAY
-        for memory in stores:
-            memory.add(content, id=f"m{at}", created_at=NOW - age)
-    for _ in range(120):
-        a, b = chance.sample(range(60), 2)
-        type = chance.choice(["supports", "mentions", "contradicts"])
-        for memory in stores:
-            memory.link(f"m{a}", f"m{b}", type, 0.5)
-    for query in ("zumbrel", "kortil wexam"):
-        once, *others = (
-            [(hit.id, hit.score, dict(hit.details)) for hit in ask(memory, query)]
-            for memory in [*stores, *stores]
-        )
-        assert all(other == once for other in others)
+    with each_store(tmp_path, None, profile="activation") as stores:
+        words = ["zumbrel", "kortil", "pandol", "wexam"]
+        for at in range(60):
+            content = " ".join(chance.choices(words, k=chance.randint(1, 9)))
+            age = chance.randint(0, 90) * DAY
+            for memory in stores:
+                memory.add(content, id=f"m{at}", created_at=NOW - age)
+        for _ in range(120):
+            a, b = chance.sample(range(60), 2)
+            type = chance.choice(["supports", "mentions", "contradicts"])
+            for memory in stores:
+                memory.link(f"m{a}", f"m{b}", type, 0.5)
+        for query in ("zumbrel", "kortil wexam"):
+            once, *others = (
+                [(hit.id, hit.score, dict(hit.details)) for hit in ask(memory, query)]
+                for memory in [*stores, *stores]
+            )
+            assert all(other == once for other in others)
 
 
 def test_async_search_is_the_same() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,9 @@ CHAT: list[dict[str, Any]] = [
 
 
 @pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
-    return opened(request.param, tmp_path, "default", profile="multi_route")
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    with opened(request.param, tmp_path, "default", profile="multi_route") as memory:
+        yield memory
 
 
 def kept(memory: Memory) -> list[tuple[Any, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from recollect.results import SearchResult
 from recollect.routes import Route, Vector
 from recollect.signals import rrf
 from recollect.stages import Depth, Keep, Pipeline, Recall, score
-from scoring import DAY, NOW, STORES, Designed, check_tree, opened
+from scoring import DAY, NOW, STORES, Designed, check_tree, each_store, opened
 
 VECTORS = (
     "content",
@@ -37,8 +37,9 @@ ROUTES = ("vec_full", *(f"vec_{name}" for name in VECTORS[1:4]), *VECTORS[4:], "
 
 
 @pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
-    return opened(request.param, tmp_path, Designed(), profile="multi_route")
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    with opened(request.param, tmp_path, Designed(), profile="multi_route") as memory:
+        yield memory
 
 
 def cosine(value: float) -> list[float]:
@@ -298,20 +299,25 @@ def test_the_same_thing_is_not_told_twice(memory: Memory) -> None:
 
 def test_searching_twice_and_on_either_store_is_the_same(tmp_path: Path) -> None:
     chance = random.Random(5)
-    stores = [opened(store, tmp_path, Designed(), profile="multi_route") for store in STORES]
-    for at in range(80):
-        content = " ".join(chance.choices(["zumbrel", "kortil", "pandol"], k=chance.randint(1, 6)))
-        names = chance.sample(VECTORS, 3)
-        vectors = {name: cosine(round(chance.uniform(-0.2, 1.0), 1)) for name in names}
-        for memory in stores:
-            memory.add(content, id=f"m{at}", session_id=f"s{at % 7}", vectors=vectors, kind="chunk")
-    once, *others = (
-        [
-            (hit.id, hit.score, dict(hit.routes), dict(hit.details), hit.neighbors)
-            for hit in ask(memory, "zumbrel pandol", limit=20, token_budget=60)
-        ]
-        for memory in [*stores, *stores]
-    )
+    with each_store(tmp_path, Designed(), profile="multi_route") as stores:
+        for at in range(80):
+            words = chance.choices(["zumbrel", "kortil", "pandol"], k=chance.randint(1, 6))
+            names = chance.sample(VECTORS, 3)
+            given: dict[str, Any] = {
+                "id": f"m{at}",
+                "session_id": f"s{at % 7}",
+                "vectors": {name: cosine(round(chance.uniform(-0.2, 1.0), 1)) for name in names},
+                "kind": "chunk",
+            }
+            for memory in stores:
+                memory.add(" ".join(words), **given)
+        once, *others = (
+            [
+                (hit.id, hit.score, dict(hit.routes), dict(hit.details), hit.neighbors)
+                for hit in ask(memory, "zumbrel pandol", limit=20, token_budget=60)
+            ]
+            for memory in [*stores, *stores]
+        )
     assert once
     assert all(other == once for other in others)
 

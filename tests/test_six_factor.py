@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from scoring import DAY, HOUR, NOW, STORES, Designed, check_tree, opened
 
 
 @pytest.fixture(params=STORES)
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Memory:
-    return opened(request.param, tmp_path, Designed(), profile="six_factor")
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    with opened(request.param, tmp_path, Designed(), profile="six_factor") as memory:
+        yield memory
 
 
 def part(memory: Memory, id: str, name: str, query: str = "anything") -> float:

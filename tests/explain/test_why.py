@@ -59,12 +59,12 @@ def test_contributions_add_up_to_the_score(profile: str) -> None:
 
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
 def test_stores_agree(profile: str) -> None:
-    ram, file = crowd(8), crowd(8, "sqlite:///:memory:")
-    for record in ram.get_all(limit=12):
-        asked: dict[str, Any] = {"limit": 3, "profile": profile}
-        assert str(ram.explain(QUERY, record.id, **asked)) == str(
-            file.explain(QUERY, record.id, **asked)
-        )
+    with crowd(8) as ram, crowd(8, "sqlite:///:memory:") as file:
+        for record in ram.get_all(limit=12):
+            asked: dict[str, Any] = {"limit": 3, "profile": profile}
+            assert str(ram.explain(QUERY, record.id, **asked)) == str(
+                file.explain(QUERY, record.id, **asked)
+            )
 
 
 def test_explaining_touches_nothing() -> None:

@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 
@@ -244,13 +244,14 @@ def sqlite_idf(n: int, df: int) -> float:
 
 
 @pytest.fixture(scope="module")
-def corpus() -> tuple[list[Doc], sqlite3.Connection]:
+def corpus() -> Iterator[tuple[list[Doc], sqlite3.Connection]]:
     docs = [Doc(memory["content"]) for memory in sample.memories()]
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE texts USING fts5(content, tokenize='porter unicode61')")
     db.execute("CREATE VIRTUAL TABLE found USING fts5vocab(texts, 'instance')")
     db.executemany("INSERT INTO texts VALUES (?)", [(doc.content,) for doc in docs])
-    return docs, db
+    yield docs, db
+    db.close()
 
 
 def in_sqlite(db: sqlite3.Connection, size: int, query: Sequence[str]) -> list[float]:

@@ -215,4 +215,6 @@ def test_accesses_are_written_when_the_program_ends_without_closing(tmp_path: Pa
         [sys.executable, "-c", program, f"sqlite:///{path}"], capture_output=True, text=True
     )
     assert (ran.stdout.strip(), ran.stderr) == ("1", "")
-    assert Watcher(path).count() == 1
+    watcher = Watcher(path)
+    assert watcher.count() == 1
+    watcher.db.close()

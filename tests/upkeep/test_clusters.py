@@ -45,7 +45,8 @@ def random_rows(seed: int, size: int) -> Rows:
     near = chance.normal(size=(5, 6))[chance.integers(0, 5, size)]
     found = (near + 0.5 * chance.normal(size=(size, 6))).astype(np.float32)
     found[chance.random(size) < 0.05] = 0.0
-    return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    return (found / np.maximum(lengths, 1e-9)).astype(np.float32)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([1, 2, 7, 256]))

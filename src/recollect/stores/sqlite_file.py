@@ -68,11 +68,15 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
     db = sqlite3.connect(
         target, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
     )
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA cache_size = -16000")
-    db.execute("PRAGMA temp_store = MEMORY")
-    db.execute("PRAGMA synchronous = FULL")  # a commit that was acknowledged survives a power cut
-    db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    try:
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA cache_size = -16000")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
+        db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    except sqlite3.Error:  # it is no database
+        db.close()
+        raise
     return db
 
 
