@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence, Set
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from math import inf
 
 from recollect.lexicon import (
@@ -51,9 +52,10 @@ _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 
 
-def question_words(text: str) -> list[str]:
+@lru_cache(maxsize=64)  # asked for again and again in a search
+def question_words(text: str) -> tuple[str, ...]:
     """The folded words of a question, the first `_LONGEST` of them."""
-    return words(text.replace("\u2019", "'"))[:_LONGEST]
+    return tuple(words(text.replace("\u2019", "'"))[:_LONGEST])
 
 
 def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -201,6 +203,7 @@ def _without(text: str, names: Mapping[str, frozenset[str]]) -> str:
     return " ".join(kept)
 
 
+@lru_cache(maxsize=64)  # asked for twice in a search
 def _dates(low: str) -> Dates:
     years = {int(year) for year in YEAR.findall(low)}
     months: set[int] = set()

@@ -179,8 +179,8 @@ def search(asked: Request) -> Plan[SearchResult]:
     ranked, degraded, embed_ms = yield from rank(asked, hits_only=True)
     recalled = clock()
     final = ranked.final
-    around = _neighbors(final)
-    records, near = yield [Read(final.rows), Read(np.unique(around[around >= 0]))]
+    around, beside = _neighbors(final)
+    records, near = yield [Read(final.rows), Read(beside)]
     if None in records:
         records = yield from _found_again(asked.namespaces, final, records)
     if asked.touch and len(final):
@@ -197,7 +197,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     }
     return SearchResult(
         asked.text,
-        _hits(ranked, records, trees, _given(around, near)),
+        _hits(ranked, records, trees, _given(around, beside, near)),
         asked.profile.name,
         uuid.uuid4().hex,
         degraded,
@@ -300,17 +300,23 @@ def _within(where: Filter | None, during: During) -> Filter:
     return Both((start, end) if where is None else (where, start, end))
 
 
-def _neighbors(final: Candidates) -> Rows:
-    """The rows right before and after each hit, -1 for none: int64 of shape (2, hits)."""
+def _neighbors(final: Candidates) -> tuple[Rows, Rows]:
+    """The rows right before and after each hit, -1 for none, of shape (2, hits); and all of them.
+
+    Of shape (2, 0) where nobody asked for them.
+    """
     if "neighbors.before" not in final.columns:
-        return np.empty((2, 0), dtype=np.int64)
+        return np.empty((2, 0), dtype=np.int64), np.empty(0, dtype=np.int64)
     sides = np.stack([final.floats("neighbors.before"), final.floats("neighbors.after")])
-    return np.nan_to_num(sides, nan=-1.0).astype(np.int64)
+    around = np.nan_to_num(sides, nan=-1.0).astype(np.int64)
+    return around, np.unique(around[around >= 0])
 
 
-def _given(around: Rows, near: Sequence[MemoryRecord | None]) -> list[tuple[MemoryRecord, ...]]:
+def _given(
+    around: Rows, beside: Rows, near: Sequence[MemoryRecord | None]
+) -> list[tuple[MemoryRecord, ...]]:
     """The records right before and after each hit."""
-    read = dict(zip(np.unique(around[around >= 0]).tolist(), near, strict=True))
+    read = dict(zip(beside.tolist(), near, strict=True))
     return [
         tuple(record for row in sides if (record := read.get(row)) is not None)
         for sides in around.T.tolist()
@@ -325,10 +331,12 @@ def _hits(
 ) -> tuple[Hit, ...]:
     final = ranked.final
     scores = final.floats("score").tolist() if len(final) else []
-    ranks = {n: c.tolist() for n, c in final.columns.items() if n.endswith(".rank")}
-    reasons = {n: c.tolist() for n, c in final.columns.items() if _is_reason(n)}
-    vector = next((r.name for r in ranked.profile.routes if isinstance(r, VectorRoute)), "")
-    cosines = final.columns.get(f"{vector}.score", np.full(len(final), np.nan)).tolist()
+    columns = final.columns
+    ranks = {n.removesuffix(".rank"): columns[n].tolist() for n in columns if n.endswith(".rank")}
+    reasons = {n: columns[n].tolist() for n in columns if _is_reason(n)}
+    routes = ranked.profile.routes
+    vector = next((f"{r.name}.score" for r in routes if isinstance(r, VectorRoute)), "")
+    cosines = columns[vector].tolist() if vector in columns else [math.nan] * len(final)
     hits: list[Hit] = []
     for i, record in enumerate(records):
         if record is None:
@@ -338,7 +346,7 @@ def _hits(
                 record,
                 scores[i],
                 len(hits) + 1,
-                {n.removesuffix(".rank"): int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
+                {n: int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
                 trees[i],
                 {n: v[i] for n, v in reasons.items() if v[i] is not None and v[i] == v[i]},
                 neighbors[i] if neighbors else (),

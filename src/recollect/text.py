@@ -11,6 +11,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -122,6 +123,7 @@ def terms(text: str) -> list[str]:
     return [stem(word) for word in words(text)]
 
 
+@lru_cache(maxsize=1 << 14)
 def term_id(term: str) -> int:
     """blake2b(term) mod 2^40: the same number in every process, on every machine.
 

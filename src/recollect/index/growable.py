@@ -13,15 +13,10 @@ class Growable:
 
     def __init__(self, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> None:
         self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
-        self._size = 0
+        self.view = self._data  # the elements in use, without a copy
 
     def __len__(self) -> int:
-        return self._size
-
-    @property
-    def view(self) -> NDArray[Any]:
-        """The elements in use, without a copy."""
-        return self._data[: self._size]
+        return len(self.view)
 
     @property
     def nbytes(self) -> int:
@@ -32,14 +27,14 @@ class Growable:
         """Make room for so many elements in all, so that filling it copies nothing."""
         if size > len(self._data):
             grown = np.empty((size, *self._data.shape[1:]), dtype=self._data.dtype)
-            grown[: self._size] = self.view
-            self._data = grown
+            grown[: len(self)] = self.view
+            self._data, self.view = grown, grown[: len(self)]
 
     def extend(self, values: NDArray[Any]) -> None:
         """Append values along the first axis."""
-        size = self._size + len(values)
+        before, size = len(self), len(self) + len(values)
         if size > len(self._data):
             # The first fill is exact, as most namespaces are loaded once and grow little.
-            self.reserve(size if self._size == 0 else max(size, self._size + self._size // 4 + 16))
-        self._data[self._size : size] = values
-        self._size = size
+            self.reserve(size if before == 0 else max(size, before + before // 4 + 16))
+        self._data[before:size] = values
+        self.view = self._data[:size]

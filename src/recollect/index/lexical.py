@@ -19,7 +19,7 @@ from recollect.index.source import Source
 from recollect.index.vocabulary import Vocabulary
 from recollect.query import Reading, Term
 from recollect.routes import Lexical
-from recollect.text import stem, term_id, terms
+from recollect.text import stem, term_id, term_ids, terms
 
 Alive = NDArray[np.bool_]
 
@@ -51,8 +51,7 @@ class LexicalIndex:
 
     def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """Which of some words occur in any content."""
-        ids = np.array([term_id(stem(word)) for word in words], dtype=np.uint64)
-        return self._postings["content"].known(ids)
+        return self._postings["content"].known(term_ids(words))
 
     def holding(self, wanted: Sequence[Term]) -> NDArray[np.int64]:
         """The memories whose content holds one of some terms."""

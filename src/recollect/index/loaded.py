@@ -308,8 +308,9 @@ class Loaded:
     def named(self, words: Sequence[str], proper: Set[str]) -> Named:
         """Whom words of a question name."""
         names, users, assistants = self._people()
-        said = self._lexical.known(words)
-        strange = {w for w, known in zip(words, said, strict=True) if not known and w in proper}
+        looking = [word for word in words if word in proper]
+        said = self._lexical.known(looking) if looking else ()
+        strange = {word for word, known in zip(looking, said, strict=True) if not known}
         return Named(named(words, names, strange), users, assistants)
 
     def _people(self) -> _People:

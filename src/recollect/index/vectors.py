@@ -54,11 +54,13 @@ class Vectors:
     def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)
+        lacking = place < 0  # whose place, the last, is read for nothing
         if self._exact or (self._last is not None and self._last[0] is query):
-            found = self._compared(query)[np.maximum(place, 0)]
+            found = self._compared(query)[place]
         else:
-            found = _bounded(np.vecdot(self._matrix.view[np.maximum(place, 0)], query))
-        found[place < 0] = np.nan
+            found = _bounded(np.vecdot(self._matrix.view[place], query))
+        if np.count_nonzero(lacking):
+            found[lacking] = np.nan
         return found
 
     @property

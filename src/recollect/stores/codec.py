@@ -114,7 +114,8 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
 _ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 _KEPT = itemgetter(*FIELDS)
-_DECODED = [(name, decoder) for name, decoder in _DECODERS.items() if decoder is not None]
+_MOMENTS = [name for name, field in FIELDS.items() if field.type == "time"]
+_DECODED = [(n, d) for n, d in _DECODERS.items() if d is not None and d is not _moment]
 
 
 def stored(draft: Draft) -> dict[str, Any]:
@@ -143,6 +144,10 @@ def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
 
 def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
     """The record of kept values by field name, which become its own."""
+    for name in _MOMENTS:  # most of them are none
+        seconds = values[name]
+        if seconds is not None:
+            values[name] = _moment(seconds)
     for name, decoder in _DECODED:
         values[name] = decoder(values[name])
     values["namespace"] = namespace

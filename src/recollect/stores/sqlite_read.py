@@ -142,8 +142,9 @@ class SqliteReader:
         waiting = self._touches.waiting()
         with self._reading() as db:
             for part in parts(rows):
-                for *values, row, space, seq in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
-                    kept = dict(zip(FIELDS, values, strict=True))
+                for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
+                    kept = dict(zip(FIELDS, values, strict=False))
+                    row, space, seq = values[-3:]
                     for batch in waiting:
                         if row in batch.rows:
                             kept.update(overlay(waiting, seq, row, kept))
