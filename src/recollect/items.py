@@ -190,12 +190,12 @@ def texts_of(record: MemoryRecord) -> dict[str, str]:
 
 def with_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
     """The record with what its further vectors are made of in its metadata; None takes one out."""
+    if _TEXTS not in record.metadata and all(words is None for words in texts.values()):
+        return record
     kept = record.metadata.get(_TEXTS)
     merged = {**(kept if isinstance(kept, Mapping) else {}), **texts}
     found = {name: words for name, words in merged.items() if words is not None}
     rest = {name: value for name, value in record.metadata.items() if name != _TEXTS}
-    if not found and _TEXTS not in record.metadata:
-        return record
     return replace(record, metadata={**rest, **({_TEXTS: found} if found else {})})
 
 
