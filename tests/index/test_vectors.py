@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from recollect.index import codes
 from recollect.index import vectors as module
 from recollect.index.codes import Codes
 from recollect.index.vectors import Vectors
@@ -157,7 +158,9 @@ def test_the_codes_keep_what_is_nearest(
     assert kept / total >= 0.99
 
 
-def test_the_codes_of_parts_are_the_codes_of_the_whole() -> None:
+def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_CODED", "_SWEPT", "_LOOKED_UP"):
+        monkeypatch.setattr(codes, name, 64)
     rows = random_unit(500, 100, 8)
     whole, parts = Codes(100), Codes(100)
     whole.extend(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -170,8 +171,10 @@ class Vectors:
             apart[~allowed] = self.dimensions + 1
         per_row, share = _COARSE
         swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
-        nearer = np.bincount(apart).cumsum()  # how many are so far apart or nearer
-        bound = min(int(np.searchsorted(nearer, swept, side="right")), self.dimensions)
+        # The least bound within which there are more.
+        bound = bisect_right(
+            range(self.dimensions), swept, key=lambda b: int(np.count_nonzero(apart <= b))
+        )
         places = np.flatnonzero(apart <= bound)
         similar = self._codes.similarity(query, places)
         wanted = depth * _FINE
