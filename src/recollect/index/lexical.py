@@ -56,7 +56,7 @@ class LexicalIndex:
     def holding(self, wanted: Sequence[Term]) -> NDArray[np.int64]:
         """The memories whose content holds one of some terms."""
         ids = np.array([term_id(form) for term in wanted for form in term], dtype=np.uint64)
-        return self._postings["content"].hits(ids).ordinal
+        return self._postings["content"].holders(ids)
 
     def scores(
         self, route: Lexical, reading: Reading, rows: Rows, alive: Alive, sessions: Sessions

@@ -187,7 +187,7 @@ class NamespaceIndex(Loaded):
         """Which terms each row holds, by weight (see `ops.Matched`)."""
         words = self._worded(route, query)
         ordinals = self._ordinals(rows)
-        place = np.full(len(self) + 1, -1)  # the last takes rows that are gone
+        place = np.full(len(self) + 1, -1, dtype=np.int32)  # the last takes rows that are gone
         place[ordinals] = np.arange(len(rows))
         at = place[words.found.ordinal]
         found = np.zeros((len(rows), len(query.reading.terms)))

@@ -194,6 +194,15 @@ class Postings:
         join = np.concatenate
         return Hits(join(term), join(ordinal), join(tf), join(head), join(tail))
 
+    def holders(self, terms: U64) -> NDArray[np.int64]:
+        """The memories that hold one of the terms, those that hold several as often."""
+        found = [
+            segment.ordinals[low:high].astype(np.int64) + segment.first
+            for segment in self._segments
+            for _, low, high in segment.ranges(terms)
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
     def known(self, terms: U64) -> NDArray[np.bool_]:
         """Which of the terms occur at all."""
         found = np.zeros(len(terms), dtype=bool)

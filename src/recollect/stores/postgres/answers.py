@@ -322,7 +322,7 @@ class Answers(Stored):
                 self._sight.segments[namespace] = segments.fetched(read)
             content = postings(known, self._sight.segments[namespace])["content"]
             holding = np.zeros(known.counter + 1)
-            holding[content.hits(ids).ordinal] = 1.0
+            holding[content.holders(ids)] = 1.0
             found[places] = holding[_at(rows, known)]
         return found
 
