@@ -52,7 +52,7 @@ _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 
 
-@lru_cache(maxsize=64)  # asked for again and again in a search
+@lru_cache(maxsize=8)  # asked for again and again in a search
 def question_words(text: str) -> tuple[str, ...]:
     """The folded words of a question, the first `_LONGEST` of them."""
     return tuple(words(text.replace("\u2019", "'"))[:_LONGEST])
@@ -203,7 +203,7 @@ def _without(text: str, names: Mapping[str, frozenset[str]]) -> str:
     return " ".join(kept)
 
 
-@lru_cache(maxsize=64)  # asked for twice in a search
+@lru_cache(maxsize=8)  # asked for twice in a search
 def _dates(low: str) -> Dates:
     years = {int(year) for year in YEAR.findall(low)}
     months: set[int] = set()
