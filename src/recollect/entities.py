@@ -240,9 +240,11 @@ def _capital(word: str) -> bool:
 
 def _counts(token: _Token, kind: _Kind, tokens: _Tokens) -> bool:
     """Whether a word is (a part of) a name where it stands."""
-    if not token.initial or kind is _Kind.NEVER or kind is _Kind.ALWAYS:
-        return kind is not _Kind.NEVER
-    return kind is _Kind.MAYBE and token.text.lower() not in tokens.small
+    if kind is _Kind.INSIDE:
+        return not token.initial
+    if kind is _Kind.MAYBE and token.initial:
+        return token.text.lower() not in tokens.small
+    return kind is not _Kind.NEVER
 
 
 def _goes_on(text: str, tokens: _Tokens, i: int) -> bool:
