@@ -137,8 +137,8 @@ class Loaded:
         if self._graph is not None:
             self._graph.added(self._ids[first:])
         self._append_vectors(first, rows)
-        fresh = self._coded("session_id").codes[first:]
-        self._link((touched or set()) | set(np.unique(fresh).tolist()))
+        fresh = self._coded("session_id").codes[first:].tolist()
+        self._link((touched or set()).union(fresh))
 
     def _flush_tokens(self, tokens: dict[str, list[bytes | None]]) -> None:
         self._lexical.extend(tokens)

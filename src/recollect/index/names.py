@@ -23,10 +23,10 @@ def nicknames(
     greeting = np.flatnonzero(alive & (greets.codes != greets.code(None)))
     if not len(greeting):
         return {}
-    inside = np.flatnonzero(np.isin(sessions.codes, np.unique(sessions.codes[greeting])) & alive)
-    pairs = np.stack([sessions.codes[inside], speakers.codes[inside]], axis=1)
+    inside = np.flatnonzero(np.isin(sessions.codes, sessions.codes[greeting]) & alive)
+    pairs = zip(sessions.codes[inside].tolist(), speakers.codes[inside].tolist(), strict=True)
     voices: dict[int, list[int]] = defaultdict(list)
-    for session, speaker in np.unique(pairs, axis=0).tolist():
+    for session, speaker in sorted(set(pairs)):
         voices[session].append(speaker)
     said: dict[str, Counter[int]] = defaultdict(Counter)
     for ordinal in greeting.tolist():
