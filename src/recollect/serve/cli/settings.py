@@ -11,15 +11,26 @@ from recollect.engine import Memory
 from recollect.errors import InvalidInput, StoreError
 from recollect.profile import Profile
 
+_SQLITE = "sqlite:///"
+
 
 @dataclass(frozen=True)
 class Settings:
-    """What every command is told; None where nobody said."""
+    """What every command is told; None where nobody said.
+
+    Raises:
+        InvalidInput: one is empty, as a variable that was never set makes it.
+    """
 
     db: str | None = None
     namespace: str | None = None
     embedder: str | None = None
     json: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("db", "namespace", "embedder"):
+            if getattr(self, name) == "":
+                raise InvalidInput(name, "is empty", "give it a value, or leave it out")
 
     def over(self, other: Settings) -> Settings:
         """These settings, and those of `other` where these say nothing."""
@@ -30,12 +41,14 @@ class Settings:
     def url(self) -> str:
         """The URL of the store; a path is one of a SQLite file."""
         given = self.db or "memory.db"
-        return given if "://" in given else f"sqlite:///{given}"
+        return given if "://" in given else f"{_SQLITE}{given}"
 
     def require(self) -> None:
         """Refuse a file that does not exist."""
-        path = self.url.removeprefix("sqlite:///").partition("?")[0]
-        if path != self.url and path != ":memory:" and not Path(path).exists():
+        if not self.url.startswith(_SQLITE):
+            return
+        path = self.url.removeprefix(_SQLITE).partition("?")[0]
+        if path != ":memory:" and not Path(path).exists():
             raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
 
     def open(
