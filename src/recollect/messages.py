@@ -8,11 +8,14 @@ from typing import Any
 from recollect.errors import InvalidInput
 from recollect.memory import new_id
 
+_OWN = ("created_at", "id")
+
 
 def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One item for each chat message `{"role", "content"}`, in one session.
 
-    The speaker is the message's `name` or else its `role`; messages without text are left out.
+    The speaker is the message's `name` or else its `role`, and its `created_at` and `id` are those
+    of the memory; messages without text are left out.
     """
     session = common.get("session_id") or new_id()
     if common.get("id") is not None:
@@ -26,7 +29,10 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
         said = message_text(message)
         if said.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
-            items.append({**common, "content": said, "speaker": speaker, "session_id": session})
+            own = {name: message[name] for name in _OWN if message.get(name) is not None}
+            items.append(
+                {**common, **own, "content": said, "speaker": speaker, "session_id": session}
+            )
     if not items:
         raise InvalidInput("content", "has no message with text")
     return items

@@ -55,6 +55,7 @@ class Writing(Face):
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
+        A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
         `importance` is in [0, 1]; `created_at` is when it was said or happened (now by default);
         `vectors` by name replace the embedder's; `links` are `{"target", "type", "weight"}`.
 
@@ -62,9 +63,9 @@ class Writing(Face):
         (episodic, semantic), `content_type` (text, conversation, document, event, fact) and
         `layer` (episodic, knowledge, activity, entity); on `relevance_score`, `memory_score`,
         `confidence` and `strength` in [0, 1]; on a `decay_rate` per hour of its own. `gist` is
-        what it comes down to, in words that are searched, too. From `expires_at` on it is not
-        found any more; what it says holds from `valid_from` until `valid_to`; `pinned` exempts it
-        from being archived.
+        what it comes down to, in words that some profiles search, too. From `expires_at` on it is
+        not found any more; what it says holds from `valid_from` until `valid_to`; `pinned` exempts
+        it from being archived.
 
         A fact or note (not a turn of a session) that says what an active memory of the same
         `agent_id`, `user_id` and `speaker` says already is not added again; the outcome in the
@@ -122,8 +123,9 @@ class Writing(Face):
     ) -> AddResult:
         """Remember many: texts, or mappings with the arguments of `add` as keys.
 
-        Written in transactions of some thousand. A wrong item is REJECTED with its reason and the
-        others are added; with `strict` it raises instead. `progress` is told how many are done.
+        `content` has to be text there, and `dedup` holds for all. Written in transactions of some
+        thousand. A wrong item is REJECTED with its reason and the others are added; with `strict`
+        it raises instead. `progress` is told how many are done.
         """
         return self._run(self._core.add_many(items, strict, dedup, progress))
 

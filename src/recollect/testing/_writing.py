@@ -64,6 +64,13 @@ class Adding(StoreCase):
         assert len({turn.session_id for turn in turns}) == 1
         assert {turn.kind for turn in turns} == {"turn"}
 
+    def test_chat_messages_keep_their_times_and_ids(self, memory: Memory) -> None:
+        first = {"role": "user", "content": "Hello.", "created_at": START.isoformat(), "id": "m1"}
+        later = START + timedelta(days=1)
+        result = memory.add([first, {"role": "assistant", "content": "Hi."}], created_at=later)
+        assert result.ids[0] == "m1"
+        assert [record(memory, id).created_at for id in result.ids] == [START, later]
+
     @pytest.mark.parametrize(
         "moment",
         [
