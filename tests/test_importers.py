@@ -1,4 +1,5 @@
 import json
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -115,8 +116,6 @@ def test_blank_lines_are_skipped_and_an_array_will_do(tmp_path: Path) -> None:
         ("{broken", "not JSON"),
         ("[1, 2]", "not a JSON object but list"),
         ('"text"', "not a JSON object but str"),
-        ('{"mood": "calm"}', "has no content"),
-        ('{"content": "   "}', "has no content"),
         ('{"messages": ["hi"]}', "message 1 is not a JSON object but str"),
         ("[" * 100_000, "too deep"),
         ('{"content": ' + "1" * 5_000 + "}", "too large"),
@@ -132,7 +131,36 @@ def test_a_wrong_line_is_named_with_its_number(tmp_path: Path, line: str, said: 
 
 
 def test_a_wrong_element_of_an_array_is_counted(tmp_path: Path) -> None:
-    assert "item 2: has no content" in str(problem(put(tmp_path, "a.json", [{"text": "a"}, {}])))
+    assert "item 2: not a JSON" in str(problem(put(tmp_path, "a.json", [{"text": "a"}, 3])))
+
+
+def test_what_has_no_content_is_refused_by_itself_and_named_by_its_place(tmp_path: Path) -> None:
+    path = put(
+        tmp_path, "a.jsonl", '{"text":"fine"}\n\n{"mood":"calm"}\n{"id":"x","content":" "}\n'
+    )
+    with Memory.open("ram://", embedder=None) as memory:
+        added = memory.add_many(read(path))
+    assert [item.id for item in added.rejected] == ["a:3", "x"]
+    assert all("content: is missing" in item.reason for item in added.rejected)
+    assert len(added.ids) == 1
+
+
+def test_a_conversation_gives_the_same_ids_each_time(tmp_path: Path) -> None:
+    talk = {
+        "memories": [{"text": "Hello"}, {"text": " "}, {"text": "Hi", "id": "b"}, {"text": "Ho"}]
+    }
+    path = put(tmp_path, "talk.json", talk)
+    assert [item["id"] for item in items(path)] == ["talk:1", "b", "talk:3"]
+
+
+def test_a_folder_of_conversations_is_no_single_import(tmp_path: Path) -> None:
+    put(tmp_path, "talk.json", {"memories": [{"text": "Hello"}]})
+    assert "each to a namespace of its own" in str(problem(tmp_path))
+
+
+def test_what_can_be_read_only_once_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    assert "can be read only once" in str(problem(tmp_path / "pipe.jsonl"))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])

@@ -162,6 +162,19 @@ def test_refused_memories_are_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     json.loads(captured.out)
 
 
+def test_answers_that_are_no_memories_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrong = conversation()
+    wrong["queries"][0]["relevant"].append("nowhere")
+    (tmp_path / "c.json").write_text(json.dumps(wrong), encoding="utf-8")
+    assert main(["eval", str(tmp_path), "--embedder", "none", "--db", "my postgres.db"]) == 0
+    said = capsys.readouterr().err
+    assert "names what is no memory: nowhere" in said
+    assert "my postgres.db is not touched" in said
+    assert not Path("my postgres.db").exists()
+
+
 def test_a_file_that_is_no_conversation_is_named(tmp_path: Path) -> None:
     (tmp_path / "c.json").write_text("[1]", encoding="utf-8")
     with pytest.raises(ImportProblem, match=r"c\.json"):

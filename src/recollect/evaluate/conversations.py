@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +20,16 @@ class Conversation:
     memories: tuple[Item, ...]
     queries: tuple[Query, ...]
     now: datetime | None
+
+    def unanswerable(self) -> list[str]:
+        """A remark on each question whose answers are, in part, no memories of it."""
+        known = {item["id"] for item in self.memories}
+        missing = {query.id: sorted({*query.relevant} - known) for query in self.queries}
+        return [
+            f"{self.name}: question {id} names what is no memory: {', '.join(ids)}"
+            for id, ids in missing.items()
+            if ids
+        ]
 
 
 def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
@@ -45,15 +54,9 @@ def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
 
 
 def _read(path: Path, sides: bool) -> Conversation:
-    memories = tuple(_numbered(path, conversation.read(path)))
+    memories = tuple(conversation.read(path))
     if sides:
         memories = tuple(chunks.from_items(memories, "sides"))
     times = [moment("created_at", item["created_at"]) for item in memories if "created_at" in item]
     asked = tuple(query for query in conversation.queries(path) if query.relevant)
     return Conversation(path.stem, memories, asked, max(times, default=None))
-
-
-def _numbered(path: Path, items: Iterable[Item]) -> Iterator[Item]:
-    """The items, each with an id that is the same whenever the file is read."""
-    for number, item in enumerate(items, start=1):
-        yield {"id": f"{path.stem}:{number}", **item}

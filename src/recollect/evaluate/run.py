@@ -179,6 +179,7 @@ def _filled(
                 added = memory.within(one.name).add_many(one.memories)
                 report.notes += [f"{one.name}: {item.id}: {item.reason}" for item in added.rejected]
                 report.notes += [f"{one.name}: {lack}" for lack in added.degraded]
+                report.notes += one.unanswerable()
             yield store
             if kind not in made:
                 for one in members:

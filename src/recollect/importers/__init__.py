@@ -51,6 +51,8 @@ def read(path: str | Path, format: str | None = None) -> Iterator[Item]:
     path = Path(path)
     if not path.exists():
         raise ImportProblem(path, "does not exist", "check the path")
+    if not path.is_file() and not path.is_dir():
+        raise ImportProblem(path, "can be read only once", "write it to a file first")
     name = format or detect(path)
     if name not in FORMATS:
         raise ImportProblem(path, f"there is no format {name!r}", f"use one of {_names()}")
@@ -64,7 +66,10 @@ def detect(path: Path) -> str:
         ImportProblem: it is like none of them.
     """
     if path.is_dir():
-        return "chatgpt" if any(path.glob("conversations*.json")) else "markdown"
+        if any(path.glob("conversations*.json")):
+            return "chatgpt"
+        notes = any(path.rglob("*.md")) or not any(path.glob("*.json"))
+        return "markdown" if notes else "conversation"
     if path.suffix.lower() in _SUFFIXES:
         return _SUFFIXES[path.suffix.lower()]
     start = head(path)

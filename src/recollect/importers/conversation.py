@@ -21,16 +21,20 @@ class Query:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Yields the memories of a conversation as turns.
+    """Yields the memories of a conversation as turns; one without an id is named by its place.
 
     Raises:
-        ImportProblem: the file is not of this format.
+        ImportProblem: the file is not of this format, or a folder.
     """
+    if path.is_dir():
+        raise ImportProblem(path, "is a folder", "give a file, each to a namespace of its own")
+    place = 0
     for number, entry in enumerate(_list(path, "memories"), start=1):
         content = clean(_string(path, "memory", number, entry, "text"))
         if not content:
             continue
-        item: Item = {"content": content, "kind": "turn"}
+        place += 1
+        item: Item = {"id": f"{path.stem}:{place}", "content": content, "kind": "turn"}
         for key, field in (("id", "id"), ("speaker", "speaker"), ("session", "session_id")):
             if entry.get(key) is not None:
                 item[field] = str(entry[key])

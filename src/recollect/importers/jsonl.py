@@ -47,6 +47,10 @@ class _Place:
             return ImportProblem(self.path, f"item {self.number}: {problem}", remedy)
         return ImportProblem(self.path, problem, remedy, line=self.number)
 
+    @property
+    def name(self) -> str:
+        return f"{self.path.stem}:{self.number}"
+
 
 def read(path: Path) -> Iterator[Item]:
     """Yields the memories of a file with a JSON object in each line, or of one JSON array.
@@ -54,10 +58,11 @@ def read(path: Path) -> Iterator[Item]:
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
     `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. What
     else it has goes to the metadata, save what a store keeps count of by itself. An object with
-    `messages` gives a turn for each message that has text, all in one session.
+    `messages` gives a turn for each message that has text, all in one session. What has no content
+    is named by its place, as it will be refused.
 
     Raises:
-        ImportProblem: a line is no JSON object, or has no content.
+        ImportProblem: a line is no JSON object.
     """
     for place, entry in _entries(path):
         if not isinstance(entry, dict):
@@ -69,7 +74,7 @@ def read(path: Path) -> Iterator[Item]:
             continue
         item = _item(entry)
         if "content" not in item:
-            raise place.problem("has no content", 'give it some: "content": "..."')
+            item.setdefault("id", place.name)
         yield item
 
 
@@ -124,7 +129,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
     """The messages of a conversation, each with the fields that the conversation has."""
     shared = _item({key: value for key, value in entry.items() if key != "messages"})
-    name = shared.pop("id", None) or f"{place.path.stem}:{place.number}"
+    name = shared.pop("id", None) or place.name
     session = str(shared.get("session_id") or name)
     for number, message in enumerate(entry["messages"], start=1):
         if not isinstance(message, dict):

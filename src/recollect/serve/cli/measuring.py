@@ -57,7 +57,7 @@ def eval_(
             folders or [],
             profiles=[profiles.get(name) for name in profile or ["balanced"]],
             embedders=embedder or [settings.embedder or "default"],
-            store=settings.url if settings.db and "postgres" in settings.url else store.value,
+            store=_server(settings) or store.value,
             check=check,
             progress=told,
         )
@@ -69,6 +69,14 @@ def eval_(
         _tables(report)
     if report.check is not None and not report.check.passed:
         raise typer.Exit(1)
+
+
+def _server(settings: Settings) -> str | None:
+    """The address of a server to measure on; a file of somebody's memories is left alone."""
+    if settings.db is None or settings.url.startswith("postgres"):
+        return settings.db and settings.url
+    output.note(f"measured in a store of its own; {settings.db} is not touched")
+    return None
 
 
 def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] | None) -> None:
@@ -141,7 +149,7 @@ def bench(
             profile=profiles.get(profile),
             embedder=settings.embedder or "default",
             keep=keep,
-            url=settings.url if settings.db and "postgres" in settings.url else None,
+            url=_server(settings),
             clients=clients,
             check_recall=check_recall,
             progress=told,
