@@ -20,7 +20,7 @@ from recollect.write import dimensions_of, embedded, named, put, update
 
 _STRENGTHENING = ("DUPLICATE", "MERGED")
 _CHUNK = 2048  # memories in one transaction
-_TAKEN = "the id is taken; use update(), or leave the id out"
+_TAKEN = "the id is taken; update that memory, or leave the id out"
 _AGAIN = "the same idempotency_key again"
 
 

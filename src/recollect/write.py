@@ -145,7 +145,7 @@ def put(
             break
         if strict:
             raise InvalidInput(
-                "id", f"{found[0]!r} is taken", "use update() to change it, or leave the id out"
+                "id", f"{found[0]!r} is taken", "update that memory, or leave the id out"
             )
         links = []
         taken.update(found)

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect import Memory
+from recollect.errors import StoreError
 from recollect.serve.cli import writing
+from recollect.serve.cli.settings import Settings
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -75,13 +77,69 @@ def test_import_in_batches_takes_several_files(run: Run, tmp_path: Path) -> None
     assert ran.json == {"added": 10, "rejected": [], "degraded": []}
 
 
-def test_import_of_a_damaged_file_says_what_is_kept(run: Run, tmp_path: Path) -> None:
+def test_import_of_a_damaged_file_writes_nothing(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "whole.jsonl").write_text('{"content": "whole"}', encoding="utf-8")
     (tmp_path / "half.jsonl").write_text('{"content": "whole"}\n{"content": ', encoding="utf-8")
-    ran = run("import", "half.jsonl", "--batch", "1")
+    ran = run("import", "whole.jsonl", "half.jsonl", "--batch", "1")
     assert ran.code == 2
-    assert "line 2" in ran.err
-    assert "1 memories were added before" in ran.err
-    assert run("list", "--json").json["total"] == 1
+    assert "half.jsonl, line 2" in ran.err
+    assert not (tmp_path / "memory.db").exists()
+
+
+def test_import_refuses_what_has_no_text_and_takes_the_rest(run: Run, tmp_path: Path) -> None:
+    lines = '{"content": "one"}\n{"content": "  "}\n{"content": "two"}\n'
+    (tmp_path / "notes.jsonl").write_text(lines, encoding="utf-8")
+    ran = run("import", "notes.jsonl", "--lenient")
+    assert (ran.code, ran.out) == (0, "2 added, 1 rejected\n")
+    assert "notes:2: content: is missing" in ran.err
+
+
+def test_update_changes_words_and_fields(notes: Run) -> None:
+    changes = ("tags=home", "importance=0.8", 'metadata={"a": 1}', "speaker=", "title=7 keys")
+    options = [word for change in changes for word in ("--set", change)]
+    assert notes("update", "river", "The key is under the mat.", *options).out == "river\n"
+    found = notes("get", "river", "--json").json
+    assert found["content"] == "The key is under the mat."
+    assert (found["tags"], found["importance"], found["metadata"]) == (["home"], 0.8, {"a": 1})
+    assert (found["speaker"], found["title"]) == (None, "7 keys")
+    assert notes("update", "river", "--set", 'tags=["a", "b"]', "--json").json["tags"] == ["a", "b"]
+    assert notes("search", "mat", "--limit", "1", "--json").json["hits"][0]["id"] == "river"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "code"),
+    [
+        (["river"], "give a text, or --set", 2),
+        (["river", "--set", "importance"], "write it as importance=0.8", 2),
+        (["river", "--set", "importance=much"], "write its value as JSON", 2),
+        (["river", "--set", "importance=7"], "between 0 and 1", 2),
+        (["river", "--set", "colour=red"], "cannot be updated", 2),
+        (["nobody", "New words."], "there is no memory 'nobody'", 1),
+    ],
+)
+def test_a_wrong_update_says_why(notes: Run, arguments: list[str], said: str, code: int) -> None:
+    ran = notes("update", *arguments)
+    assert ran.code == code
+    assert said in ran.err
+
+
+@pytest.mark.parametrize("option", ["--namespace", "--db", "--embedder"])
+def test_an_option_left_empty_is_refused(notes: Run, option: str) -> None:
+    ran = notes("delete", "--all", "--yes", option, "")
+    assert ran.code == 2
+    assert f"{option[2:]}: is empty" in ran.err
+    assert notes("list", "--json").json["total"] == 3
+
+
+def test_a_variable_left_empty_is_refused(notes: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_NAMESPACE", "")
+    assert "namespace: is empty" in notes("delete", "--all", "--yes").err
+
+
+def test_only_files_have_to_exist() -> None:
+    Settings(db="postgresql://nobody@localhost/none?sslmode=prefer").require()
+    with pytest.raises(StoreError, match="no such file"):
+        Settings(db="sqlite:///none.db?mode=ro").require()
 
 
 def test_search_finds_and_says_why(notes: Run) -> None:

@@ -166,7 +166,9 @@ def main(command: Sequence[str]) -> int:
     """Run a command with `RECOLLECT_DB` naming a server, or a server until it is interrupted."""
     with PostgresServer() as server:
         if command:
-            return subprocess.call(command, env={**os.environ, "RECOLLECT_DB": server.url})
+            code = subprocess.call(command, env={**os.environ, "RECOLLECT_DB": server.url})
+            print("The server was started for this alone, and is stopped now.", file=sys.stderr)
+            return code
         ends = {signal.SIGINT, signal.SIGTERM}
         signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # so that they are waited for
         print(server.url, flush=True)

@@ -205,7 +205,7 @@ def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
     row = next((found[id] for found in answers if id in found), None)
     if row is None:
         where = ", ".join(repr(name) for name in namespaces)
-        hint = "" if everywhere else "; everywhere=True looks in all namespaces"
+        hint = "" if everywhere else "; look for it everywhere, or name its namespace"
         raise NotFound(
             f"there is no memory {id!r} in the {'store' if everywhere else f'namespace {where}'}"
             + hint

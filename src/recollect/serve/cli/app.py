@@ -115,6 +115,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 
 _COMMANDS: dict[str, Callable[..., None]] = {
     "add": writing.add,
+    "update": writing.update,
     "import": writing.import_,
     "search": recall.search,
     "explain": recall.explain,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from dataclasses import replace
@@ -105,4 +107,12 @@ def _explain(console: Console, settings: Settings, result: SearchResult) -> None
         f"add {where} {quote('The stand-up moved to 9:30.')} --speaker Marit",
         f"explain {where} {quote(result.query)} {first.id}",
     ):
-        console.print(f"  recollect {command}", soft_wrap=True, markup=False)
+        console.print(f"  {_called()} {command}", soft_wrap=True, markup=False)
+
+
+def _called() -> str:
+    """What to type for this command line: its path where its name alone would not be found."""
+    called = sys.argv[0]
+    if shutil.which("recollect") or os.path.basename(called) != "recollect":
+        return "recollect"
+    return quote(os.path.relpath(called))

@@ -30,10 +30,13 @@ def migrate(
     before, after = stores.migrate(settings.url, row_security, citus)
     if settings.json:
         output.emit({"before": before, "after": after})
-    elif before == after:
-        print(f"schema {after}, nothing to do")
     else:
-        print(f"schema {before} brought to {after}")
+        done = [f"schema {before} brought to {after}" if before != after else f"schema {after}"]
+        if row_security is not None:
+            done.append(f"row security {'on' if row_security else 'off'}")
+        if citus:
+            done.append("spread over the cluster")
+        print(", ".join(done if len(done) > 1 or before != after else [*done, "nothing to do"]))
 
 
 def index(settings: Settings) -> None:

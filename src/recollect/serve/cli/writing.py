@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -13,7 +15,7 @@ import typer
 from recollect import chunks, importers
 from recollect.engine import Memory
 from recollect.errors import InvalidInput
-from recollect.importers import ImportProblem
+from recollect.fields import FIELDS
 from recollect.memory import Added, Link
 from recollect.serve.cli import output
 from recollect.serve.cli.recall import Where
@@ -105,6 +107,52 @@ def add(
         print(result.id)
 
 
+def update(
+    settings: Settings,
+    id: Annotated[str, typer.Argument(help="The memory's id.")],
+    text: Annotated[
+        str | None, typer.Argument(help="What it says from now on; - reads it from stdin.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="FIELD=VALUE",
+            help="A field's new value; nothing after the = leaves it without one. Repeat it for "
+            "more.",
+        ),
+    ] = None,
+) -> None:
+    """Change what a memory says, or its fields."""
+    given = dict(_assigned(change) for change in changes or ())
+    if text is not None:
+        given["content"] = _from_stdin() if text == "-" else text
+    if not given:
+        raise InvalidInput("update", "has to know what to change", "give a text, or --set")
+    with settings.open() as memory:
+        changed = memory.update(id, **given)
+    if settings.json:
+        output.emit(changed.to_dict())
+    else:
+        print(changed.id)
+
+
+def _assigned(change: str) -> tuple[str, Any]:
+    """A field and its value: text as it stands, of one text a list, anything else as JSON."""
+    name, sign, value = change.partition("=")
+    if not sign:
+        raise InvalidInput("set", f"{change!r} is no change", "write it as importance=0.8")
+    kind = FIELDS[name].type if name in FIELDS else "text"
+    if not value:
+        return name, None
+    if kind in ("text", "time") or (kind == "list" and not value.startswith("[")):
+        return name, value
+    try:
+        return name, json.loads(value)
+    except (ValueError, RecursionError):
+        raise InvalidInput(name, f"is {value!r}", "write its value as JSON") from None
+
+
 def _pending(links: Sequence[Link]) -> None:
     """Say which links lead to no memory yet."""
     for link in links[:_REASONS_SHOWN]:
@@ -140,30 +188,30 @@ def import_(
     ] = False,
 ) -> None:
     """Remember what files hold: JSON lines, Markdown notes, conversations, ChatGPT exports."""
-    # All paths are looked at before the first is written.
+    _check(paths, format)
     sources: list[Iterator[dict[str, Any]]] = [importers.read(path, format) for path in paths]
     if mode != "turns":
         sources = [chunks.from_items(source, mode) for source in sources]
     added, rejected, lacks, unmet = 0, [], dict[str, None](), False
     with settings.open(make=True) as memory, output.progress() as told:
         for path, source in zip(paths, sources, strict=True):
-            try:
-                for done, refused, without, linked in _imported(memory, source, batch):
-                    added += done
-                    unmet |= linked
-                    rejected += [(path, item) for item in refused]
-                    lacks |= dict.fromkeys(without)
-                    told(f"importing {path.name}", added, None)
-            except ImportProblem as problem:
-                before = f"; {added:,} memories were added before" if added else ""
-                raise ImportProblem(
-                    problem.path, f"{problem.problem}{before}", problem.remedy, line=problem.line
-                ) from None
+            for done, refused, without, linked in _imported(memory, source, batch):
+                added += done
+                unmet |= linked
+                rejected += [(path, item) for item in refused]
+                lacks |= dict.fromkeys(without)
+                told(f"importing {path.name}", added, None)
         waiting = memory.pending_links() if unmet else []
     _pending(waiting)
     _report(settings, added, rejected, list(lacks))
     if rejected and not lenient:
         raise typer.Exit(1)
+
+
+def _check(paths: Sequence[Path], format: str | None) -> None:
+    """Read all there is to its end before the first is written: nothing is imported by half."""
+    for path in paths:
+        deque(importers.read(path, format), maxlen=0)
 
 
 def reembed(
