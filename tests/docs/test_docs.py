@@ -25,6 +25,7 @@ from typing import Any
 
 import pytest
 
+from recollect.fields import FIELDS
 from recollect.profiles import BUILT_IN
 
 WIDTH = 120  # of the formulas shown
@@ -201,3 +202,13 @@ def test_the_formula_of_each_profile_is_the_one_in_the_code(name: str) -> None:
 def test_each_formula_shown_is_of_a_profile() -> None:
     shown = {b.what for b in blocks("docs/profiles.md") if b.mark == "formula"}
     assert shown == set(BUILT_IN)
+
+
+def test_every_field_that_filters_take_is_documented_with_its_type() -> None:
+    kinds = {"text": "text", "number": "number", "time": "time", "list": "list"}
+    rows = re.findall(
+        r"^\| (text|number|time|list) \| ([^|]*) \|", page("docs/filters.md"), re.MULTILINE
+    )
+    said = {name: kind for kind, cell in rows for name in re.findall(r"`(\w+)`", cell)}
+    taken = {name: kinds[f.type] for name, f in FIELDS.items() if f.type in kinds}
+    assert said == taken
