@@ -235,6 +235,18 @@ def holds(operator: Operator, value: Any, operand: Any) -> bool:
     return order[operator](value, operand)
 
 
+def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
+    """Whether a memory passes a filter, given the values of its fields as they are compared."""
+    if condition is None:
+        return True
+    if isinstance(condition, Compare):
+        return holds(condition.operator, value_of(condition.field), condition.value)
+    if isinstance(condition, Not):
+        return not passes(condition.part, value_of)
+    held = (passes(part, value_of) for part in condition.parts)
+    return all(held) if isinstance(condition, Both) else any(held)
+
+
 def _same(value: Any, operand: Any) -> bool:
     if isinstance(value, (list, tuple)) and isinstance(operand, (list, tuple)):
         return len(value) == len(operand) and all(map(_same, value, operand))

@@ -95,6 +95,13 @@ class MemoryRecord:
         """The same memory with other entities."""
         return self.holding({**self.__dict__, "entities": entities})
 
+    def comparable(self, path: str) -> Any:
+        """A field, or `metadata.<key>`, as filters compare it: times in seconds."""
+        if path.startswith("metadata."):
+            return value_at(self.metadata, path.removeprefix("metadata."))
+        value = getattr(self, path)
+        return value.timestamp() if isinstance(value, datetime) else value
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""
         return {name: plain(getattr(self, name)) for name in ("namespace", *FIELDS)}
@@ -195,6 +202,17 @@ class AddResult:
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+def value_at(metadata: Mapping[str, Any], key: str) -> Any:
+    """One value of metadata, lists as tuples; a dotted key goes into nested mappings."""
+    found: Any = metadata
+    if key in metadata:
+        found = metadata[key]
+    else:
+        for part in key.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+    return tuple(found) if isinstance(found, list) else found
 
 
 def plain(value: Any) -> Any:

@@ -351,6 +351,8 @@ class Put:
     With `replace=True` each takes the place of the memory of the same id, whose accesses count on
     and whose vectors stay where it brings none of that name and `stale` does not list it; the
     answer is then the ids that do not exist. Nothing is written unless the answer is empty.
+    What `was` the memory when it was read has to be so still, but for its accesses; else its id is
+    answered, too, so that no change that others made since is undone.
 
     `also` is what happens to other memories by it, in the same transaction; the ids of those that
     do not exist are answered, too. With a `past`, the log is what that says, and tells nothing of
@@ -361,6 +363,7 @@ class Put:
     links: tuple[Link, ...] = ()
     unlinks: tuple[Link, ...] = ()
     replace: bool = False
+    was: MemoryRecord | None = None
     stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
     actor: str | None = None  # who writes

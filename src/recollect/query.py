@@ -89,6 +89,7 @@ class Query:
     min_score: float | None = None
     where: Filter | None = None
     vector: Vector | None = None
+    embedder: str | None = None  # identity of what made the vector, where that is known
     reading: Reading = Reading()
     entities: frozenset[str] = frozenset()
     aliases: Aliases = NO_ALIASES

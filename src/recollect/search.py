@@ -22,7 +22,7 @@ from recollect.candidates import Candidates, Rows
 from recollect.entities import NO_ALIASES, Aliases
 from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation
-from recollect.filters import Both, Compare, Filter, Not, fields_of, parse
+from recollect.filters import Both, Compare, Filter, Not, fields_of, parse, passes
 from recollect.memory import MemoryRecord, Vector
 from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
@@ -50,6 +50,7 @@ class Request:
     where: Filter | None = None
     min_score: float | None = None
     embeds: bool = True
+    embedder: Callable[[], str | None] = lambda: None  # its identity, asked once it has answered
     touch: bool = True
     explain: bool = False
     token_budget: int | None = None
@@ -73,6 +74,7 @@ def request(
     context: str | None = None,
     weights: Mapping[str, float] | None = None,
     embeds: bool = True,
+    embedder: Callable[[], str | None] = lambda: None,
     touch: bool = True,
     explain: bool = False,
     token_budget: int | None = None,
@@ -111,6 +113,7 @@ def request(
         Both((*kept, *([] if where is None else [where]))),
         _least(min_score, threshold),
         embeds,
+        embedder,
         touch,
         explain,
         token_budget,
@@ -181,10 +184,11 @@ def search(asked: Request) -> Plan[SearchResult]:
     final = ranked.final
     around, beside = _neighbors(final)
     records, near = yield [Read(final.rows), Read(beside)]
-    if None in records:
-        records = yield from _found_again(asked.namespaces, final, records)
-    if asked.touch and len(final):
-        yield from ask(Touch(final.rows, asked.now))
+    rows = final.rows
+    if None in records and len(asked.namespaces) == 1:
+        rows, records = yield from _found_again(ranked.query, final, records)
+    if asked.touch and len(rows):
+        yield from ask(Touch(rows, asked.now))
     trees: Sequence[Explanation | None] = (
         ranked.explain(final.rows) if asked.explain else [None] * len(final)
     )
@@ -210,20 +214,21 @@ def search(asked: Request) -> Plan[SearchResult]:
 
 
 def _found_again(
-    namespaces: Sequence[str], final: Candidates, records: Sequence[MemoryRecord | None]
-) -> Plan[list[MemoryRecord | None]]:
-    """The records, with those that were edited since they were ranked as they are now.
+    query: Query, final: Candidates, records: Sequence[MemoryRecord | None]
+) -> Plan[tuple[Rows, list[MemoryRecord | None]]]:
+    """The rows and records, with those that were edited since they were ranked as they are now.
 
-    An edit gives a memory a new row; one that was erased stays missing.
+    An edit gives a memory a new row. One that was erased stays missing, and so does one that does
+    not pass the filter any more. (Of several namespaces, the row does not tell which it was in.)
     """
     moved = {final["id"][place]: place for place, record in enumerate(records) if record is None}
-    found = yield [Find(namespace, tuple(filter(None, moved))) for namespace in namespaces]
-    rows = {id: row for each in found for id, row in each.items()}
-    again = yield from ask(Read(np.array(list(rows.values()), dtype=np.int64)))
-    renewed = list(records)
-    for id, record in zip(rows, again, strict=True):
-        renewed[moved[id]] = record
-    return renewed
+    found = yield from ask(Find(query.namespaces[0], tuple(filter(None, moved))))
+    again = yield from ask(Read(np.array(list(found.values()), dtype=np.int64)))
+    rows, renewed = final.rows.copy(), list(records)
+    for (id, row), record in zip(found.items(), again, strict=True):
+        if record is not None and passes(query.where, record.comparable):
+            rows[moved[id]], renewed[moved[id]] = row, record
+    return rows, renewed
 
 
 def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
@@ -265,6 +270,7 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
         min_score=asked.min_score,
         where=asked.where if during is None else _within(asked.where, during),
         vector=vector,
+        embedder=None if vector is None else asked.embedder(),
         reading=reading,
         token_budget=asked.token_budget,
         count_tokens=asked.count_tokens,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect import linking
-from recollect.errors import EmbedderError, InvalidInput, NotFound
+from recollect.errors import EmbedderError, InvalidInput, NotFound, StoreError
 from recollect.events import Event
 from recollect.fields import FIELDS
 from recollect.items import (
@@ -32,6 +32,8 @@ from recollect.memory import (
 )
 from recollect.ops import Delete, Dimensions, Embed, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
+
+_TRIES = 100  # of changing a memory that others change, too
 
 
 def dimensions_of(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
@@ -173,11 +175,25 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
         )
     checked = {name: CHECKS[name](name, value) for name, value in changes.items()}
-    record = yield from read(text("id", id), scope.namespace)
-    if record is None:
-        raise no_memory(id, scope.namespace)
-    if not checked:
-        return record
+    made: dict[str, Vector] = {}
+    for _ in range(_TRIES):
+        record = yield from read(text("id", id), scope.namespace)
+        if record is None:
+            raise no_memory(id, scope.namespace)
+        changed = (yield from _updated(record, checked, made, scope)) if checked else record
+        if changed is not None:
+            return changed
+    raise StoreError(f"the memory {id!r} is changed by others all the time; try again")
+
+
+def _updated(
+    record: MemoryRecord, checked: Mapping[str, Any], made: dict[str, Vector], scope: Scope
+) -> Plan[MemoryRecord | None]:
+    """Change a memory that was just read; None if somebody else has changed it meanwhile.
+
+    `made` keeps the vectors of texts, which need not be made again then.
+    """
+    id = record.id
     changed = replace(record, **checked, updated_at=scope.now)
     check_span(changed)
     if "entities" not in checked and _naming_text(changed) != _naming_text(record):
@@ -190,7 +206,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         became = {name: plain(value) for name, value in checked.items()}
         event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
         if (yield from ask(Log(scope.namespace, (event,)))):
-            raise NotFound(f"the memory {id!r} was deleted meanwhile")
+            return None
         if new:
             yield from ask(Put((), new, old, actor=scope.actor))
         return changed
@@ -199,19 +215,21 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
     if stale:
         changed = with_texts(changed, dict.fromkeys(OF_WORDS))
     if scope.embeds and stale:
-        [vectors["content"]] = yield from ask(Embed((embedded_text(changed),), "document"))
+        said = embedded_text(changed)
+        if said not in made:
+            [made[said]] = yield from ask(Embed((said,), "document"))
+        vectors["content"] = made[said]
     put = Put(
         (Draft(changed, vectors),),
         new,
         old,
         replace=True,
+        was=record,
         stale=stale,
         embedder=scope.embedder,
         actor=scope.actor,
     )
-    if (yield from ask(put)):
-        raise NotFound(f"the memory {id!r} was deleted meanwhile")
-    return changed
+    return None if (yield from ask(put)) else changed
 
 
 def no_memory(id: str, namespace: str) -> NotFound:

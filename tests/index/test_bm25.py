@@ -200,7 +200,7 @@ def test_what_was_erased_counts_for_nothing(
     index, records = index_of(docs)
     scored(index, records, route, query)
     found = records.find("n", [f"m{i}" for i in gone])
-    records.delete("n", list(found.values()))
+    records.delete("n", rows=list(found.values()))
     index.refresh()
     kept = [doc for i, doc in enumerate(docs) if i not in gone]
     scores = scored(index, records, route, query)

@@ -173,6 +173,7 @@ class Core:
             filters=filters,
             min_score=min_score,
             embeds=self.world.embedder is not None,
+            embedder=lambda: self.world.identity,
             touch=touch,
             explain=explain,
             token_budget=token_budget,

@@ -59,6 +59,7 @@ class Loaded:
         self._columns: dict[str, Column] = {name: _new_column(name) for name in self._eager}
         self._lexical = LexicalIndex(self._source, self.namespace)
         self._vectors: dict[str, Vectors] = {}
+        self._embedder: str | None = None  # identity of what made them
         self._sessions = Sessions()
         self._trigrams: dict[str, TrigramIndex] = {}
         self._values_of: dict[str, ExactIndex] = {}
@@ -146,6 +147,8 @@ class Loaded:
             blobs.clear()
 
     def _append_vectors(self, first: int, rows: Sequence[int] | None) -> None:
+        # Asked before they are read: made anew in between, they are read again by the next search.
+        self._embedder = self._embedder or self._source.embedder()
         for name, owners, blobs in self._source.vectors(self.namespace, rows):
             ordinals = self._ordinals(np.array(owners, dtype=np.int64))
             known = [(o, blob) for o, blob in zip(ordinals.tolist(), blobs, strict=True) if o >= 0]

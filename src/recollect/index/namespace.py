@@ -90,9 +90,14 @@ class NamespaceIndex(Loaded):
 
     def _comparable(self, route: Vector, query: Query) -> Vectors | None:
         vectors = self._vectors.get(route.vector)
-        if vectors is None or query.vector is None or len(query.vector) == vectors.dimensions:
+        if vectors is None or query.vector is None:
             return vectors
+        made, asking = self._embedder, query.embedder
+        if route.vector == "content" and made != asking and made and asking:
+            raise EmbedderMismatch(made, asking)
         kept, given = vectors.dimensions, len(query.vector)
+        if kept == given:
+            return vectors
         if route.vector == "content":
             # Another process has had them made anew since this one opened the store.
             raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")

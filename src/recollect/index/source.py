@@ -53,6 +53,10 @@ class Source(Protocol):
         """Chunks of (name, rows, float16 bytes), rows ascending for each name."""
         ...
 
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the vectors, None where that is not known."""
+        ...
+
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
     ) -> Iterable[tuple[str, str, float]]:

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from recollect.errors import EmbedderMismatch, InvalidInput
-from recollect.events import STATE
+from recollect.events import ACCESSES, STATE
 from recollect.features import features, greeted
 from recollect.fields import FIELDS, LEXICAL
-from recollect.memory import Draft, MemoryRecord, Vector, recent
+from recollect.memory import Draft, MemoryRecord, Vector, recent, value_at
 from recollect.ops import Put
 from recollect.text import term_ids, text_key, words
 
@@ -60,14 +60,8 @@ def indexed(name: str, value: Any) -> Any:
 
 
 def metadata_value(value: str | None, key: str) -> Any:
-    """One value out of kept metadata, lists as tuples; a dotted key goes into nested mappings."""
-    found: Any = json.loads(value) if value else {}
-    if isinstance(found, dict) and key in found:
-        found = found[key]
-    else:
-        for part in key.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-    return tuple(found) if isinstance(found, list) else found
+    """One value out of kept metadata (see `memory.value_at`)."""
+    return value_at(json.loads(value), key) if value else None
 
 
 @lru_cache(maxsize=4096)
@@ -152,6 +146,21 @@ def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
         values[name] = decoder(values[name])
     values["namespace"] = namespace
     return MemoryRecord.holding(values)
+
+
+def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+    """The ids that stand in the way of replacing memories, given what is kept by namespace and id.
+
+    Those that are not there, and one that is not what it was any more.
+    """
+    keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
+    found = [id for namespace, id in keys if (namespace, id) not in old]
+    if op.was is not None and not found:
+        was, kept = vars(op.was), old[op.was.namespace, op.was.id]
+        now = vars(record(op.was.namespace, kept))
+        if any(now[name] != was[name] for name in FIELDS if name not in ACCESSES):
+            found.append(op.was.id)
+    return found
 
 
 def state(kept: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from recollect import ops
 from recollect.candidates import Rows
 from recollect.errors import InvalidInput, StoreClosed
 from recollect.events import Event
+from recollect.filters import Filter
 from recollect.index.namespace import NamespaceIndex
 from recollect.index.source import Version
 from recollect.memory import Link, MemoryRecord
@@ -210,14 +211,18 @@ class EmbeddedStore(Indexed):
                 index.touch(rows, at)
 
     def _delete(self, op: ops.Delete) -> int:
-        if op.ids is not None:
-            rows: list[int] | None = sorted(self._records.find(op.namespace, op.ids).values())
-        elif op.where is not None:
-            with self._lock:
-                rows = self._index(op.namespace).matching(op.where).tolist()
-        else:
-            rows = None
-        return self._records.delete(op.namespace, rows)
+        if op.where is None or op.ids is not None:
+            return self._records.delete(op.namespace, ids=op.ids)
+        erased = 0
+        while rows := self._matching(op.namespace, op.where):  # an edit meanwhile gives a new row
+            erased += self._records.delete(op.namespace, rows=rows)
+        return erased
+
+    def _matching(self, namespace: str, where: Filter) -> list[int]:
+        """The rows that pass a filter now."""
+        with self._lock:
+            self._seen.version = None
+            return self._index(namespace).matching(where).tolist()
 
     def _unembedded(self, op: ops.Unembedded) -> Rows:
         rows = self._records.unembedded(op.namespace, op.name, op.limit)

@@ -57,7 +57,7 @@ class RamRecords(RamReader):
     def put(self, op: Put) -> tuple[str, ...]:
         """Write all, or nothing and the ids that stand in the way."""
         with self._lock:
-            refused = self._missing(op.drafts) if op.replace else self._taken(op.drafts)
+            refused = self._standing(op) if op.replace else self._taken(op.drafts)
             if refused:
                 return refused
             codec.check_vectors(op, self._embedder, self.dimensions)
@@ -85,9 +85,15 @@ class RamRecords(RamReader):
             _, count = sizes.get(name, (0, 0))
             sizes[name] = (len(blob) // 2, count + change)
 
-    def _missing(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
-        keys = [(draft.record.namespace, draft.record.id) for draft in drafts]
-        return tuple(id for name, id in keys if id not in self._rows.get(name, {}))
+    def _standing(self, op: Put) -> tuple[str, ...]:
+        """The ids that stand in the way of replacing memories."""
+        keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
+        old = {
+            (name, id): self._memories[name][self._rows[name][id]]
+            for name, id in keys
+            if id in self._rows.get(name, {})
+        }
+        return tuple(codec.refused(op, old))
 
     def _taken(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
         seen: set[tuple[str, str]] = set()
@@ -264,10 +270,18 @@ class RamRecords(RamReader):
                         self.log(namespace, (event,))
         return True
 
-    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
-        """Erase rows, their vectors, links and events; how many there were."""
+    def delete(
+        self,
+        namespace: str,
+        *,
+        rows: Sequence[int] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> int:
+        """Erase memories, their vectors, links and events; how many there were."""
         with self._lock:
             here = self._memories.get(namespace, {})
+            if ids is not None:
+                rows = list(self.find(namespace, ids).values())
             if rows is None:
                 self._notes.pop(namespace, None)
             chosen = [row for row in (list(here) if rows is None else rows) if row in here]

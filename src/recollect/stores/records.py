@@ -53,8 +53,14 @@ class Records(Source, Protocol):
         """Count a use of each row; may be written later. False where none is ever kept."""
         ...
 
-    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
-        """Erase rows (all for None), their vectors and links; how many there were."""
+    def delete(
+        self,
+        namespace: str,
+        *,
+        rows: Sequence[int] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> int:
+        """Erase memories by row or id (else all), their vectors and links; how many there were."""
         ...
 
     def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:

@@ -91,7 +91,7 @@ class SqliteRecords(SqliteLog):
             old = self._existing(db, op.drafts)
             keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
             if op.replace:
-                refused = [key[1] for key in keys if key not in old]
+                refused = codec.refused(op, old)
             else:
                 twice = [key for key, count in Counter(keys).items() if count > 1]
                 refused = [key[1] for key in keys if key in old] + [key[1] for key in twice]
@@ -393,24 +393,25 @@ class SqliteRecords(SqliteLog):
             first, last = self._counted
             self._counted = (first if last == before else before), int(batch.seq)
 
-    def delete(self, namespace: str, rows: Sequence[int] | None) -> int:
-        """Erase rows, their vectors and links; how many there were. Freed pages are overwritten."""
+    def delete(
+        self,
+        namespace: str,
+        *,
+        rows: Sequence[int] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> int:
+        """Erase memories, their vectors and links; how many. Freed pages are overwritten."""
         self._touches.flush()
-        space = self._space(namespace)
         with self._writing() as db:
-            if rows is None:
-                db.execute("DELETE FROM notes WHERE space = ?", (space,))
-                rows = [
-                    row
-                    for (row,) in db.execute("SELECT row FROM memories WHERE space = ?", (space,))
-                ]
+            space = self._space(db, namespace)
+            select = "SELECT id, row, sequence FROM memories WHERE space = ?"
+            key, chosen = ("row", rows) if ids is None else ("id", ids)
             gone = []
-            for part in parts(rows):
-                gone += db.execute(
-                    f"SELECT id, row, sequence FROM memories WHERE space = ? "
-                    f"AND row IN ({marks(part)})",
-                    (space, *part),
-                ).fetchall()
+            if chosen is None:
+                db.execute("DELETE FROM notes WHERE space = ?", (space,))
+                gone = db.execute(select, (space,)).fetchall()
+            for part in parts(chosen or ()):
+                gone += db.execute(f"{select} AND {key} IN ({marks(part)})", (space, *part))
             for id, _, sequence in gone:
                 for end in ("source", "target"):
                     db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))
@@ -428,7 +429,6 @@ class SqliteRecords(SqliteLog):
                 for table in ("memories", "vectors", "links", "events", "notes")
             )
             db.execute(f"DELETE FROM spaces WHERE space = ? AND {nothing}", (space,))
-        self._forget_spaces()
         if gone:
             self._truncate_log(_PATIENCE)
         return len(gone)

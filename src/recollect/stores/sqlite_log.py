@@ -44,9 +44,9 @@ class SqliteLog(SqliteReader, ABC):
 
     def _write_space(self, db: sqlite3.Connection, name: str) -> int:
         """The number of a namespace, a new one if need be; no number is ever used twice."""
-        found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
-        if found is not None:
-            return int(found[0])
+        known = self._space(db, name)
+        if known:
+            return known
         space = self._numbers(db, 1)
         db.execute("INSERT INTO spaces VALUES (?, ?)", (space, name))
         return space
@@ -67,7 +67,7 @@ class SqliteLog(SqliteReader, ABC):
 
     def _remember(self, db: sqlite3.Connection, past: Past) -> None:
         """Log what happened elsewhere, each event in its place."""
-        space = self._space(past.namespace)
+        space = self._space(db, past.namespace)
         ids = sorted({event.id for event in past.events if event.id is not None})
         of: dict[str | None, int] = {None: 0}
         for part in parts(ids):
@@ -97,7 +97,7 @@ class SqliteLog(SqliteReader, ABC):
         with self._reading() as db:
             found = db.execute(
                 "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
-                (self._space(namespace),),
+                (self._space(db, namespace),),
             )
             return [row for (row,) in found]
 
@@ -111,7 +111,7 @@ class SqliteLog(SqliteReader, ABC):
         self, db: sqlite3.Connection, namespace: str, events: Sequence[Event]
     ) -> tuple[str, ...]:
         """Append events and apply them, or nothing and the ids not there."""
-        space = self._space(namespace)
+        space = self._space(db, namespace)
         ids = {event.id for event in events}
         wanted = None if None in ids else sorted(id for id in ids if id is not None)
         known = self._states(db, space, wanted)
@@ -134,8 +134,8 @@ class SqliteLog(SqliteReader, ABC):
 
     def notes(self, namespace: str) -> dict[str, str]:
         """What is noted of a namespace."""
-        space = self._space(namespace)
         with self._reading() as db:
+            space = self._space(db, namespace)
             found = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
             return dict(found.fetchall())
 
@@ -157,8 +157,8 @@ class SqliteLog(SqliteReader, ABC):
     def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Set patchable fields by id without an event."""
         self._touches.flush()
-        space = self._space(namespace)
         with self._writing() as db:
+            space = self._space(db, namespace)
             known = self._states(db, space, sorted(values))
             self._set(db, space, {known[id]["row"]: values[id] for id in known})
 
@@ -199,7 +199,7 @@ class SqliteLog(SqliteReader, ABC):
         """The log, oldest first."""
         self._touches.flush()
         clauses = ["events.space = ?", "seq > ?"]
-        values: list[Any] = [self._space(op.namespace), op.after]
+        values: list[Any] = [op.after]
         for column, given in (
             ("type", op.types),
             ("json_extract(payload, '$.key')", op.keys),
@@ -218,16 +218,17 @@ class SqliteLog(SqliteReader, ABC):
         order = " ORDER BY seq DESC" + ("" if op.last is None else f" LIMIT {op.last:d}")
         found: list[tuple[Any, ...]] = []
         with self._snapshot() as db:
-            for part in [None] if op.ids is None else self._sequences(db, op):
+            space = self._space(db, op.namespace)
+            for part in [None] if op.ids is None else self._sequences(db, space, op):
                 here = [] if part is None else [f"memory IN ({marks(part)})"]
                 asked = select + " AND ".join([*clauses, *here]) + order
-                found += db.execute(asked, (*values, *(part or ()))).fetchall()
+                found += db.execute(asked, (space, *values, *(part or ()))).fetchall()
         found.sort()
         if op.last is not None:
             found = found[max(0, len(found) - op.last) :]
         return [_event(seq, type_, *rest) for seq, type_, of, *rest in found if not of or rest[0]]
 
-    def _sequences(self, db: sqlite3.Connection, op: Events) -> Iterable[Sequence[int]]:
+    def _sequences(self, db: sqlite3.Connection, space: int, op: Events) -> Iterable[Sequence[int]]:
         """The sequence numbers of the memories asked for, and of events that are of all."""
         found = [0]
         for part in parts(op.ids or ()):
@@ -235,7 +236,7 @@ class SqliteLog(SqliteReader, ABC):
                 sequence
                 for (sequence,) in db.execute(
                     f"SELECT sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
-                    (self._space(op.namespace), *part),
+                    (space, *part),
                 )
             ]
         return parts(found)
@@ -246,7 +247,7 @@ class SqliteLog(SqliteReader, ABC):
             return db.execute(
                 "SELECT event, name, vector FROM events JOIN former_vectors USING (memory) "
                 "WHERE space = ? AND seq = event ORDER BY event, name",
-                (self._space(namespace),),
+                (self._space(db, namespace),),
             ).fetchall()
 
 

@@ -39,7 +39,6 @@ class SqliteReader:
     _writes: int
 
     def __init__(self) -> None:
-        self._spaces: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._moved = (-1, -1)  # SQLite's data version and our own writes when they were looked up
         self._version = Version(0, 0)
@@ -67,7 +66,6 @@ class SqliteReader:
                 moved = self._reader.execute("PRAGMA data_version").fetchone()[0], self._writes
                 if moved != self._moved:  # somebody has committed something
                     self._moved = moved
-                    self._forget_spaces()
                     [seq] = self._reader.execute("SELECT value FROM counter").fetchone()
                     if seq != self._version.seq:
                         first, last = self._counted
@@ -78,40 +76,35 @@ class SqliteReader:
         except sqlite3.Error as problem:
             raise translated(self.path, problem) from problem
 
-    def _forget_spaces(self) -> None:
-        """Look numbers of namespaces up again: one that was erased may be there anew."""
-        self._spaces.clear()
-        self._names.clear()
-
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
         with self._reading() as db:
             return embedder(db)
 
-    def _space(self, name: str) -> int:
-        """The number of a namespace, 0 where there is none."""
-        known = self._spaces.get(name)
-        if known is None:
-            with self._reading() as db:
-                found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
-            if found is None:
-                return 0
-            known = self._spaces[name] = found[0]
-        return known
+    @staticmethod
+    def _space(db: sqlite3.Connection, name: str) -> int:
+        """The number of a namespace, 0 where there is none.
 
-    def _name(self, space: int) -> str:
+        Looked up each time: another process may have erased it, and begun it anew.
+        """
+        found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else 0
+
+    def _name(self, space: int) -> str | None:
+        """The name of a namespace, None if it was erased just now; no number is used twice."""
         known = self._names.get(space)
         if known is None:
             with self._reading() as db:
                 found = db.execute("SELECT name FROM spaces WHERE space = ?", (space,)).fetchone()
-            known = self._names[space] = found[0]
+            if found is not None:
+                known = self._names[space] = found[0]
         return known
 
     def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
-        space = self._space(namespace)
         found: dict[str, int] = {}
         with self._reading() as db:
+            space = self._space(db, namespace)
             for part in parts(ids):
                 found.update(
                     db.execute(
@@ -129,7 +122,7 @@ class SqliteReader:
                 for key, row in db.execute(
                     f"SELECT text_key, row FROM memories WHERE space = ? "
                     f"AND text_key IN ({marks(part)}) ORDER BY row",
-                    (self._space(namespace), *part),
+                    (self._space(db, namespace), *part),
                 ):
                     found[key] = (*found.get(key, ()), row)
         return found
@@ -149,7 +142,9 @@ class SqliteReader:
                         if row in batch.rows:
                             kept.update(overlay(waiting, seq, row, kept))
                             break
-                    found[row] = codec.decoded(self._name(space), kept)
+                    name = self._name(space)
+                    if name is not None:
+                        found[row] = codec.decoded(name, kept)
         return found
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
@@ -168,7 +163,7 @@ class SqliteReader:
                 "SELECT row FROM memories WHERE space = ? AND NOT EXISTS (SELECT 1 FROM vectors "
                 "WHERE vectors.space = memories.space AND name = ? "
                 "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
-                (self._space(namespace), name, limit),
+                (self._space(db, namespace), name, limit),
             )
             return [row for (row,) in found]
 
@@ -194,8 +189,8 @@ class SqliteReader:
 
     def changes(self, namespace: str, after: int) -> Changes:
         """What happened since `after`."""
-        space = self._space(namespace)
         with self._snapshot() as db:
+            space = self._space(db, namespace)
             seq, kept_from, any_news = db.execute(_NEWS, (space, after) * 2).fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
@@ -247,7 +242,8 @@ class SqliteReader:
     def _selected(
         self, namespace: str, what: str, rows: Sequence[int] | None
     ) -> Iterator[list[tuple[Any, ...]]]:
-        space = self._space(namespace)
+        with self._reading() as db:
+            space = self._space(db, namespace)
         if rows is not None:
             for part in parts(rows):
                 with self._reading() as db:
@@ -275,7 +271,8 @@ class SqliteReader:
         self, namespace: str, rows: Sequence[int] | None
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
         """Chunks of vectors, each name's with ascending rows."""
-        space = self._space(namespace)
+        with self._reading() as db:
+            space = self._space(db, namespace)
         if rows is None:
             yield from self._all_vectors(space)
             return
@@ -325,9 +322,9 @@ class SqliteReader:
         self, what: str, namespace: str, ids: Sequence[str] | None
     ) -> list[tuple[Any, ...]]:
         """What there is of links, all or from and to some ids, by source, target and type."""
-        space = self._space(namespace)
         select = f"SELECT {what} FROM links WHERE space = ?"
         with self._reading() as db:
+            space = self._space(db, namespace)
             if ids is None:
                 return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
             found: set[tuple[Any, ...]] = set()

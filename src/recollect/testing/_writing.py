@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
+from itertools import islice
 from typing import Any
 
 import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput, NotFound
+from recollect.ops import Embed, Op
+from recollect.plan import drive
 from recollect.testing._case import EVERYTHING, START, Clock, StoreCase, found, listed, record
+from recollect.write import update
 
 FULL: dict[str, Any] = {
     "id": "full",
@@ -269,6 +274,38 @@ class Updating(StoreCase):
         before = record(memory, "one")
         clock.pass_(days=1)
         assert memory.update("one") == before == record(memory, "one")
+
+    def test_an_update_undoes_nothing_that_others_did_while_it_embedded(
+        self, memory: Memory
+    ) -> None:
+        memory.add("The tea budget.", id="x", importance=0.2)
+        times = iter(range(3))
+
+        def batch(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Embed) for op in ops):
+                for _ in islice(times, 1):
+                    memory.update("x", importance=0.9)
+                    memory.update("x", title="Plan")
+                    memory.feedback("x", "incorrect")
+            return memory._core.world.batch(ops)
+
+        drive(update("x", {"content": "The tea budget, edited."}, memory._core.scope()), batch)
+        kept = record(memory, "x")
+        assert kept.content == "The tea budget, edited."
+        assert (kept.importance, kept.title, kept.review) == (0.9, "Plan", "incorrect")
+        assert memory.verify()
+
+    def test_an_update_of_what_is_erased_meanwhile_says_so(self, memory: Memory) -> None:
+        memory.add("The tea budget.", id="x")
+
+        def batch(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Embed) for op in ops):
+                memory.delete("x")
+            return memory._core.world.batch(ops)
+
+        with pytest.raises(NotFound):
+            drive(update("x", {"content": "Edited."}, memory._core.scope()), batch)
+        assert memory.get("x") is None
 
 
 class Erasing(StoreCase):

@@ -96,6 +96,10 @@ class Feed:
         """See `Source.vectors`."""
         yield from self.given_vectors
 
+    def embedder(self) -> str | None:
+        """Not read with the rest: vectors are held against the query's by their length."""
+        return None
+
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
     ) -> Iterable[tuple[str, str, float]]:

@@ -181,7 +181,10 @@ def _asked(op: ops.Put, name: str) -> list[Statement]:
 def _check(op: ops.Put, spaces: Mapping[str, Space]) -> None:
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     if op.replace:
-        refused = [id for namespace, id in keys if id not in spaces[namespace].old]
+        old = {
+            (name, id): plain(o) for name, space in spaces.items() for id, o in space.old.items()
+        }
+        refused = codec.refused(op, old)
     else:
         twice = [key for key, count in Counter(keys).items() if count > 1]
         refused = [id for namespace, id in keys if id in spaces[namespace].old]
