@@ -11,7 +11,8 @@ import psycopg
 import pytest
 
 from recollect import Memory
-from recollect.errors import InvalidInput, StoreError
+from recollect.embed import EmbedderIdentity
+from recollect.errors import EmbedderMismatch, InvalidInput, StoreError
 from recollect.stores import index, migrate
 from recollect.stores.migrations import migrations
 from recollect.stores.postgres import PostgresStore
@@ -424,3 +425,30 @@ def test_a_write_whose_commit_was_not_answered_is_there_once(
         assert next(breaks, "used") == "used"
         assert sorted(record.id for record in memory.get_all()) == ["first", "second"]
         assert len([e for e in memory.history("second").events if e.type == "write"]) == 1
+
+
+class Other(WordHashEmbedder):
+    """Another model whose vectors are as long."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return EmbedderIdentity("other", "model", super().identity.dimensions, "1")
+
+
+@pytest.mark.parametrize("megabytes", ["0", "64"])
+def test_vectors_that_another_embedder_has_made_since_are_not_compared(
+    empty: str, monkeypatch: pytest.MonkeyPatch, megabytes: str
+) -> None:
+    monkeypatch.setenv("RECOLLECT_POSTGRES_MEMORY_MB", megabytes)
+    with opened(empty) as memory:
+        memory.add("Green tea", id="tea")
+        for _ in range(3):  # with some memory, the namespace is kept in it by then
+            assert memory.search("green tea").ids == ("tea",)
+            time.sleep(0.2)
+        Memory.reembed(empty, embedder=Other())
+        with pytest.raises(EmbedderMismatch, match="recollect reembed"):
+            memory.search("green tea")
+    with Memory.open(empty, embedder=Other()) as memory:
+        assert memory.search("green tea").ids == ("tea",)
+        memory.add("Green tea, too", id="too", vectors={"extra": [1.0, 0.0]})
+        assert set(memory.search("green tea").ids) == {"tea", "too"}

@@ -21,7 +21,7 @@ from recollect.stores.postgres import best, segments, threshold
 from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.formula import NoForm
 from recollect.stores.postgres.known import Known
-from recollect.stores.postgres.routes import check_dimensions, cosines, indexed, postings
+from recollect.stores.postgres.routes import check_comparable, cosines, indexed, postings
 from recollect.stores.postgres.sight import needed, together
 from recollect.stores.postgres.spelled import alike, names_asked, same, text_fields
 from recollect.stores.postgres.stored import Stored
@@ -133,8 +133,8 @@ class Answers(Stored):
     @staticmethod
     def _check_vectors(known: Known, op: ops.Best) -> None:
         for route in op.routes:
-            if isinstance(route, Vector) and op.query.vector is not None:
-                check_dimensions(known, route, len(op.query.vector))
+            if isinstance(route, Vector):
+                check_comparable(known, route, op.query)
 
     def _found(self, op: ops.Search) -> Steps[tuple[Rows, Floats]]:
         found = yield from together(
@@ -263,7 +263,7 @@ class Answers(Stored):
             known = yield from self.current(namespace)
             if query.vector is None:
                 return np.full(len(rows), np.nan)
-            check_dimensions(known, route, len(query.vector))
+            check_comparable(known, route, query)
             compared = self._sight.cosines.get((namespace, route.vector))
             if compared is not None and np.isin(given, compared[0]).all():
                 return compared[1][np.searchsorted(compared[0], given)]

@@ -9,6 +9,7 @@ from recollect.memory import Vector
 from recollect.ops import STAGED
 from recollect.stores.postgres.commands import Abandon, Command, Many, Statement, Steps
 from recollect.stores.postgres.draft import Space
+from recollect.stores.postgres.known import fingerprint
 from recollect.stores.postgres.where import compiled
 from recollect.stores.postgres.writing import LOCK, buried, unvectored
 
@@ -122,8 +123,12 @@ def _emptied(namespace: str) -> Steps[int]:
 
 
 # Whoever keeps a namespace in memory has to read it anew when its vectors were made anew.
-_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', 0, 0, version FROM spaces"
-_AGAIN = "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version"
+# The number tells by whom, where all were.
+_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', %s, 0, version FROM spaces"
+_AGAIN = (
+    "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version, "
+    "number = CASE WHEN excluded.number = 0 THEN tallies.number ELSE excluded.number END"
+)
 
 
 def put_vectors(
@@ -145,7 +150,7 @@ def put_vectors(
             "number = excluded.number, size = excluded.size, version = excluded.version",
             (version, namespace, name),
         ),
-        Statement(f"{_RENEWED} WHERE namespace = %s {_AGAIN}", (namespace,)),
+        Statement(f"{_RENEWED} WHERE namespace = %s {_AGAIN}", (0, namespace)),
     ]
 
 
@@ -193,7 +198,7 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
     pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
     yield [
         Statement("UPDATE spaces SET version = version + 1"),
-        Statement(f"{_RENEWED} WHERE TRUE {_AGAIN}"),
+        Statement(f"{_RENEWED} WHERE TRUE {_AGAIN}", (fingerprint(embedder),)),
         *(each for name, replaced in pairs for each in _renamed(name, replaced)),
         # What other attempts left behind
         Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),

@@ -37,7 +37,8 @@ AND m."row" = ANY(ARRAY(
 """
 _VECTORS = """
 SELECT v.name, array_agg(v."row" ORDER BY v."row"),
-    string_agg(halfvec_send(v.vector), ''::bytea ORDER BY v."row")
+    string_agg(halfvec_send(v.vector), ''::bytea ORDER BY v."row"),
+    (SELECT value FROM meta WHERE key = 'embedder')
 FROM vectors v WHERE v.namespace = %s AND v.name IN (
     SELECT name FROM tallies WHERE namespace = %s AND kind = 'vector' AND number > 0
 ) AND v."row" > %s AND v."row" <= %s GROUP BY v.name ORDER BY v.name
@@ -61,6 +62,7 @@ class Feed:
         self.fresh: Mapping[str, list[Any]] | None = None
         self.changed: Mapping[str, list[Any]] | None = None
         self.given_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
+        self.given_embedder: str | None = None
         self.whole: Mapping[str, list[Any]] | None = None
         self.given_links: list[tuple[str, str, float, float, str]] | None = None
 
@@ -97,8 +99,8 @@ class Feed:
         yield from self.given_vectors
 
     def embedder(self) -> str | None:
-        """Not read with the rest: vectors are held against the query's by their length."""
-        return None
+        """See `Source.embedder`."""
+        return self.given_embedder
 
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
@@ -238,7 +240,7 @@ def vectors(namespace: str, after: int, until: int) -> Statement:
 def vectors_of(answer: Sequence[Any], offset: int) -> list[tuple[str, list[int], list[bytes]]]:
     """The answer to `vectors`, as an index takes them in."""
     found = []
-    for name, rows, packed in answer:
+    for name, rows, packed, _ in answer:
         if name.startswith(STAGED):
             continue
         blobs: list[bytes] = [b""] * len(rows)
@@ -247,6 +249,11 @@ def vectors_of(answer: Sequence[Any], offset: int) -> list[tuple[str, list[int],
                 blobs[place] = vector.tobytes()
         found.append((name, (rows.astype(np.int64) + offset).tolist(), blobs))
     return found
+
+
+def embedder_of(answer: Sequence[Any]) -> str | None:
+    """The answer to `vectors` says who made them, where there are any."""
+    return answer[0][3] if answer else None
 
 
 def gone(namespace: str, since: Head) -> Statement:

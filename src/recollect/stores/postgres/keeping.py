@@ -232,6 +232,7 @@ class Keeping(Indexed):
         every = dict.fromkeys((*waiting, *self._waiting(namespace)))
         fresh = space.feed.fresh = reading.columns(rows, every)
         space.feed.given_vectors = feed.vectors_of(given, self._offset(namespace))
+        space.feed.given_embedder = feed.embedder_of(given)
         space.fed += 1
         space.feed.coming = Changes(
             space.fed, fresh["row"], until=self._offset(namespace) + until, **changes

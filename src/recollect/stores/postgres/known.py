@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,11 @@ FROM memories m JOIN sessions USING (session_id)
 WHERE m.namespace = %s AND m.greets IS NOT NULL AND cardinality(voices) = 2
 GROUP BY 1, 2
 """
+
+
+def fingerprint(embedder: str) -> int:
+    """A number above 0 that tells an embedder's identity from others, but for one in 2^31."""
+    return crc32(embedder.encode()) >> 1 or 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +198,11 @@ class Known:
         for name, who in called(self.greeted).items():
             names.setdefault(name, {who})
         return names, *by_role(spoken)
+
+    @property
+    def renewed_by(self) -> int:
+        """The fingerprint of the embedder that made all vectors anew, 0 if none did."""
+        return self.tallies.get(("renewed", ""), (0, 0))[0]
 
     @property
     def vectors(self) -> dict[str, int]:

@@ -23,7 +23,7 @@ from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vecto
 from recollect.stores.postgres import segments
 from recollect.stores.postgres.commands import Statement, Steps, setting
 from recollect.stores.postgres.indexes import EXACT_BELOW, literal
-from recollect.stores.postgres.known import Known
+from recollect.stores.postgres.known import Known, fingerprint
 from recollect.stores.postgres.masks import mask, masks, passing
 from recollect.stores.postgres.sight import Reader, Sight
 from recollect.stores.postgres.spelled import (
@@ -159,14 +159,14 @@ class Routes:
             return np.empty(0, dtype=np.int64), np.empty(0)
         if asked is None:
             return (yield from self._holders(sight, known, route, query))
-        check_dimensions(known, route, len(asked))
+        check_comparable(known, route, query)
         if depth is None and known.tallies.get(("vector", route.vector), (0, 0))[0] > EXACT_BELOW:
             return (yield from self._all(sight, known, route, query))
         by_index = depth is not None and indexed(known, route)
         held = known.tallies.get(("vector", route.vector), (0, 0))[0] if by_index else None
         answers = yield [*news, *_nearest(known.namespace, route, query, depth, held)]
         now = self.see(sight, known, answers[: len(news)])
-        check_dimensions(now, route, len(asked))
+        check_comparable(now, route, query)
         [[given, packed, apart]] = answers[-1]
         if depth is not None and apart is not None and _cut_among_equals(floats(apart), depth):
             near = floats(apart)[depth - 1]
@@ -187,7 +187,7 @@ class Routes:
         news = known.news()
         answers = yield [*news, all_cosines(known.namespace, route, query)]
         now = self.see(sight, known, answers[: len(news)])
-        check_dimensions(now, route, len(query.vector))
+        check_comparable(now, route, query)
         rows, scores = cosines_of(answers[-1])
         found = self._reader.numbers.rows(known.namespace, rows)
         sight.cosines[known.namespace, route.vector] = (found, scores)
@@ -356,13 +356,19 @@ def cosines_of(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
     return rows, np.clip(floats(near), -1.0, 1.0)
 
 
-def check_dimensions(known: Known, route: Vector, given: int) -> None:
+def check_comparable(known: Known, route: Vector, query: Query) -> None:
     """Refuse a query whose vector cannot be compared with those kept."""
+    if query.vector is None:
+        return
+    given = len(query.vector)
     kept = known.vectors.get(route.vector, given)
+    # Another process may have had them made anew since this one opened the store.
+    asking = query.embedder if route.vector == "content" else None
+    if asking is not None and known.renewed_by not in (0, fingerprint(asking)):
+        raise EmbedderMismatch("another embedder", asking)
     if kept == given:
         return
     if route.vector == "content":
-        # Another process has had them made anew since this one opened the store.
         raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
     raise InvalidInput(
         f"vectors.{route.vector}",
