@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from recollect.chunks import from_items
 from recollect.errors import InvalidInput
 from recollect.expr import Col
 from recollect.facets import by_rules
+from recollect.ops import Op, Put
+from recollect.plan import drive
 from recollect.profile import Profile
 from recollect.routes import Vector
 from recollect.stages import cut, recall, score
@@ -111,6 +113,25 @@ def test_told_at_once_or_bit_by_bit_is_the_same(cuts: set[int], mode: str) -> No
     assert cosines(parts) == cosines(once)
     once.close()
     parts.close()
+
+
+def test_what_others_add_meanwhile_is_kept(memory: Memory) -> None:
+    asked, answers = (
+        CHAT[1:2],
+        [{"role": "assistant", "content": text} for text in ("One.", "Two.")],
+    )
+    memory.add_chat(asked, session_id="s")
+    once = iter([True])
+
+    def batch(ops: Sequence[Op]) -> Sequence[Any]:
+        if any(isinstance(op, Put) and op.replace for op in ops) and next(once, False):
+            memory.add_chat(answers[:1], session_id="s")
+        return memory._core.world.batch(ops)
+
+    plan = memory._core.add_chat(answers[1:], "chunks", by_rules, {"session_id": "s"})
+    assert [item.outcome for item in drive(plan, batch)] == ["UPDATED"]
+    [kept] = memory.get_all().records
+    assert kept.content == f"User: {CHAT[1]['content']}\nAssistant: One.\nAssistant: Two."
 
 
 def test_the_outcome_says_what_was_added_and_what_goes_on(memory: Memory) -> None:

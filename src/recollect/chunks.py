@@ -226,26 +226,24 @@ def add_chat(
         begin = next((i for i, each in enumerate(found) if each.side == "user"), len(found))
         further = found[:begin]
     fresh = found[len(further) :]
-    continued: list[tuple[Draft, tuple[str, ...]]] = []
-    lacks = dict[str, None]()
+    going_on: list[_GoingOn] = []
     if last is not None:
-        following = fresh[0].text if fresh else ""
-        draft, stale, lack = yield from _continued(last, further, following, scope, None)
-        continued.append((draft, stale))
-        lacks[lack] = None
+        going_on.append(_GoingOn(last, further, fresh[0].text if fresh else "", None))
     if whole is not None:
-        draft, stale, lack = yield from _continued(whole, found, "", scope, facets)
-        continued.append((draft, stale))
+        going_on.append(_GoingOn(whole, found, "", facets))
+    lacks = dict[str, None]()
+    continued = []
+    for each in going_on:  # all of it before anything is written
+        put, lack = yield from _continued(each, scope)
+        continued.append(put)
         lacks[lack] = None
     items = chunks(fresh, common, mode, facets)
     if mode == "hybrid" and whole is None:
         items.insert(0, session(found, common, facets))
     added = yield from add(items, scope, NO_DEDUP, strict=True)
-    for draft, stale in continued:
-        yield from ask(
-            Put((draft,), replace=True, stale=stale, embedder=scope.embedder, actor=scope.actor)
-        )
-    updated = (Added(draft.record.id, "UPDATED") for draft, _ in continued)
+    for each, put in zip(going_on, continued, strict=True):
+        yield from _replaced(each, put, scope)
+    updated = (Added(each.record.id, "UPDATED") for each in going_on)
     degraded = dict.fromkeys([*added.degraded, *(lack for lack in lacks if lack)])
     return AddResult((*added.items, *updated), tuple(degraded))
 
@@ -266,20 +264,35 @@ def _open(
     return found.get(kinds[0]), found.get(SESSION_CHUNK)
 
 
-def _continued(
-    record: MemoryRecord,
-    further: Sequence[Said],
-    following: str,
-    scope: items.Scope,
-    facets: Facets,
-) -> Plan[tuple[Draft, tuple[str, ...], str]]:
-    """A chunk with what was said further, and what the user said after it.
+@dataclass(frozen=True)
+class _GoingOn:
+    """A chunk as it was read, what was said further, and what the user said after it."""
 
-    And which of its vectors are stale, and what it had to be done without.
-    """
-    texts: dict[str, str] = {"next_user": following} if following else {}
+    record: MemoryRecord
+    further: Sequence[Said]
+    following: str
+    facets: Facets
+
+
+def _replaced(each: _GoingOn, put: Put, scope: items.Scope) -> Plan[None]:
+    """Write a chunk that goes on; go on from what it is now if others have changed it meanwhile."""
+    for _ in range(write.TRIES):
+        if not (yield from ask(put)):
+            return
+        record = yield from write.read(each.record.id, scope.namespace)
+        if record is None:
+            raise write.no_memory(each.record.id, scope.namespace)
+        each = replace(each, record=record)
+        put, _ = yield from _continued(each, scope)
+    raise write.contested(each.record.id)
+
+
+def _continued(each: _GoingOn, scope: items.Scope) -> Plan[tuple[Put, str]]:
+    """The write of a chunk with what was said further, and what it had to be done without."""
+    record, further = each.record, each.further
+    texts: dict[str, str] = {"next_user": each.following} if each.following else {}
     if further:
-        item = chunk([*_read(record.content, further), *further], facets)
+        item = chunk([*_read(record.content, further), *further], each.facets)
         [entities] = yield from ask(Extract((item["content"],)))
         turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
         metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
@@ -296,7 +309,15 @@ def _continued(
         texts["content"] = items.embedded_text(record)
     made, lack = yield from write.vectors_of(texts.values(), scope)
     changed = {name: made[words] for name, words in texts.items() if words in made}
-    return Draft(record, changed), tuple(sorted(texts)), lack
+    put = Put(
+        (Draft(record, changed),),
+        replace=True,
+        was=each.record,
+        stale=tuple(sorted(texts)),
+        embedder=scope.embedder,
+        actor=scope.actor,
+    )
+    return put, lack
 
 
 def _read(content: str, further: Sequence[Said]) -> list[Said]:

@@ -33,7 +33,7 @@ from recollect.memory import (
 from recollect.ops import Delete, Dimensions, Embed, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
 
-_TRIES = 100  # of changing a memory that others change, too
+TRIES = 100  # of changing a memory that others change, too
 
 
 def dimensions_of(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
@@ -176,14 +176,14 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         )
     checked = {name: CHECKS[name](name, value) for name, value in changes.items()}
     made: dict[str, Vector] = {}
-    for _ in range(_TRIES):
+    for _ in range(TRIES):
         record = yield from read(text("id", id), scope.namespace)
         if record is None:
             raise no_memory(id, scope.namespace)
         changed = (yield from _updated(record, checked, made, scope)) if checked else record
         if changed is not None:
             return changed
-    raise StoreError(f"the memory {id!r} is changed by others all the time; try again")
+    raise contested(id)
 
 
 def _updated(
@@ -235,6 +235,11 @@ def _updated(
 def no_memory(id: str, namespace: str) -> NotFound:
     """The error for an id that nothing has."""
     return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
+
+
+def contested(id: str) -> StoreError:
+    """The error for a memory that somebody else has changed before each of the `TRIES`."""
+    return StoreError(f"the memory {id!r} is changed by others all the time; try again")
 
 
 def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
