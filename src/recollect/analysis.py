@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from math import inf
 
+from recollect.dates import named_dates
 from recollect.lexicon import (
-    AMBIGUOUS_MONTHS,
     ASKS_ADVICE,
-    ASKS_FORMER,
     ASKS_NAME,
     ASKS_NUMBER,
     ASKS_ORDER,
@@ -20,24 +17,16 @@ from recollect.lexicon import (
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
     ASSISTANT,
-    DAY_AFTER,
-    DAY_BEFORE,
-    DAY_MONTH_YEAR,
     FIRST_PERSON,
     FRAMING,
     IRREGULAR_FORMS,
-    ISO_DATE,
     LOOKS_BACK,
-    MONTH,
     MONTHS,
-    PREPOSITION_BEFORE,
     ROLES,
     STOP,
     USER,
-    YEAR,
-    YEAR_AFTER,
 )
-from recollect.query import Dates, During, Reading, Term
+from recollect.query import During, Reading, Term
 from recollect.text import fold, stem, words
 
 _FORMS: dict[str, Term] = {
@@ -159,7 +148,7 @@ def analyse(
         tuple(dict.fromkeys((stem(word),) for word in names)),
         users,
         assistants,
-        _dates(low),
+        named_dates(low),
         _facts(low, set(asked), who, bool(users)),
         tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
         prefixes,
@@ -201,87 +190,6 @@ def _without(text: str, names: Mapping[str, frozenset[str]]) -> str:
         if not own or any(word not in names for word in own):
             kept.append(chunk)
     return " ".join(kept)
-
-
-@lru_cache(maxsize=8)  # asked for twice in a search
-def _dates(low: str) -> Dates:
-    years = {int(year) for year in YEAR.findall(low)}
-    months: set[int] = set()
-    days: set[tuple[int, int]] = set()
-    for found in MONTH.finditer(low):
-        name, month = found.group(1), MONTHS[found.group(1)]
-        before = DAY_BEFORE.search(low[max(0, found.start() - 8) : found.start()])
-        after = DAY_AFTER.match(low, found.end())
-        day = before or after
-        sure = (
-            name not in AMBIGUOUS_MONTHS
-            or day
-            or YEAR_AFTER.match(low, found.end())
-            or PREPOSITION_BEFORE.search(low[max(0, found.start() - 12) : found.start()])
-        )
-        if sure:
-            months.add(month)
-            if day:
-                days.add((month, int(day.group(1))))
-    for first, second, year in DAY_MONTH_YEAR.findall(low):
-        day_of, month = int(first), int(second)
-        if month > 12:
-            day_of, month = month, day_of
-        if 1 <= month <= 12:
-            months.add(month)
-            days.add((month, day_of))
-            years.add(int(year) % 100 + 2000)
-    for _, month_text, day_text in ISO_DATE.findall(low):
-        if 1 <= int(month_text) <= 12:
-            months.add(int(month_text))
-            days.add((int(month_text), int(day_text)))
-    return Dates(frozenset(years), frozenset(months), frozenset(days))
-
-
-def named_time(text: str, now: datetime) -> tuple[float, float] | None:
-    """The past time that a question is about by its words, in seconds, its end not in it.
-
-    A day, month or year as a whole, of several from the first to the last; a month or day without a
-    year is the last one that has begun. All the past ("originally", "used to") where no date is
-    named. None without either, or for a date that is still to come.
-    """
-    low = fold(text)
-    dates = _dates(low)
-    if not dates.years and not dates.months:
-        return (-inf, now.timestamp()) if ASKS_FORMER.search(low) else None
-    months = sorted(dates.months)
-    stretches: list[tuple[datetime, datetime]] = []
-    for year in sorted(dates.years) or [now.year, now.year - 1]:
-        if not 1 <= year <= 9998:
-            continue
-        if not months:
-            stretches.append((_first(year, 1), _first(year + 1, 1)))
-        for month in months:
-            stretches += _days(year, month, dates) or [(_first(year, month), _after(year, month))]
-    begun = [each for each in stretches if each[0] <= now]
-    if not dates.years and begun:  # the last of each that has begun
-        last = max(begun)[0].year
-        begun = [each for each in begun if each[0].year == last]
-    if not begun:
-        return None
-    return min(begun)[0].timestamp(), max(end for _, end in begun).timestamp()
-
-
-def _days(year: int, month: int, dates: Dates) -> list[tuple[datetime, datetime]]:
-    found = []
-    for of, day in sorted(dates.days):
-        if of == month and day <= (_after(year, month) - _first(year, month)).days:
-            start = _first(year, month) + timedelta(days=day - 1)
-            found.append((start, start + timedelta(days=1)))
-    return found
-
-
-def _first(year: int, month: int) -> datetime:
-    return datetime(year, month, 1, tzinfo=timezone.utc)
-
-
-def _after(year: int, month: int) -> datetime:
-    return _first(year + month // 12, month % 12 + 1)
 
 
 def by_role(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:

@@ -222,13 +222,24 @@ ASKS_FORMER = re.compile(
 
 # Dates in a question, in lower case
 
-MONTH = re.compile(r"\b(" + "|".join(sorted(MONTHS, key=len, reverse=True)) + r")\b")
-DAY_BEFORE = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?(?: of)? $")
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+MONTH = re.compile(rf"\b(?:{_MONTH})\b")
+DAY_BEFORE = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?: of)? $")
 DAY_AFTER = re.compile(r"\.?,? (\d{1,2})(?:st|nd|rd|th)?\b")
 YEAR_AFTER = re.compile(r",? \d")
 PREPOSITION_BEFORE = re.compile(
-    r"\b(?:in|on|of|by|since|during|until|early|mid|late|before|after) $"
+    r"\b(?:in|on|of|by|since|during|until|early|mid|late|before|after|between) $"
 )
 YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
+YEAR_BEFORE = re.compile(rf"{YEAR.pattern},? $")
+YEAR_OF = re.compile(rf"\.?,?(?: of)? {YEAR.pattern}")
+"""The year of a month right before and right after it, or after its day."""
 DAY_MONTH_YEAR = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:20)?\d\d)\b")
 ISO_DATE = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
+_TO = r"\s*(?:to|until|till|through|-|–)\s*(?:the )?"
+TO = re.compile(rf"{_TO}|\s+(and)\s+(?:the )?")
+BETWEEN = re.compile(r"\bbetween (?:the )?$")
+"""Between two dates; "and" makes one time of them only after "between"."""
+BEFORE_TO = re.compile(rf"{_TO}(?:{_MONTH})\b")
+AFTER_TO = re.compile(rf"(?:\b(?:{_MONTH}|{YEAR.pattern}){_TO}|\bbetween (?:\S+ ){{1,4}}and )$")
+"""The other date of the two, around a word that may be a month."""

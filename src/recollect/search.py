@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from recollect import profiles
-from recollect.analysis import analyse, named_time, possible_names, question_words
+from recollect.analysis import analyse, possible_names, question_words
 from recollect.candidates import Candidates, Rows
+from recollect.dates import named_time
 from recollect.entities import NO_ALIASES, Aliases
 from recollect.errors import EmbedderError, InvalidInput
 from recollect.explain import Explanation

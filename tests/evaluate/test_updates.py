@@ -4,7 +4,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recollect.analysis import named_time
+from recollect.dates import named_time
 from recollect.evaluate.updates import KINDS, Kind, evaluate, world
 from recollect.profiles import BUILT_IN
 

@@ -1,0 +1,82 @@
+"""The dates that a question names, and the past time they stand for."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.dates import named_dates, named_time
+from recollect.query import Dates
+
+
+def days(text: str, now: str) -> tuple[str, ...] | None:
+    found = named_time(text, datetime.fromisoformat(now).replace(tzinfo=timezone.utc))
+    return found and tuple(
+        datetime.fromtimestamp(t, timezone.utc).date().isoformat() for t in found
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "now", "start", "end"),
+    [
+        # a year right before or after its month
+        ("in 2024 January", "2025-06-01", "2024-01-01", "2024-02-01"),
+        ("in May of 2024", "2026-06-01", "2024-05-01", "2024-06-01"),
+        ("from December 2023 to February 2024", "2025-06-01", "2023-12-01", "2024-03-01"),
+        ("from 28 Dec 2023 until 3.1.2024", "2025-06-01", "2023-12-28", "2024-01-04"),
+        ("from 2022 to May 2024", "2025-06-01", "2022-01-01", "2024-06-01"),
+        # ... elsewhere it is of all months that have none
+        ("in 2023, in March and in May", "2025-06-01", "2023-03-01", "2023-06-01"),
+        # one of two has a year
+        ("from December to February 2024", "2025-06-01", "2023-12-01", "2024-03-01"),
+        ("from December 2023 to February", "2025-06-01", "2023-12-01", "2024-03-01"),
+        # none has one
+        ("between November and January", "2024-02-10", "2023-11-01", "2024-02-01"),
+        ("between November and January", "2024-12-10", "2024-11-01", "2025-02-01"),
+        ("between January and March", "2024-02-10", "2024-01-01", "2024-04-01"),
+        ("from March to May", "2024-02-10", "2023-03-01", "2023-06-01"),
+        ("between the 5th of May and the 8th of June", "2024-02-10", "2023-05-05", "2023-06-09"),
+        ("in March and in January", "2024-06-10", "2024-01-01", "2024-04-01"),
+        ("in January and in November", "2024-02-10", "2023-11-01", "2024-02-01"),
+        # days that are none
+        ("on 2024-05-00", "2025-06-01", "2024-05-01", "2024-06-01"),
+        ("on 00.05.2024", "2025-06-01", "2024-05-01", "2024-06-01"),
+        ("on 30 February", "2025-06-01", "2025-02-01", "2025-03-01"),
+        # days that few years have
+        ("on February 29", "2025-06-01", "2024-02-29", "2024-03-01"),
+        ("on February 29", "1904-02-01", "1896-02-29", "1896-03-01"),
+        ("on February 29, 2025", "2025-06-01", "2025-02-01", "2025-03-01"),
+    ],
+)
+def test_the_past_time(text: str, now: str, start: str, end: str) -> None:
+    assert days(text, now) == (start, end)
+
+
+@pytest.mark.parametrize("text", ["who may march?", "I march on", "in June 2031", "what is new?"])
+def test_no_past_time(text: str) -> None:
+    assert days(text, "2025-06-01") is None
+
+
+def test_the_parts_of_dates() -> None:
+    assert named_dates("in 2024 january") == Dates(frozenset({2024}), frozenset({1}))
+    assert named_dates("on 2024-05-00 and 3 june") == Dates(
+        frozenset({2024}), frozenset({5, 6}), frozenset({(6, 3)})
+    )
+
+
+PIECES = st.sampled_from(
+    ["2023", "2024", "29", "31", "0", "January", "February", "May", "march", "to", "and", "between",
+     "-", ",", "of", "2024-02-30", "31.12.24", "12/31/2024", "the", "in"]
+)  # fmt: skip
+
+
+@given(
+    st.lists(PIECES, max_size=12).map(" ".join),
+    st.datetimes(timezones=st.just(timezone.utc)),
+)
+def test_any_dates_are_a_stretch_that_has_begun(text: str, now: datetime) -> None:
+    found = named_time(text, now)
+    assert found is None or (found[0] < found[1] and found[0] <= now.timestamp())
