@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect import Memory, Profile
 from recollect.dates import named_dates, named_time
 from recollect.query import Dates
+from recollect.routes import Scan
+from recollect.signals import OnDate
+from recollect.stages import cut, recall, score
 
 
 def days(text: str, now: str) -> tuple[str, ...] | None:
@@ -80,3 +84,17 @@ PIECES = st.sampled_from(
 def test_any_dates_are_a_stretch_that_has_begun(text: str, now: datetime) -> None:
     found = named_time(text, now)
     assert found is None or (found[0] < found[1] and found[0] <= now.timestamp())
+
+
+def test_days_around_new_year_are_near_whatever_else_is_remembered() -> None:
+    near = Profile("near", recall(Scan(), depth=None) >> score(OnDate("day")) >> cut())
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("Eve.", id="eve", created_at="2023-12-30")
+        memory.add("Before.", id="before", created_at="2023-12-28")
+        [first, *_] = memory.search("on January 1", profile=near)
+        assert (first.id, first.score) == ("eve", 1.0)
+        memory.add("Epiphany.", id="after", created_at="2024-01-06")
+        scores = {hit.id: hit.score for hit in memory.search("on January 1", profile=near)}
+        assert scores == {"eve": 1.0, "before": 0.0, "after": 0.0}
+        scores = {hit.id: hit.score for hit in memory.search("on January 1, 2023", profile=near)}
+        assert scores["eve"] == 0.0

@@ -122,7 +122,9 @@ class OnDate(Signal):
         if self.part == "month":
             month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
             return np.isin(month, list(dates.months)).astype(np.float64)
-        return self._near(day, dates.days, dates.years or set(year.tolist()))
+        # around New Year, the nearest such day may be of another year than the memory
+        years = dates.years or {each + by for each in set(year.tolist()) for by in (-1, 0, 1)}
+        return self._near(day, dates.days, years)
 
     @staticmethod
     def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
