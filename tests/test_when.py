@@ -46,8 +46,21 @@ def days(text: str, now: datetime = NOW) -> tuple[str, str] | None:
         ("the last two weeks", "2026-02-24", "2026-03-10"),
         ("since Monday", "2026-03-09", "2026-03-10"),
         ("after 2025-12-24", "2025-12-25", "2026-03-10"),
-        ("before March", "1970-01-01", "2026-03-01"),
-        ("until yesterday", "1970-01-01", "2026-03-10"),
+        ("before March", "0001-01-01", "2026-03-01"),
+        ("until yesterday", "0001-01-01", "2026-03-10"),
+        ("before 1950-01-01", "0001-01-01", "1950-01-01"),
+        ("during 2023", "2023-01-01", "2024-01-01"),
+        ("during March", "2026-03-01", "2026-04-01"),
+        # of two, the one without a year is next to the other
+        ("between January and May", "2026-01-01", "2026-06-01"),
+        ("between May and March", "2025-05-01", "2026-04-01"),
+        ("from March to May", "2026-03-01", "2026-06-01"),
+        ("between Friday and Monday", "2026-03-06", "2026-03-10"),
+        ("from Monday to Friday", "2026-03-09", "2026-03-14"),
+        ("from December to February 2024", "2023-12-01", "2024-03-01"),
+        ("from December 2023 to February", "2023-12-01", "2024-03-01"),
+        ("from 1 January to 31 December 2024", "2024-01-01", "2025-01-01"),
+        ("in January and may I ask", "2026-01-01", "2026-02-01"),
     ],
 )
 def test_the_time_a_question_names(text: str, start: str, end: str) -> None:
@@ -76,6 +89,22 @@ def test_it_goes_by_the_time_given(now: datetime) -> None:
         (midnight - timedelta(days=1)).timestamp(),
         midnight.timestamp(),
     )
+
+
+PHRASES = ["today", "yesterday", "this week", "this month", "this year", "on 3 January", "May",
+           "last year", "the last 2 days", "2 days ago", "between December and May"]  # fmt: skip
+
+
+@given(
+    st.sampled_from(PHRASES),
+    st.sampled_from(["", "since ", "after ", "before ", "until "]),
+    st.sampled_from([datetime.min, datetime.min + timedelta(days=1), datetime.max]),
+)
+def test_at_the_ends_of_time(text: str, bound: str, now: datetime) -> None:
+    found = asked_time(bound + text, now.replace(tzinfo=timezone.utc))
+    if found is not None:
+        assert found.start < found.end
+        assert found.to_dict()["words"]
 
 
 @given(st.text(max_size=80))
