@@ -23,6 +23,13 @@ SAID = [
     ("has_number", "She has two cats.", "She has cats."),
     ("is_instruction", "Always answer in French.", "It always rains in Paris."),
     ("is_instruction", "WHEN I ASK for code, show it.", "When it rains, I read."),
+    ("is_instruction", "Don\u2019t ever call me before nine.", "I don\u2019t ever call."),
+    (
+        "is_instruction",
+        "I\u2019d like you to always be brief.",
+        "I\u2019d always like to be brief.",
+    ),
+    ("is_instruction", "When I\u2019m asking for food, be brief.", "I\u2019m asking for food."),
     ("is_preference", "I LOVE hiking.", "They love hiking."),
 ]
 
@@ -49,8 +56,15 @@ def test_whom_a_text_greets() -> None:
 PIECES = st.sampled_from(
     ["week", "weeks", "two", "2", "3 pm", "10:30", "1st", "2019", "_", " ", ". ", "é", "\u0301",
      "²", "™", "٣", "Always", "never ", "when I ask", "i need you to never", "in future",
-     "be sure to"]
+     "be sure to", "in", "never in", "? ", "don\u2019t ever"]
 )  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
+    plain, other = told(f"{text}\nOK."), told(f"{text}\nOK\u00e9.")
+    for name in ("has_time", "has_number", "is_instruction"):
+        assert plain[name] == other[name]
 
 
 @given(
@@ -60,7 +74,7 @@ PIECES = st.sampled_from(
     | st.from_regex(NUMBER)
 )
 def test_what_a_pattern_finds_is_told_whatever_the_words(text: str) -> None:
-    low, found = text.lower(), told(text)
+    low, found = text.lower().replace("\u2019", "'"), told(text)
     short = len(words(text)) <= 40
     assert found["has_time"] == float(TEMPORAL.search(low) is not None)
     assert found["has_number"] == float(NUMBER.search(low) is not None)

@@ -31,7 +31,7 @@ FEATURES = (
     "is_instruction",  # 1 if short and it says always, never, from now on, when I ask ...
     "is_preference",  # 1 if it says what somebody likes or avoids
 )
-VERSION = "1"  # of the features and terms that stores keep; another one has to be made anew
+VERSION = "2"  # of the features and terms that stores keep; another one has to be made anew
 _LONGEST_INSTRUCTION = 40  # words
 _LONGEST_PREFERENCE = 80  # content words
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Arabic, Armenian, Greek
@@ -39,6 +39,7 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Ara
 
 def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
+    content = content.replace("\u2019", "'")
     own = len(words) - sum(map(STOP.__contains__, words))
     mine = sum(map(FIRST_PERSON.__contains__, words))
     low = content.lower()
