@@ -30,6 +30,7 @@ SAID = [
         "I\u2019d always like to be brief.",
     ),
     ("is_instruction", "When I\u2019m asking for food, be brief.", "I\u2019m asking for food."),
+    ("is_instruction", "Never invent names.", "Really? Never in"),
     ("is_preference", "I LOVE hiking.", "They love hiking."),
 ]
 

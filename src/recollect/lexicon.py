@@ -157,7 +157,7 @@ GREETING = re.compile(
 )
 INSTRUCTION = re.compile(
     r"(?:^|[.!?:;]\s+|\n)(?:please |and |so )?(?:always"
-    r"|never(?! mind| been| have| had| a | the | in )|from now on|going forward"
+    r"|never(?! (?:mind|been|have|had|a|the|in)\b)|from now on|going forward"
     r"|in (?:the )?future|remember to|don't ever|do not ever|make sure (?:to|you)|be sure to)\b"
     r"|\b(?:when(?:ever)?|if|every time|any time|anytime) i(?:'m)? "
     r"(?:ask|asking|request|tell you to|mention|talk about|bring up|say)\b"
