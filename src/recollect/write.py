@@ -260,8 +260,11 @@ def delete(id: str, scope: Scope) -> Plan[bool]:
 
 def read(id: str, namespace: str) -> Plan[MemoryRecord | None]:
     """The plan of reading one memory; None where there is none."""
-    found: Mapping[str, int] = yield from ask(Find(namespace, (id,)))
-    if id not in found:
-        return None
-    [record] = yield from ask(Read(np.array([found[id]], dtype=np.int64)))
-    return record
+    for _ in range(TRIES):
+        found: Mapping[str, int] = yield from ask(Find(namespace, (id,)))
+        if id not in found:
+            return None
+        [record] = yield from ask(Read(np.array([found[id]], dtype=np.int64)))
+        if record is not None:  # else an edit has given it another row meanwhile
+            return record
+    raise contested(id)

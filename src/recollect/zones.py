@@ -63,6 +63,7 @@ def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan
         strict=True,
     ):
         label = zone(value)
-        assert label is not None  # vitality is finite
+        if label is None:  # erased since it was found: of what is there vitality is finite
+            continue
         found.append(Vital(id, value, label, bridge == 1.0))
     return Zones(tuple(found))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
 
+from recollect import Memory
 from recollect.embed import CachedEmbedder, EmbedderIdentity, Kind, Rows, StaticEmbedder
 from recollect.embed.cache import CACHED_CHARS
 from recollect.errors import EmbedderError, InvalidInput
@@ -111,3 +113,47 @@ def test_threads_share_a_small_cache() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(work, range(16)))
+
+
+class Wrong(Counting):
+    """An embedder that gives something else than rows of its length."""
+
+    def __init__(self, given: Any) -> None:
+        super().__init__()
+        self.given = given
+
+    def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+        found: Rows = self.given
+        return found
+
+
+@pytest.mark.parametrize("kind", ["document", "query"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        np.full((1, 256), np.nan),
+        np.full((1, 256), np.inf),
+        np.ones((1, 3)),
+        np.ones((2, 256)),
+        np.ones((0, 256)),
+        np.ones(256),
+        [["a"] * 256],
+        [[1.0], [1.0, 2.0]],
+        None,
+    ],
+)
+def test_what_are_no_rows_of_its_length_is_refused(given: Any, kind: Kind) -> None:
+    with pytest.raises(EmbedderError, match="wordllama/"):
+        CachedEmbedder(Wrong(given)).embed(["a"], kind=kind)
+
+
+def test_a_memory_is_kept_without_a_vector_that_is_none() -> None:
+    with Memory.open("ram://", embedder=Wrong(np.full((1, 256), np.nan))) as memory:
+        added = memory.add("Tea.", id="tea")
+        assert memory.get("tea")
+        assert "not finite" in added.degraded[0]
+
+
+def test_lists_of_numbers_will_do() -> None:
+    rows = CachedEmbedder(Wrong([[1.0] * 256])).embed(["a"], kind="document")
+    assert rows.dtype == np.float32

@@ -12,17 +12,19 @@ from recollect import Memory
 from recollect.embed import EmbedderIdentity
 from recollect.embed.protocol import Kind, Rows
 from recollect.errors import EmbedderMismatch
+from recollect.memory import MemoryRecord
 from recollect.ops import Op, Read
 from recollect.plan import drive
 from recollect.results import SearchResult
 from recollect.search import search
 from recollect.stores.embedded import EmbeddedStore
 from recollect.testing import WordHashEmbedder
+from recollect.write import read
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/a.db"
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return getattr(request, "param", None) or f"sqlite:///{tmp_path}/a.db"
 
 
 @pytest.fixture
@@ -176,3 +178,30 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(url: str)
             memory.search("green tea")
     with Memory.open(url, embedder=Other()) as memory:
         assert [hit.id for hit in memory.search("green tea")] == ["tea"]
+
+
+@pytest.mark.parametrize("url", ["ram://", "sqlite:///:memory:", None], indirect=True)
+def test_a_memory_that_is_being_edited_is_there_all_the_time(url: str) -> None:
+    with Memory.open(url, embedder=None) as memory:
+        memory.add("The cat sat", id="cat")
+        batch = memory._core.world.batch
+
+        def meanwhile(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Read) for op in ops) and next(edits, None) is not None:
+                memory.update("cat", content="The cat sat down")
+            return batch(ops)
+
+        edits = iter(range(3))
+        assert drive(read("cat", "default"), meanwhile)
+        store = memory._core.world.store
+        assert isinstance(store, EmbeddedStore)
+        rows, edits = store._records.read, iter(range(3))
+
+        def late(asked: Sequence[int]) -> dict[int, MemoryRecord]:
+            if next(edits, None) is not None:
+                memory.update("cat", content="The cat sat up")
+            return rows(asked)
+
+        store._records.read = late  # type: ignore[method-assign]
+        page = memory.get_all()
+        assert (page.total, [each.id for each in page.records]) == (1, ["cat"])

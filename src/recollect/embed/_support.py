@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.embed.protocol import Rows
+from recollect.embed.protocol import EmbedderIdentity, Rows
 from recollect.errors import EmbedderError, InvalidInput
 
 _BLOCK = 4096
@@ -80,6 +80,24 @@ def unit_rows(rows: NDArray[Any], source: str) -> Rows:
         raise EmbedderError(f"{source} gave numbers that are not finite")
     norms[norms == 0.0] = 1.0
     return (wide / norms).astype(np.float32)
+
+
+def checked_rows(given: Any, count: int, identity: EmbedderIdentity) -> Rows:
+    """The rows an embedder gave as float32, refused unless (count, dimensions) finite numbers.
+
+    Raises EmbedderError naming the embedder.
+    """
+    try:
+        rows = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise EmbedderError(f"{identity} gave what is no table of numbers") from None
+    if rows.shape != (count, identity.dimensions):
+        raise EmbedderError(
+            f"{identity} gave rows of shape {rows.shape}, not {(count, identity.dimensions)}"
+        )
+    if not np.isfinite(rows).all():
+        raise EmbedderError(f"{identity} gave numbers that are not finite")
+    return rows
 
 
 def digest(*parts: bytes) -> str:

@@ -8,7 +8,7 @@ from threading import Lock
 
 import numpy as np
 
-from recollect.embed._support import checked_texts, positive
+from recollect.embed._support import checked_rows, checked_texts, positive
 from recollect.embed.protocol import Embedder, EmbedderIdentity, Kind, Rows
 
 CACHED_CHARS = 2_048
@@ -28,7 +28,8 @@ class CachedEmbedder:
 
     Raises:
         InvalidInput: `size` is below 1, or the texts are not strings.
-        EmbedderError: whatever the inner embedder raises; nothing is kept then.
+        EmbedderError: whatever the inner embedder raises, or its rows are not what its identity
+            says; nothing is kept then.
     """
 
     def __init__(self, inner: Embedder, size: int = 4096) -> None:
@@ -51,17 +52,23 @@ class CachedEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
         """Unit rows, float32 of shape (len(texts), dimensions); the answer is the caller's own."""
         if kind != "query":
-            return self._inner.embed(texts, kind=kind)
+            return self._made(texts, kind)
         asked = checked_texts(texts, kind)
         if not asked:
-            return self._inner.embed([], kind=kind)
+            return self._made([], kind)
         rows = self._kept(asked)
         missing = [text for text in dict.fromkeys(asked) if text not in rows]
         if missing:
-            fresh = self._inner.embed(missing, kind=kind)
+            fresh = self._made(missing, kind)
             rows.update(zip(missing, fresh, strict=True))
             self._keep(missing, rows)
         return np.stack([rows[text] for text in asked])
+
+    def _made(self, texts: Sequence[str], kind: Kind) -> Rows:
+        """The rows of the inner embedder, which may be anybody's code, if they are some."""
+        texts = list(texts)
+        made = self._inner.embed(texts, kind=kind)
+        return checked_rows(made, len(texts), self._inner.identity)
 
     def _kept(self, texts: list[str]) -> dict[str, Rows]:
         found = {}

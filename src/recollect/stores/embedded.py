@@ -30,6 +30,7 @@ from recollect.stores.records import Records
 
 _RANKING = frozenset({ops.Names, ops.VectorNames, ops.Search})
 """Operations of one batch that look at one state of the store."""
+_TRIES = 10  # of reading a page while others edit what is on it
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
 
 
@@ -145,6 +146,15 @@ class EmbeddedStore(Indexed):
         return self._records.find(op.namespace, op.ids)
 
     def _list(self, op: ops.List) -> ops.Page:
+        for _ in range(_TRIES):
+            page, whole = self._page(op)
+            if whole:
+                break
+            self._seen.version = None  # an edit has given one of them another row meanwhile
+        return page
+
+    def _page(self, op: ops.List) -> tuple[ops.Page, bool]:
+        """A page, and whether all that belong to it are in it."""
         after = _parse_cursor(op.cursor)
         entries: list[tuple[float, str, int]] = []
         with self._lock:
@@ -165,11 +175,9 @@ class EmbeddedStore(Indexed):
         page = entries[start : start + op.limit]
         found = self._records.read([row for _, _, row in page])
         more = start + op.limit < len(entries)
-        return ops.Page(
-            tuple(found[row] for _, _, row in page if row in found),
-            len(entries),
-            _cursor(page[-1]) if more and page else None,
-        )
+        records = tuple(found[row] for _, _, row in page if row in found)
+        cursor = _cursor(page[-1]) if more and page else None
+        return ops.Page(records, len(entries), cursor), len(records) == len(page)
 
     def _order(self, op: ops.Order) -> Rows:
         return np.array(self._records.order(op.namespace), dtype=np.int64)

@@ -48,8 +48,10 @@ def table(scope: Scope, where: Filter | None, names: Sequence[str]) -> Plan[Cand
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
     found = yield from ask(Search(Scan(), query, None))
     rows = np.sort(found.rows)
-    columns = yield from ask(Fetch(rows, tuple(names)))
-    return Candidates(rows, columns)
+    columns = yield from ask(Fetch(rows, ("id", *names)))
+    found = Candidates(rows, columns)
+    there = np.array([id is not None for id in found["id"].tolist()], dtype=bool)
+    return found if there.all() else found.take(there)  # without those erased since
 
 
 def records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
