@@ -181,7 +181,9 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(url: str)
 
 
 @pytest.mark.parametrize("url", ["ram://", "sqlite:///:memory:", None], indirect=True)
-def test_a_memory_that_is_being_edited_is_there_all_the_time(url: str) -> None:
+def test_a_memory_that_is_being_edited_is_there_all_the_time(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with Memory.open(url, embedder=None) as memory:
         memory.add("The cat sat", id="cat")
         batch = memory._core.world.batch
@@ -202,6 +204,6 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(url: str) -> None:
                 memory.update("cat", content="The cat sat up")
             return rows(asked)
 
-        store._records.read = late  # type: ignore[method-assign]
+        monkeypatch.setattr(store._records, "read", late)
         page = memory.get_all()
         assert (page.total, [each.id for each in page.records]) == (1, ["cat"])
