@@ -49,9 +49,9 @@ class LexicalIndex:
         elif added and self._vocabulary is not None:
             self._vocabulary.take_in(added)
 
-    def known(self, words: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of some words occur in any content."""
-        return self._postings["content"].known(term_ids(words))
+    def known(self, words: Sequence[str], alive: Alive) -> NDArray[np.bool_]:
+        """Which of some words occur in the content of a living memory."""
+        return self._postings["content"].known(term_ids(words), alive)
 
     def holding(self, wanted: Sequence[Term]) -> NDArray[np.int64]:
         """The memories whose content holds one of some terms."""

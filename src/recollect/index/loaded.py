@@ -312,7 +312,7 @@ class Loaded:
         """Whom words of a question name."""
         names, users, assistants = self._people()
         looking = [word for word in words if word in proper]
-        said = self._lexical.known(looking) if looking else ()
+        said = self._lexical.known(looking, self._alive.view) if looking else ()
         strange = {word for word, known in zip(looking, said, strict=True) if not known}
         return Named(named(words, names, strange), users, assistants)
 

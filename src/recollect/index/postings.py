@@ -203,11 +203,14 @@ class Postings:
         ]
         return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
-    def known(self, terms: U64) -> NDArray[np.bool_]:
-        """Which of the terms occur at all."""
+    def known(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of the terms a living memory holds; those from `len(alive)` on do not count."""
         found = np.zeros(len(terms), dtype=bool)
         for segment in self._segments:
-            found[[place for place, _, _ in segment.ranges(terms)]] = True
+            for place, low, high in segment.ranges(terms):
+                if not found[place]:
+                    held = segment.ordinals[low:high].astype(np.int64) + segment.first
+                    found[place] = alive[held[held < len(alive)]].any()
         return found
 
     @property

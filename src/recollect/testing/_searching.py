@@ -80,6 +80,22 @@ class Searching(StoreCase):
         assert ranked[0].score == pytest.approx(0.3 * 0.9 + 0.2 * 1.0)
         assert found(memory, "???", profile="balanced") == []
 
+    def test_a_word_of_an_erased_memory_may_be_short_for_a_name(self, memory: Memory) -> None:
+        memory.add("Pasta with lemon.", id="m", speaker="Melanie")
+        memory.add("Rice with lemon and pasta.", id="b", speaker="Ben")
+        memory.add("Mel is late.", id="d", speaker="Ben")
+
+        def speaks(id: str) -> float | None:
+            asked = "What did Mel cook with pasta?"
+            hits = memory.search(asked, touch=False, explain=True)
+            [tree] = [hit.explanation for hit in hits if hit.id == id]
+            part = tree.find("speaker") if tree else None
+            return part.value if part else None
+
+        assert not speaks("m")
+        memory.delete("d")
+        assert speaks("m")
+
     def test_nothing_is_found_in_nothing(self, memory: Memory) -> None:
         for profile in PROFILES:
             assert memory.search("anything", profile=profile).ids == ()

@@ -57,14 +57,13 @@ class Answers(Stored):
         return ops.Named(named(op.words, names, strange), users, assistants)
 
     def _unsaid(self, known: Known, words: set[str]) -> Steps[set[str]]:
-        """Which words were never said."""
+        """Which words no memory says."""
         ids = {word: term_id(stem(word)) for word in words}
-        said = known.tail_holds(set(ids.values()))
+        said = known.said(set(ids.values()))
         left = set(ids.values()) - said
         if left and known.merged:
             [rows] = yield [segments.fetch(known.namespace, left, ("content",))]
-            for segment in segments.fetched(rows).get("content", ()):
-                said |= left & set(segment.terms.tolist())
+            said |= known.said(left, segments.fetched(rows).get("content", ()))
         return {word for word, id in ids.items() if id not in said}
 
     def vector_names(self, op: ops.VectorNames) -> Steps[frozenset[str] | None]:

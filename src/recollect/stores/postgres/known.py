@@ -213,13 +213,13 @@ class Known:
             if kind == "vector" and number
         }
 
-    def tail_holds(self, terms: Set[int]) -> set[int]:
-        """Which terms occur in the content of the newest memories."""
+    def said(self, terms: Set[int], parts: Sequence[Segment] | None = None) -> set[int]:
+        """Which terms a living memory holds, by some segments (those of the newest for None)."""
         wanted = np.array(sorted(terms), dtype=np.uint64)
-        found: set[int] = set()
-        for segment in self.tail.get("content", ()):
-            found.update(int(wanted[place]) for place, _, _ in segment.ranges(wanted))
-        return found
+        each = self.tail.get("content", ()) if parts is None else parts
+        held = segments.StoredPostings(each, self.columns["content"])
+        found: list[int] = wanted[held.known(wanted, self.living)].tolist()
+        return set(found)
 
     def newer(self, other: Known) -> bool:
         """Whether this is of a later version, or knows more of the same."""
