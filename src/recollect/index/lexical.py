@@ -19,7 +19,7 @@ from recollect.index.source import Source
 from recollect.index.vocabulary import Vocabulary
 from recollect.query import Reading, Term
 from recollect.routes import Lexical
-from recollect.text import stem, term_id, term_ids, terms
+from recollect.text import term_id, term_ids, terms
 
 Alive = NDArray[np.bool_]
 
@@ -89,11 +89,7 @@ class LexicalIndex:
         if self._vocabulary is None:
             self._vocabulary = Vocabulary(self._source, self._namespace)
             self._vocabulary.take_in(None)
-        forms = {
-            stem(prefix): tuple(dict.fromkeys(map(stem, self._vocabulary.beginning(prefix))))
-            for prefix in reading.prefixes
-        }
-        return tuple(forms.get(term[0]) or term for term in reading.terms)
+        return self._vocabulary.expanded(reading)
 
     def _saying(self, phrase: str, route: Lexical, rows: Rows) -> Alive:
         """Which memories hold the words of a phrase one after the other in one field."""

@@ -8,7 +8,8 @@ from itertools import islice
 
 from recollect.fields import LEXICAL
 from recollect.index.source import Source
-from recollect.text import words
+from recollect.query import Reading, Term
+from recollect.text import stem, words
 
 _MOST = 2_000  # words that one beginning stands for
 _LAST = "\U0010ffff"
@@ -33,17 +34,32 @@ class Vocabulary:
                 self._seen.update(words_of(chunk[name]))
         self._words = sorted(self._seen)
 
-    def beginning(self, prefix: str) -> list[str]:
-        """The words that begin with a folded prefix, in order."""
-        return beginning(self._words, prefix)
+    def expanded(self, reading: Reading) -> tuple[Term, ...]:
+        """The terms of a question, with the words that begin so for one that ends in a star."""
+        return expanded(reading, self._words)
 
     @property
     def nbytes(self) -> int:
         return 150 * len(self._seen)
 
 
-def beginning(known: Sequence[str], prefix: str) -> list[str]:
-    """Those of some words in order that begin with a folded prefix."""
+def expanded(reading: Reading, known: Sequence[str]) -> tuple[Term, ...]:
+    """The terms of a question, with those of some sorted words that begin so for starred ones.
+
+    A starred word that is a form of an irregular one keeps the other forms: "found*" means "find",
+    too.
+    """
+    forms: dict[str, Term] = {}
+    for prefix in reading.prefixes:
+        found = map(stem, _beginning(known, prefix))
+        forms[stem(prefix)] = (*forms.get(stem(prefix), ()), *found)
+    return tuple(
+        tuple(dict.fromkeys(form for own in term for form in forms.get(own) or (own,)))
+        for term in reading.terms
+    )
+
+
+def _beginning(known: Sequence[str], prefix: str) -> list[str]:
     first = bisect_left(known, prefix)
     last = bisect_right(known, prefix + _LAST)
     return list(islice(known, first, min(last, first + _MOST)))

@@ -29,6 +29,14 @@ class Searching(StoreCase):
         assert found(memory, "walking rivers") == ["one"]
         assert found(memory, "mountains") == []
 
+    def test_a_star_after_any_form_of_an_irregular_word(self, memory: Memory) -> None:
+        memory.add("The foundation was poured.", id="beginning")
+        memory.add("We find it.", id="form")
+        memory.add("Deployments and deployed things.", id="other")
+        assert sorted(found(memory, "found*", profile="vitality")) == ["beginning", "form"]
+        assert found(memory, "foundat*", profile="vitality") == ["beginning"]
+        assert found(memory, "deploy* deployer*", profile="vitality") == ["other"]
+
     def test_the_rarer_word_weighs_more(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": "the common word"} for i in range(5))
         memory.add("the rare thing", id="rare")

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from recollect.fields import LEXICAL
+from recollect.index import vocabulary
 from recollect.index.bm25 import WordScores
 from recollect.index.lexical import within
-from recollect.index.vocabulary import beginning, words_of
 from recollect.query import Reading, Term
 from recollect.routes import Lexical
 from recollect.stores.postgres import segments
 from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.known import Known
-from recollect.text import stem, term_id, terms
+from recollect.text import term_id, terms
 
 _PART = 20_000  # memories whose words are read at once
 
@@ -43,15 +43,10 @@ def expanded(namespace: str, reading: Reading) -> Steps[tuple[Term, ...]]:
         for _, *values in rows:
             seen.update(
                 w
-                for w in words_of(tuple(v) if isinstance(v, list) else v for v in values)
+                for w in vocabulary.words_of(tuple(v) if isinstance(v, list) else v for v in values)
                 if w.startswith(reading.prefixes)
             )
-    known = sorted(seen)
-    forms = {
-        stem(prefix): tuple(dict.fromkeys(map(stem, beginning(known, prefix))))
-        for prefix in reading.prefixes
-    }
-    return tuple(forms.get(term[0]) or term for term in reading.terms)
+    return vocabulary.expanded(reading, sorted(seen))
 
 
 def saying(
