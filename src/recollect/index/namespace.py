@@ -92,12 +92,15 @@ class NamespaceIndex(Loaded):
         vectors = self._vectors.get(route.vector)
         if vectors is None or query.vector is None:
             return vectors
-        made, asking = self._embedder, query.embedder
-        if route.vector == "content" and made != asking and made and asking:
-            raise EmbedderMismatch(made, asking)
         kept, given = vectors.dimensions, len(query.vector)
-        if kept == given:
+        made, asking = self._embedder, query.embedder
+        other = route.vector == "content" and None not in (made, asking) and made != asking
+        if kept == given and not other:
             return vectors
+        if not vectors.any_of(self._alive.view):
+            return None
+        if other:
+            raise EmbedderMismatch(str(made), str(asking))
         if route.vector == "content":
             # Another process has had them made anew since this one opened the store.
             raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
@@ -208,8 +211,11 @@ class NamespaceIndex(Loaded):
 
     @property
     def vector_names(self) -> frozenset[str]:
-        """The names of the vectors that memories have."""
-        return frozenset(self._vectors)
+        """The names of the vectors that living memories have."""
+        if not self._dead:
+            return frozenset(self._vectors)
+        alive = self._alive.view
+        return frozenset(name for name, each in self._vectors.items() if each.any_of(alive))
 
     def vectors(self, rows: Rows, name: str) -> NDArray[np.float32]:
         """The vectors of that name of rows, NaN where one has none."""

@@ -52,6 +52,12 @@ class Vectors:
         self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last = None
 
+    def any_of(self, alive: NDArray[np.bool_]) -> bool:
+        """Whether a living memory has one."""
+        ordinals = self._ordinals.view
+        blocks = range(0, len(ordinals), _BLOCK)
+        return any(alive[ordinals[start : start + _BLOCK]].any() for start in blocks)
+
     def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)

@@ -43,6 +43,22 @@ class Vectors(StoreCase):
         assert hits[1].score == 0.0
         assert found(memory, "target", profile=EVERYTHING)[:2] == ["c", "d"]
 
+    def test_vectors_of_erased_memories_are_none(self, memory: Memory) -> None:
+        by_image = Profile(
+            "by_image",
+            recall(Vector("image", name="image"), Lexical())
+            >> score(Col("image.score").default(0.0) + Col("lexical.score").default(0.0))
+            >> cut(),
+        )
+        memory.add("an apple", id="a")
+        memory.add("an apple", id="b", vectors={"image": [1.0, 0.0, 0.0]})
+        with pytest.raises(InvalidInput, match="3 dimensions"):
+            memory.search("apple", profile=by_image, touch=False)
+        memory.delete("b")
+        hits = memory.search("apple", profile=by_image, touch=False)
+        assert hits.ids == ("a",)
+        assert hits.degraded == ("image: no memory has a vector 'image'",)
+
     def test_a_content_vector_of_ones_own_replaces_the_embedders(self, memory: Memory) -> None:
         pears = self.embedder.embed(["pears"])[0].tolist()
         memory.add("apples", id="a", vectors={"content": pears})
