@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Coded, Naming
-from recollect.fields import ACCESSES_KEPT
+from recollect.fields import ACCESSES_KEPT, FIELDS
 from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
 from recollect.index.growable import Growable
 
 Mask = NDArray[np.bool_]
 _NONE = type(None)
+_OBJECTS = ("text", "list", "json")
 
 
 class NumberColumn:
@@ -158,6 +159,15 @@ class CodedColumn:
 
 
 Column = NumberColumn | TimesColumn | CodedColumn
+
+
+def nothing(name: str, size: int) -> NDArray[Any]:
+    """What a column of that name holds of memories that are gone."""
+    if name == "accesses":
+        return np.full((size, ACCESSES_KEPT), np.nan)
+    if name.startswith("metadata.") or (name in FIELDS and FIELDS[name].type in _OBJECTS):
+        return np.full(size, None, dtype=object)
+    return np.full(size, np.nan)
 
 
 def _key(value: Any) -> Hashable:

@@ -16,7 +16,7 @@ from recollect.features import FEATURES
 from recollect.fields import GRAPH
 from recollect.filters import Filter
 from recollect.index.bm25 import WordScores
-from recollect.index.columns import CodedColumn, NumberColumn, TimesColumn
+from recollect.index.columns import CodedColumn, NumberColumn, TimesColumn, nothing
 from recollect.index.exact import ExactIndex
 from recollect.index.loaded import Loaded, Ordinals
 from recollect.index.trigrams import TrigramIndex
@@ -265,6 +265,8 @@ class NamespaceIndex(Loaded):
 
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Held]:
         """Columns of rows by name (see `ops.Fetch`); nothing is there for a row that is gone."""
+        if not len(self):
+            return {name: nothing(name, len(rows)) for name in names}
         ordinals = self._ordinals(rows)
         gone = ordinals < 0
         some_gone = np.count_nonzero(gone) > 0
@@ -274,12 +276,10 @@ class NamespaceIndex(Loaded):
         found: dict[str, Held] = {}
         features: NDArray[np.float64] | None = None
         for name in names:
-            if not len(self):
-                values: Coded | Values = np.full(len(rows), np.nan)
-            elif name in _FEATURE:
+            if name in _FEATURE:
                 if features is None:
                     features = self._features.view[ordinals].T.astype(np.float64, order="C")
-                values = features[_FEATURE[name]]
+                values: Coded | Values = features[_FEATURE[name]]
             else:
                 values = self._values(name, ordinals)
             if some_gone:

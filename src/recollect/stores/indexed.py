@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from recollect import ops
 from recollect.candidates import Held, Rows, best_first
+from recollect.index.columns import nothing
 from recollect.index.namespace import NamespaceIndex
 from recollect.routes import During, Scan, Vector
 from recollect.stores.helper import Helper
@@ -187,7 +188,7 @@ class Indexed:
                         columns[name] = np.full(shape, empty, dtype=values.dtype)
                     columns[name][places] = values
             for name in op.names:
-                columns.setdefault(name, np.full(len(op.rows), np.nan))
+                columns.setdefault(name, nothing(name, len(op.rows)))
             return dict(columns)
 
     def _vectors(self, op: ops.Vectors) -> NDArray[np.float32]:

@@ -11,6 +11,8 @@ import pytest
 from recollect import Memory, Profile
 from recollect.expr import Col
 from recollect.memory import MemoryRecord
+from recollect.ops import Op
+from recollect.plan import ask, drive
 from recollect.routes import Lexical, Vector
 from recollect.signals import similarity
 from recollect.stages import cut, recall, score
@@ -73,6 +75,11 @@ class StoreCase:
         memory = self.open_memory(embedder=self.embedder, clock=clock)
         yield memory
         memory.close()
+
+
+def answer(memory: Memory, operation: Op) -> Any:
+    """What the store answers to one operation."""
+    return drive(ask(operation), memory._core.world.batch)
 
 
 def found(memory: Memory, query: str, **options: Any) -> list[str]:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
+import numpy as np
 import pytest
 
-from recollect import Memory
+from recollect import Memory, ops
 from recollect.errors import InvalidInput, NotFound, StoreClosed
-from recollect.testing._case import EVERYTHING, WORDS, StoreCase, found, listed, record
+from recollect.plan import drive
+from recollect.profiles import BUILT_IN
+from recollect.search import search
+from recollect.stages.core import STORED
+from recollect.testing._case import EVERYTHING, WORDS, StoreCase, answer, found, listed, record
 
 THREADS = 6
 
@@ -107,6 +113,47 @@ class Lasting(StoreCase):
         assert found(memory, "number4000") == []
         assert found(memory, "recognition") == ["m04000"]
         assert memory.stats()["memories"] == 6_001
+
+
+class Vanishing(StoreCase):
+    """What is erased while a search goes on is like what was never there."""
+
+    def test_columns_of_what_is_gone_are_of_the_same_kind(self, memory: Memory) -> None:
+        names = (*sorted(STORED), "metadata.k")
+        memory.add("An apple.", id="a", session_id="s", tags=["x"], metadata={"k": 1})
+        rows = np.array([*answer(memory, ops.Find("default", ("a",))).values()], dtype=np.int64)
+        there = answer(memory, ops.Fetch(rows, names))
+        kinds = {name: np.asarray(there[name]) for name in names}
+        memory.delete("a")
+        assert found(memory, "apple") == []
+        gone = answer(memory, ops.Fetch(rows, names))
+        for name in names:
+            column = np.asarray(gone[name])
+            assert (column.shape, column.dtype) == (kinds[name].shape, kinds[name].dtype), name
+            assert all(value is None or value != value for value in column.flat), name
+
+    @pytest.mark.parametrize("profile", BUILT_IN)
+    @pytest.mark.parametrize("left", [(), ("x",)], ids=["all", "all but one"])
+    def test_a_search_outlives_what_it_looks_at(
+        self, memory: Memory, profile: str, left: tuple[str, ...]
+    ) -> None:
+        for before in range(1, 8):
+            own = memory.within(f"before batch {before}")
+            own.add("the tea budget", id="x", speaker="Ana", session_id="s", tags=["tea"])
+            own.add("unlike anything", id="y", speaker="Ana", session_id="s", kind="session")
+            own.link("x", "y")
+            batches = count()
+
+            def meanwhile(
+                asked: Sequence[ops.Op], own: Memory = own, before: int = before, n: Any = batches
+            ) -> Sequence[Any]:
+                if next(n) == before:
+                    own.delete_all({"id": {"nin": left}})
+                    own.search("other", touch=False)
+                return own._core.world.batch(asked)
+
+            hits = drive(search(own._core.request("tea budget of Ana", profile=profile)), meanwhile)
+            assert set(hits.ids) <= {"x", "y"}
 
 
 class Concurrency(StoreCase):

@@ -12,9 +12,8 @@ import pytest
 from recollect import Memory, Profile, ops
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import STATE, Event, folded
-from recollect.plan import ask, drive
 from recollect.profiles import BUILT_IN
-from recollect.testing._case import EVERYTHING, START, WORDS, Clock, StoreCase, record
+from recollect.testing._case import EVERYTHING, START, WORDS, Clock, StoreCase, answer, record
 
 PROFILES: tuple[str | Profile, ...] = (
     WORDS,
@@ -25,11 +24,6 @@ PROFILES: tuple[str | Profile, ...] = (
     "activation",
     "vitality",
 )
-
-
-def answer(memory: Memory, operation: ops.Op) -> Any:
-    """What the store answers to one operation."""
-    return drive(ask(operation), memory._core.world.batch)
 
 
 def events(memory: Memory, *ids: str, **asked: Any) -> list[Event]:

@@ -13,8 +13,8 @@ from recollect import Memory, ops
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import Event
 from recollect.memory import Draft
-from recollect.testing._case import Clock, StoreCase, record
-from recollect.testing._life import answer, events, told
+from recollect.testing._case import Clock, StoreCase, answer, record
+from recollect.testing._life import events, told
 
 
 def ends(memory: Memory) -> list[tuple[str, str]]:

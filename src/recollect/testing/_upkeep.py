@@ -10,8 +10,8 @@ import pytest
 
 from recollect import Memory, ops
 from recollect.errors import InvalidInput, Locked, NotFound
-from recollect.testing._case import WORDS, Clock, StoreCase, record
-from recollect.testing._life import answer, events
+from recollect.testing._case import WORDS, Clock, StoreCase, answer, record
+from recollect.testing._life import events
 from recollect.testing._linked import ends
 
 

@@ -18,7 +18,7 @@ again. Set `persistent = False` where nothing survives a closing.
 from recollect.testing._alike import Alike
 from recollect.testing._case import Clock
 from recollect.testing._filtering import Filtering
-from recollect.testing._lasting import Concurrency, Lasting
+from recollect.testing._lasting import Concurrency, Lasting, Vanishing
 from recollect.testing._life import Living, Logging, Rewinding
 from recollect.testing._linked import Lending, Noting, Pending
 from recollect.testing._outcomes import Keys, Outcomes
@@ -32,7 +32,7 @@ __all__ = ["Clock", "StoreConformance"]
 
 class StoreConformance(
     Adding, Listing, Updating, Erasing, Linking, Filtering, Searching, Namespaces, Scripts, Vectors,
-    Touching, Neighbours, Lasting, Concurrency, Logging, Living, Rewinding, Pending, Noting,
-    Keeping, Lending, Alike, Outcomes, Keys,
+    Touching, Neighbours, Lasting, Vanishing, Concurrency, Logging, Living, Rewinding, Pending,
+    Noting, Keeping, Lending, Alike, Outcomes, Keys,
 ):  # fmt: skip
     """Every test there is; subclass it and say how the store is opened."""
