@@ -163,7 +163,9 @@ class NamespaceIndex(Loaded):
             column = self.column(name)
             if not isinstance(column, CodedColumn):
                 raise InvalidInput("trigram.fields", f"{name} is not a text field")
-            index = self._trigrams.setdefault(name, TrigramIndex(column))
+            index = self._trigrams.get(name) or TrigramIndex(column)
+            if name in self._columns:  # else the column is another one the next time
+                self._trigrams[name] = index
             for asked in (query.text, *(sorted(query.entities) if route.entities else ())):
                 best = np.maximum(best, index.similarities(asked)[column.codes])
         return best
@@ -181,9 +183,9 @@ class NamespaceIndex(Loaded):
 
     def _naming(self, name: str, values: Sequence[Any], names: Iterable[str]) -> list[int]:
         """The places of the values of a column that are or hold one of some folded names."""
-        index = self._values_of.get(name)
-        if index is None:
-            index = self._values_of[name] = ExactIndex(values)
+        index = self._values_of.get(name) or ExactIndex(values)
+        if name == "id" or name in self._columns:  # else the values are others the next time
+            self._values_of[name] = index
         return index.places(names)
 
     def _worded(self, route: Lexical, query: Query) -> WordScores:

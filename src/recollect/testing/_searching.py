@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
+from recollect import Memory, Profile
 from recollect.errors import InvalidInput, NotFound
+from recollect.expr import Col
+from recollect.routes import Exact, Route, Trigram
+from recollect.stages import cut, recall, score
 from recollect.testing._case import (
     EVERYTHING,
     WORDS,
@@ -71,6 +74,18 @@ class Searching(StoreCase):
         cut_off = memory.search("apple", profile=WORDS, min_score=bound)
         assert cut_off.ids == ranked.ids[:2]
         assert memory.search("apple", profile=WORDS, min_score=1e9).ids == ()
+
+    @pytest.mark.parametrize("route", [Trigram(("content",)), Exact(("content",))], ids=str)
+    def test_texts_are_compared_as_they_are_now(self, memory: Memory, route: Route) -> None:
+        spelt = Profile("spelt", recall(route) >> score(Col(f"{route.name}.score")) >> cut())
+        memory.add("Blue whale", id="a")
+        assert found(memory, "blue whale", profile=spelt) == ["a"]
+        memory.add("Red fox", id="b")
+        memory.delete("a")
+        memory.add("Green frog", id="c")
+        assert found(memory, "red fox", profile=spelt) == ["b"]
+        assert found(memory, "green frog", profile=spelt) == ["c"]
+        assert found(memory, "blue whale", profile=spelt) == []
 
     def test_a_hit_says_which_routes_found_it(self, memory: Memory) -> None:
         memory.add("alpha", id="a")
