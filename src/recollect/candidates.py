@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from typing import Any
@@ -53,6 +54,15 @@ class Coded:
     def without(self, gone: NDArray[np.bool_]) -> Coded:
         """The same with None where `gone`."""
         return replace(self, codes=np.where(gone, -1, self.codes))
+
+
+def key_of(value: Any) -> Hashable:
+    """What two equal values share and two different ones do not (True is not 1)."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
+        return value
+    return json.dumps(value, sort_keys=True), "json"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,10 +9,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Candidates, Coded, Floats
+from recollect.candidates import Candidates, Coded, Floats, key_of
 from recollect.explain import Explanation
+from recollect.fields import FIELDS
 from recollect.query import Query
 
+_TEXTS = frozenset(name for name, field in FIELDS.items() if field.type == "text")
 T = TypeVar("T")
 Values = Any
 """float64 of shape (candidates,), or one number that holds for every candidate."""
@@ -154,10 +156,11 @@ class Evaluation:
             ):
                 known = self._distinct[column] = (held.codes, list(held.distinct))
                 return known
-            values = (held.codes if isinstance(held, Coded) else held).tolist()
-            number = {value: place for place, value in enumerate(dict.fromkeys(values))}
-            places = np.fromiter(map(number.__getitem__, values), np.intp, len(values))
-            found = list(number)
+            values = held.codes.tolist() if isinstance(held, Coded) else held.tolist()
+            keys = values if column in _TEXTS or isinstance(held, Coded) else [*map(key_of, values)]
+            number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+            places = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
+            found = list(dict(zip(keys, values, strict=True)).values())
             if isinstance(held, Coded):
                 found = [None if code < 0 else held.distinct[code] for code in found]
             known = self._distinct[column] = (places, found)

@@ -200,7 +200,8 @@ class Lookup(Signal):
     def compute(self, ev: Evaluation) -> Values:
         table: dict[Any, float] = dict(self.table)
         places, values = ev.distinct(self.column)
-        return np.array([table.get(value, np.nan) for value in values], dtype=np.float64)[places]
+        known = [table.get(v, np.nan) if isinstance(v, str) else np.nan for v in values]
+        return np.array(known, dtype=np.float64)[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
         value = ev.candidates[self.column][row]

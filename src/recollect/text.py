@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import Stemmer
@@ -169,6 +170,15 @@ def shortened(text: str, length: int) -> str:
     """A text on one line of at most `length` characters; an ellipsis stands for what is cut."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def texts_of(value: Any) -> tuple[str, ...]:
+    """The texts of a value: itself or those of a list, and none of what is no text."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (tuple, list)):
+        return tuple(each for each in value if isinstance(each, str))
+    return ()
 
 
 def trigrams(text: str) -> frozenset[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Coded, Naming
+from recollect.candidates import Coded, Naming, key_of
 from recollect.fields import ACCESSES_KEPT, FIELDS
 from recollect.filters import Both, Compare, Either, Filter, Not, Operator, holds
 from recollect.index.growable import Growable
@@ -123,7 +122,7 @@ class CodedColumn:
         self._codes.view[ordinal] = self._coded(value)
 
     def _coded(self, value: Any) -> int:
-        key = _key(value)
+        key = key_of(value)
         code = self._code_of.get(key)
         if code is None:
             code = self._code_of[key] = len(self.distinct)
@@ -136,7 +135,7 @@ class CodedColumn:
 
     def code(self, value: Any) -> int:
         """The code of a value, -1 where no memory has it."""
-        return self._code_of.get(_key(value), -1)
+        return self._code_of.get(key_of(value), -1)
 
     def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> Coded:
         return Coded(self._codes.view[ordinals], self.distinct, naming, self.code(None))
@@ -168,15 +167,6 @@ def nothing(name: str, size: int) -> NDArray[Any]:
     if name.startswith("metadata.") or (name in FIELDS and FIELDS[name].type in _OBJECTS):
         return np.full(size, None, dtype=object)
     return np.full(size, np.nan)
-
-
-def _key(value: Any) -> Hashable:
-    """What two equal values share and two different ones do not (True is not 1)."""
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
-        return value
-    return json.dumps(value, sort_keys=True), "json"
 
 
 def evaluate(condition: Filter, column_of: Any, size: int) -> Mask:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from recollect.entities import folded
+from recollect.text import texts_of
 
 
 class ExactIndex:
-    """The places of a growing list of values (texts, or tuples of them) by folded text."""
+    """The places of a growing list of values by the folded texts they are or hold."""
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = values
@@ -19,8 +20,7 @@ class ExactIndex:
     def places(self, names: Iterable[str]) -> list[int]:
         """The places of the values that are or hold one of some folded names."""
         for place in range(self._known, len(self._values)):
-            value = self._values[place]
-            for text in (value,) if isinstance(value, str) else value or ():
+            for text in texts_of(self._values[place]):
                 self._places.setdefault(folded(text), []).append(place)
         self._known = len(self._values)
         return [place for name in names for place in self._places.get(name, ())]

@@ -7,7 +7,7 @@ import numpy as np
 from recollect.candidates import Floats
 from recollect.index.columns import CodedColumn
 from recollect.index.postings import Postings
-from recollect.text import term_id, trigrams
+from recollect.text import term_id, texts_of, trigrams
 
 
 class TrigramIndex:
@@ -20,7 +20,7 @@ class TrigramIndex:
     def similarities(self, text: str) -> Floats:
         """|A n B| / |A u B| with every distinct value of the column, by its code."""
         known = len(self._postings.lengths)
-        fresh = [str(value or "") for value in self._column.distinct[known:]]
+        fresh = [" ".join(texts_of(value)) for value in self._column.distinct[known:]]
         self._postings.extend([_ids(value).tobytes() for value in fresh])
         asked = _ids(text)
         hits = self._postings.hits(asked)

@@ -13,6 +13,7 @@ from recollect.candidates import Coded, Floats
 from recollect.evaluation import Evaluation, Values
 from recollect.expr import Signal
 from recollect.signals.times import DAY
+from recollect.text import texts_of
 
 _MONTHS = 12
 
@@ -79,22 +80,17 @@ class EntityOverlap(Signal):
             holding[column.naming(aliases.spellings({key}))] = True
             return holding[column.codes]
         places, values = ev.distinct(name)
-        return np.array([key in aliases.keys(_several(value)) for value in values])[places]
+        return np.array([key in aliases.keys(texts_of(value)) for value in values])[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
         asked, held = ev.query.entities, (ev.candidates.columns[name][row] for name in self.of)
         if not asked:
             return "the question names no entity"
-        shared = asked & ev.query.aliases.keys(each for value in held for each in _several(value))
+        shared = asked & ev.query.aliases.keys(each for value in held for each in texts_of(value))
         return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
 
     def __str__(self) -> str:
         return "entity_overlap()"
-
-
-def _several(value: Any) -> tuple[str, ...]:
-    """The texts of a value: one, several or none."""
-    return (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
 
 
 @dataclass(frozen=True)

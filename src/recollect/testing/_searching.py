@@ -8,8 +8,9 @@ import pytest
 
 from recollect import Memory, Profile
 from recollect.errors import InvalidInput, NotFound
-from recollect.expr import Col
-from recollect.routes import Exact, Route, Trigram
+from recollect.expr import Col, Signal, lookup
+from recollect.routes import Exact, Route, Scan, Trigram
+from recollect.signals import BestOf, EntityOverlap
 from recollect.stages import cut, recall, score
 from recollect.testing._case import (
     EVERYTHING,
@@ -86,6 +87,43 @@ class Searching(StoreCase):
         assert found(memory, "red fox", profile=spelt) == ["b"]
         assert found(memory, "green frog", profile=spelt) == ["c"]
         assert found(memory, "blue whale", profile=spelt) == []
+
+    @pytest.mark.parametrize(
+        ("signal", "wanted"),
+        [
+            (Col("exact.score").default(0.0), {"text": 1.0, "list": 1.0, "texts": 1.0}),
+            (Col("trigram.score").default(0.0), {"text": 1.0, "list": 1.0, "texts": 4 / 9}),
+            (lookup("metadata.k", {"Zug": 2.0, "5": 3.0}).default(0.0), {"text": 2.0}),
+            (EntityOverlap(("metadata.k", "tags")), {"text": 1.0, "list": 1.0, "texts": 1.0}),
+            (
+                BestOf(Col("importance").default(0.0), "metadata.k"),
+                {"text": 0.5, "list": 0.5, "texts": 0.5, "true": 0.5, "one": 1.0, "again": 1.0}
+                | {"mapping": 0.5, "none": 0.5},
+            ),
+        ],
+        ids=lambda value: str(value) if isinstance(value, Signal) else "",
+    )
+    def test_only_texts_of_metadata_are_compared_as_texts(
+        self, memory: Memory, signal: Signal, wanted: dict[str, float]
+    ) -> None:
+        team = memory.within("team")
+        metadata: dict[str, Any] = {
+            "text": "Zug", "list": ["Zug", 5, {"Zug": "Zug"}], "texts": ["zug", "Bern"],
+            "true": True, "one": 1, "again": 1, "mapping": {"Zug": [1]}, "none": None,
+        }  # fmt: skip
+        for each in (memory, team):
+            each.add_many(
+                {"id": id, "content": id, "metadata": {"k": value}, "importance": importance}
+                for id, value in metadata.items()
+                for importance in [1.0 if id == "again" else 0.5]
+            )
+        fields = ("metadata.k", "tags")
+        routes = (Scan(), Trigram(fields, min_similarity=0.1), Exact(fields))
+        profile = Profile("odd", recall(*routes, depth=None) >> score(signal) >> cut())
+        for namespaces in (["default"], ["team", "default"]):
+            hits = memory.search("Zug", profile=profile, namespaces=namespaces, limit=50)
+            found = {hit.id: hit.score for hit in hits}
+            assert found == {**dict.fromkeys(metadata, 0.0), **wanted}
 
     def test_a_hit_says_which_routes_found_it(self, memory: Memory) -> None:
         memory.add("alpha", id="a")

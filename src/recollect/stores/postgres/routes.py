@@ -30,10 +30,13 @@ from recollect.stores.postgres.spelled import (
     SPELLED,
     alike,
     asked_names,
+    column,
+    given,
     names_asked,
     same,
     spelling,
     text_fields,
+    value,
 )
 from recollect.stores.postgres.values import floats
 from recollect.stores.postgres.where import compiled
@@ -251,9 +254,11 @@ class Routes:
     ) -> Steps[tuple[Rows, Floats]]:
         fields = text_fields(route.fields, "trigram.fields")
         texts = names_asked(query, route)
-        conditions, parameters = [], []
+        conditions: list[str] = []
+        parameters: list[Any] = []
+        plain = all(text.isascii() for text in texts)
         for name in fields:
-            if all(text.isascii() for text in texts) and FIELDS.get(name, FIELDS["id"]) is not None:
+            if plain and name in FIELDS and FIELDS[name].type == "text":
                 any_of = " OR ".join(
                     f"m.{name} %% %s::text"
                     if route.min_similarity > 0.0
@@ -263,7 +268,9 @@ class Routes:
                 conditions.append(f"{any_of} OR octet_length(m.{name}) <> char_length(m.{name})")
                 parameters += texts
             else:
-                conditions.append(f"m.{name} IS NOT NULL")
+                there = given(name)
+                conditions.append(there.sql)
+                parameters += there.parameters
         kept = compiled(query.where, "m")
         news = known.news()
         least = max(0.0, route.min_similarity - _MARGIN)
@@ -271,14 +278,14 @@ class Routes:
             *news,
             setting("pg_trgm.similarity_threshold", repr(least)),
             Statement(
-                f'SELECT m."row", {", ".join(f"m.{name}" for name in fields)} FROM memories m '
+                f'SELECT m."row", {", ".join(map(column, fields))} FROM memories m '
                 f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
                 (known.namespace, *parameters, *kept.parameters),
             ),
         ]
         self.see(sight, known, answers[: len(news)])
         rows = [row for row, *_ in answers[-1]]
-        scores = alike(texts, [values for _, *values in answers[-1]])
+        scores = alike(texts, [_values(fields, cells) for _, *cells in answers[-1]])
         least = route.min_similarity
         keep = scores >= least if least > 0.0 else scores > 0.0
         return self._reader.numbers.rows(known.namespace, rows)[keep], scores[keep]
@@ -287,24 +294,29 @@ class Routes:
         self, sight: Sight, known: Known, route: Exact, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         fields = text_fields(route.fields, "exact.fields")
-        unkept = [name for name in fields if name not in SPELLED]
+        unkept = [given(name) for name in fields if name not in SPELLED]
         keys = [spelling(field, name) for name in asked_names(query) for field in fields]
-        clauses = ["m.spellings && %s::text[]", *(f"m.{name} IS NOT NULL" for name in unkept)]
+        clauses = ["m.spellings && %s::text[]", *(each.sql for each in unkept)]
+        parameters = [value for each in unkept for value in each.parameters]
         kept = compiled(query.where, "m")
         news = known.news()
-        columns = "".join(f", m.{name}" for name in fields)
+        columns = "".join(f", {column(name)}" for name in fields)
         answers = yield [
             *news,
             Statement(
                 f'SELECT m."row"{columns} FROM memories m WHERE m.namespace = %s '
                 f"AND ({' OR '.join(clauses)}) AND {kept.sql}",
-                (known.namespace, keys, *kept.parameters),
+                (known.namespace, keys, *parameters, *kept.parameters),
             ),
         ]
         self.see(sight, known, answers[: len(news)])
         rows = [row for row, *_ in answers[-1]]
-        scores = same(query, [values for _, *values in answers[-1]])
+        scores = same(query, [_values(fields, cells) for _, *cells in answers[-1]])
         return self._reader.numbers.rows(known.namespace, rows)[scores > 0.0], scores[scores > 0.0]
+
+
+def _values(fields: Sequence[str], cells: Sequence[Any]) -> list[Any]:
+    return [value(name, cell) for name, cell in zip(fields, cells, strict=True)]
 
 
 def _ids(terms: Iterable[Term]) -> list[int]:

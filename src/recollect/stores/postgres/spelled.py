@@ -11,9 +11,12 @@ from recollect.candidates import Floats
 from recollect.entities import folded
 from recollect.errors import InvalidInput
 from recollect.fields import FIELDS
+from recollect.filters import Compare
 from recollect.query import Query
 from recollect.routes import Trigram
-from recollect.text import trigram_similarity, trigrams
+from recollect.stores import codec
+from recollect.stores.postgres.where import Condition, compiled
+from recollect.text import texts_of, trigram_similarity, trigrams
 
 SPELLED = ("id", "title", "speaker", "user_id", "entities")
 """The fields whose folded values are kept, for routes that look for names."""
@@ -29,7 +32,7 @@ def spellings(values: Any) -> list[str]:
     found: dict[str, None] = {}
     for field in SPELLED:
         value = getattr(values, field)
-        for text in (value,) if isinstance(value, str) else value or ():
+        for text in texts_of(value):
             found[spelling(field, folded(text))] = None
     return list(found)
 
@@ -48,6 +51,23 @@ def text_fields(names: Sequence[str], path: str) -> list[str]:
     return list(names)
 
 
+def given(name: str) -> Condition:
+    """That a memory `m` has a value of a field, or of a key of its metadata."""
+    if name in FIELDS:
+        return Condition(f"m.{name} IS NOT NULL")
+    return compiled(Compare(name, "exists", True), "m")
+
+
+def column(name: str) -> str:
+    """What is read of a memory `m` for a field or a key of its metadata; see `value`."""
+    return f"m.{name}" if name in FIELDS else "m.metadata::text"
+
+
+def value(name: str, cell: Any) -> Any:
+    """The value of a field or a key of the metadata in what was read for it."""
+    return cell if name in FIELDS else codec.metadata_value(cell, name.removeprefix("metadata."))
+
+
 def alike(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
     """The best trigram similarity of some texts with any of the values of each row."""
     asked = [trigrams(text) for text in texts]
@@ -55,7 +75,7 @@ def alike(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
     found = np.zeros(len(rows))
     for place, values in enumerate(rows):
         for value in values:
-            text = str(value or "")
+            text = " ".join(texts_of(value))
             if text not in known:
                 own = trigrams(text)
                 known[text] = max(trigram_similarity(each, own) for each in asked)
@@ -73,6 +93,6 @@ def same(query: Query, rows: Sequence[Sequence[Any]]) -> Floats:
     names = set(asked_names(query))
     found = np.zeros(len(rows))
     for place, values in enumerate(rows):
-        texts = (t for v in values for t in ((v,) if isinstance(v, str) else v or ()))
+        texts = (text for value in values for text in texts_of(value))
         found[place] = float(any(folded(text) in names for text in texts))
     return found
