@@ -151,6 +151,14 @@ class Candidates:
         found: list[str] = self.columns["id"][places].tolist()
         return found
 
+    def sessions(self) -> list[Any]:
+        """What is the same for rows of one session, None for those of none."""
+        sessions = self["session_id"].tolist()
+        if "namespace" not in self.columns:
+            return sessions
+        both = zip(sessions, self["namespace"].tolist(), strict=True)
+        return [None if session is None else (space, session) for session, space in both]
+
     def take(self, index: NDArray[Any]) -> Candidates:
         """The rows chosen by an index or mask array, in its order."""
         return Candidates(self.rows[index], {n: c[index] for n, c in self.columns.items()})

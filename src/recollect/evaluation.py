@@ -190,6 +190,13 @@ class Evaluation:
 
     def _codes(self, column: str) -> NDArray[Any]:
         """A column of objects as codes, negative where there is none."""
+        codes = self._own_codes(column)
+        if column != "session_id" or "namespace" not in self.candidates.columns:
+            return codes
+        spaces = self._own_codes("namespace")  # a session is of one namespace
+        return np.where(codes < 0, -1, codes.astype(np.int64) * (spaces.max() + 1) + spaces)
+
+    def _own_codes(self, column: str) -> NDArray[Any]:
         held = self.candidates.columns[column]
         if isinstance(held, Coded):
             return (

@@ -159,9 +159,10 @@ class Mentions:
 class Fetch:
     """Columns of the given rows by field name -> mapping of name to array (rows,) or `Coded`.
 
-    Besides the fields of a record there are the columns that a store derives: `previous`,
-    `position` (0-based in its session), the features of `recollect.features`, and what links tell:
-    `in_degree`, `is_cut_vertex` (1 or 0) and `newest_link` (when the newest incoming one was made).
+    Besides the fields of a record and its `namespace` there are the columns that a store derives:
+    `previous`, `position` (0-based in its session), the features of `recollect.features`, and what
+    links tell: `in_degree`, `is_cut_vertex` (1 or 0) and `newest_link` (when the newest incoming
+    one was made).
     """
 
     rows: Rows

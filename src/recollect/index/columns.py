@@ -164,7 +164,9 @@ def nothing(name: str, size: int) -> NDArray[Any]:
     """What a column of that name holds of memories that are gone."""
     if name == "accesses":
         return np.full((size, ACCESSES_KEPT), np.nan)
-    if name.startswith("metadata.") or (name in FIELDS and FIELDS[name].type in _OBJECTS):
+    if name.startswith(("metadata.", "namespace")) or (
+        name in FIELDS and FIELDS[name].type in _OBJECTS
+    ):
         return np.full(size, None, dtype=object)
     return np.full(size, np.nan)
 

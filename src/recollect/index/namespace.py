@@ -26,7 +26,7 @@ from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vecto
 
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
-_WORKED_OUT = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "position"})
+_WORKED_OUT = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "namespace", "position"})
 """Columns that are no field of a memory."""
 _FEW = 500  # rows whose links are looked up without asking first which have any
 
@@ -295,6 +295,8 @@ class NamespaceIndex(Loaded):
     def _values(self, name: str, ordinals: Ordinals) -> Coded | Values:
         if name == "id":
             return Coded(ordinals, self._ids)
+        if name == "namespace":
+            return Coded(np.zeros(len(ordinals), dtype=np.intp), [self.namespace])
         if name in GRAPH:
             return self._told_by_links(name)[ordinals]
         if name == "position":

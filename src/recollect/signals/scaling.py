@@ -72,7 +72,10 @@ class OverMax(Composed):
 
 @dataclass(frozen=True)
 class BestOf(Signal):
-    """max of x over the candidates with the same value of a text column; x where it has none."""
+    """max of x over the candidates with the same value of a text column; x where it has none.
+
+    Sessions of two namespaces are two, even if they have the same name.
+    """
 
     of: Signal
     group: str = "session_id"

@@ -22,7 +22,14 @@ from recollect.routes import Route
 from recollect.weights import rewrite
 
 STORED = frozenset(
-    {*FIELDS, *FEATURES, *(f"previous.{name}" for name in FEATURES), "position", *GRAPH}
+    {
+        *FIELDS,
+        *FEATURES,
+        *(f"previous.{name}" for name in FEATURES),
+        "position",
+        "namespace",
+        *GRAPH,
+    }
     - {"metadata"}
 )
 

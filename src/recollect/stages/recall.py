@@ -105,6 +105,8 @@ class Recall(Stage):
                 scored[f"{route.name}.matched"] = Matched(route, query, rows)
         if _NAMES in wanted:
             scored[_NAMES] = Mentions(query.reading.name_terms, rows)
+        if len(query.namespaces) > 1:
+            wanted |= {"namespace"}  # sessions of two are not the same, whatever their names
         fetched, *scores = yield [Fetch(rows, _stored(wanted)), *scored.values()]
         return {**fetched, **dict(zip(scored, scores, strict=True))}
 

@@ -48,8 +48,8 @@ class SessionFirst(Stage):
         return frozenset({"session_rrf_score", "turn_support", *_REASONS})
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        kinds, session_of = candidates["kind"], candidates["session_id"]
-        turns: dict[str, list[int]] = {}
+        kinds, session_of = candidates["kind"], candidates.sessions()
+        turns: dict[Any, list[int]] = {}
         for place in np.flatnonzero(kinds == self.turn).tolist():
             turns.setdefault(session_of[place], []).append(place)
         whole = np.flatnonzero(kinds == self.session)

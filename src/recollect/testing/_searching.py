@@ -12,8 +12,10 @@ from recollect.expr import Col, Signal, lookup
 from recollect.routes import Exact, Route, Scan, Trigram
 from recollect.signals import BestOf, EntityOverlap
 from recollect.stages import cut, recall, score
+from recollect.stages.sessions import SESSION_CHUNK, TURN_CHUNK
 from recollect.testing._case import (
     EVERYTHING,
+    START,
     WORDS,
     StoreCase,
     found,
@@ -253,6 +255,50 @@ class Namespaces(StoreCase):
                 "common", namespaces=both, profile=EVERYTHING, limit=limit, touch=False
             )
             assert some.ids == hits.ids[:limit]
+
+    def test_sessions_of_two_are_two(self, memory: Memory) -> None:
+        def scores(session: str) -> dict[str, float]:
+            mine, theirs = memory.within(f"my {session}"), memory.within(f"their {session}")
+            for each, id, said in (
+                (mine, "a", "Shall we fly?"),
+                (mine, "b", "Nothing of note here."),
+                (theirs, "c", "The budget of the launch is 40."),
+                (theirs, "d", "Launch costs and the budget."),
+            ):
+                name = "s" if each is mine else session
+                each.add(said, id=id, session_id=name, speaker="Ana", created_at=START)
+            spaces = [mine.namespace, theirs.namespace]
+            hits = memory.search(
+                "budget of the launch", namespaces=spaces, touch=False, explain=True
+            )
+            assert all(hit.explanation and hit.explanation.value == hit.score for hit in hits)
+            assert not any("namespace" in hit.details for hit in hits)
+            return {hit.id: hit.score for hit in hits}
+
+        assert scores("s") == scores("other")
+
+    def test_turns_support_sessions_of_their_own_namespace(self, memory: Memory) -> None:
+        team = memory.within("team")
+        for each in (memory, team):
+            each.add("a common thing", id="turn", session_id="s", kind=TURN_CHUNK)
+            each.add("a common thing", id="whole", session_id="s", kind=SESSION_CHUNK)
+        team.add("a common thing, more or less", id="more", session_id="s", kind=TURN_CHUNK)
+        spaces = ["default", "team"]
+        hits = memory.search("common thing", profile="multi_route", namespaces=spaces, touch=False)
+        turns = {
+            hit.record.namespace: hit.details["turn_support.supporting_turn_count"] for hit in hits
+        }
+        assert turns == {"default": 1, "team": 2}
+
+    def test_the_namespace_may_decide(self, memory: Memory) -> None:
+        memory.add("a common thing", id="a")
+        memory.within("team").add("a common thing", id="b")
+        preferring = score(lookup("namespace", {"team": 2.0, "default": 1.0}))
+        profile = Profile("mine", recall(Scan(), depth=None) >> preferring >> cut())
+        for spaces in (["default", "team"], ["team"]):
+            hits = memory.search("common", namespaces=spaces, profile=profile, touch=False)
+            expected = {"default": ("a", 1.0), "team": ("b", 2.0)}
+            assert {(hit.id, hit.score) for hit in hits} == {expected[space] for space in spaces}
 
     def test_a_search_of_several_touches_each_in_its_own(self, memory: Memory) -> None:
         team = memory.within("team")

@@ -43,7 +43,7 @@ _LISTS = frozenset(name for name, each in FIELDS.items() if each.type == "list")
 PREVIOUS = "previous."
 BEFORE = frozenset(f"{PREVIOUS}{name}" for name in FEATURES)
 """Columns that tell of the memory right before in the session."""
-BESIDE = {*GRAPH, "position", *BEFORE}
+BESIDE = {*GRAPH, "position", "namespace", *BEFORE}
 """Columns that are not of a memory by itself."""
 
 
@@ -72,6 +72,10 @@ class Numbers:
         if len(numbers) and (numbers == numbers[0]).all():
             numbers = numbers[:1]
         return {self._names[number] for number in np.unique(numbers).tolist()}
+
+    def names_by_row(self, rows: Rows) -> list[str]:
+        """The namespace of each row."""
+        return [self._names[number] for number in (rows >> _ROW_BITS).tolist()]
 
     def parts(self, rows: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
         """Rows by namespace: its name, the rows within it, and their places."""
@@ -337,6 +341,9 @@ class Reader:
         found: dict[str, NDArray[Any]] = {}
         features: dict[str, NDArray[np.float64]] = {}
         for name in names:
+            if name == "namespace":
+                found[name] = _objects(self.numbers.names_by_row(rows))
+                continue
             if name.removeprefix(PREVIOUS) not in FEATURES:
                 own = kept.get(kept_name(name))
                 found[name] = self._positions(sight, rows) if own is None else _made(name, own)
@@ -350,10 +357,10 @@ class Reader:
                 )
             place = FEATURES.index(name.removeprefix(PREVIOUS))
             found[name] = features[source][:, place].copy()
-        lists = [name for name in names if name in _LISTS]
-        if lists:
+        made = [name for name in names if name in _LISTS or name == "namespace"]
+        if made:
             gone = ~sight.seen.there(rows)
-            for name in lists:
+            for name in made:
                 found[name][gone] = None
         return found
 
