@@ -30,12 +30,11 @@ def test_the_best_come_first(rows: list[tuple[float, str]], k: int | None) -> No
 
 @given(tables, st.data())
 def test_ranks_are_places_in_that_order(rows: list[tuple[float, str]], data: st.DataObject) -> None:
-    rows = [(score, f"{id}{at:03}") for at, (score, id) in enumerate(rows)]
     scores = np.array([score for score, _ in rows], dtype=np.float64)
     ids = Coded(np.arange(len(rows)), [id for _, id in rows])
     expected = np.full(len(rows), np.nan)
     expected[in_order(rows)] = np.arange(1, len(in_order(rows)) + 1)
-    ranks = Ranks(scores, ids, np.arange(len(rows)))
+    ranks = Ranks(scores, Candidates(np.arange(len(rows)), {"id": ids}).names, np.arange(len(rows)))
     asked = data.draw(st.permutations(range(len(rows))))
     some = np.array(asked[: data.draw(st.integers(0, len(rows)))], dtype=np.intp)
     assert np.array_equal(np.asarray(ranks), expected, equal_nan=True)

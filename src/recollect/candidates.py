@@ -67,13 +67,14 @@ def key_of(value: Any) -> Hashable:
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """The ranks (from 1) that scores give, by score descending, then id; NaN where there is none.
+    """The ranks (from 1) that scores give, by score descending, then name; NaN where there is none.
 
-    They are worked out for the places that are asked for, not for all that were scored.
+    They are worked out for the places that are asked for, not for all that were scored. `names`
+    are those of `Candidates.names`.
     """
 
     scores: Floats
-    ids: Coded | Ranks | Column
+    names: Callable[[NDArray[Any]], Sequence[Any]]
     places: NDArray[Any]
 
     def __len__(self) -> int:
@@ -83,27 +84,29 @@ class Ranks:
         """One rank for a place, a column for an index or mask array or a slice."""
         places = self.places[index]
         if isinstance(places, np.ndarray):
-            return Ranks(self.scores, self.ids, places)
-        return Ranks(self.scores, self.ids, np.array([places])).tolist()[0]
+            return Ranks(self.scores, self.names, places)
+        return Ranks(self.scores, self.names, np.array([places])).tolist()[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         held = np.flatnonzero(~np.isnan(self.scores))
         if len(self.places) > _FEW:
-            order = best_first(self.scores[held], lambda at: self.ids[held[at]].tolist())
+            order = best_first(self.scores[held], lambda at: self.names(held[at]))
             ranks = np.full(len(self.scores), np.nan)
             ranks[held[order]] = np.arange(1, len(order) + 1)
             return ranks[self.places]
         return np.array([self._rank(place) for place in self.places.tolist()], dtype=np.float64)
 
     def _rank(self, place: int) -> float:
-        own = self.scores[place]
-        if np.isnan(own):
+        score = self.scores[place]
+        if np.isnan(score):
             return np.nan
-        rank = 1 + np.count_nonzero(self.scores > own)
-        equal = np.flatnonzero(self.scores == own)
+        rank = 1 + np.count_nonzero(self.scores > score)
+        equal = np.flatnonzero(self.scores == score)
         if len(equal) > 1:
-            ids, mine = self.ids[equal].tolist(), self.ids[place] or ""
-            rank += sum((id or "") < mine for id in ids)
+            names, [mine] = self.names(equal), self.names(np.array([place]))
+            own, at = mine or "", int(np.searchsorted(equal, place))
+            rank += sum((name or "") < own for name in names)
+            rank += names[:at].count(mine)  # of the same name the first in the table is first
         return float(rank)
 
     def tolist(self) -> list[float]:
@@ -146,10 +149,13 @@ class Candidates:
         """A column as float64; None becomes NaN."""
         return np.asarray(self.columns[name], dtype=np.float64)
 
-    def ids(self, places: NDArray[Any]) -> list[str]:
-        """The ids at some places, from the column `id`."""
-        found: list[str] = self.columns["id"][places].tolist()
-        return found
+    def names(self, places: NDArray[Any]) -> list[Any]:
+        """What equally good rows at some places are ordered by: id, then namespace if known."""
+        ids: list[Any] = self.columns["id"][places].tolist()
+        if "namespace" not in self.columns:
+            return ids
+        spaces = self.columns["namespace"][places].tolist()
+        return [(id or "", space or "") for id, space in zip(ids, spaces, strict=True)]
 
     def sessions(self) -> list[Any]:
         """What is the same for rows of one session, None for those of none."""
@@ -200,12 +206,13 @@ def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:
 
 
 def best_first(
-    scores: Floats, ids: Callable[[NDArray[np.intp]], Sequence[str]], k: int | None = None
+    scores: Floats, names: Callable[[NDArray[np.intp]], Sequence[Any]], k: int | None = None
 ) -> NDArray[np.intp]:
-    """The places of the `k` best (all for None): by score descending, then by id ascending.
+    """The places of the `k` best (all for None): by score descending, then by name ascending.
 
-    `ids` gives the ids at some places; it is asked only where scores are equal. (There is none
-    for a memory that was erased since it was found; it comes first.)
+    `names` gives the names at some places; it is asked only where scores are equal: ids, or ids
+    with namespaces. (There is none for a memory that was erased since it was found; it comes
+    first.)
     """
     wanted = len(scores) if k is None else min(k, len(scores))
     if not wanted:
@@ -214,7 +221,7 @@ def best_first(
         least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
         top = np.flatnonzero(scores >= least)
         if wanted <= len(top) < len(scores):  # fewer where some are NaN
-            return top[best_first(scores[top], lambda at: ids(top[at]), wanted)]
+            return top[best_first(scores[top], lambda at: names(top[at]), wanted)]
     order = np.argsort(-scores)
     ranked = scores[order]
     if wanted < len(order):  # what equals the last one wanted may take its place
@@ -227,6 +234,6 @@ def best_first(
         tied[1:] = equal
         tied[:-1] |= equal
         run = order[tied]
-        keys = zip((-ranked[tied]).tolist(), ids(run), run.tolist(), strict=True)
-        order[tied] = [place for _, _, place in sorted((s, id or "", at) for s, id, at in keys)]
+        keys = zip((-ranked[tied]).tolist(), names(run), run.tolist(), strict=True)
+        order[tied] = [place for _, _, place in sorted((s, name or "", at) for s, name, at in keys)]
     return order[:wanted]

@@ -15,10 +15,10 @@ from recollect.stages.core import Depth, Stage
 
 
 def ranked(query: Query, candidates: Candidates, k: int | None, by: str = "score") -> Candidates:
-    """The best k (all for None) by a column descending, then id, at or above `min_score`."""
+    """The best k (all for None) by a column descending, then name, at or above `min_score`."""
     if query.min_score is not None and by == "score":
         candidates = candidates.take(candidates.floats(by) >= query.min_score)
-    return candidates.take(best_first(candidates.floats(by), candidates.ids, k))
+    return candidates.take(best_first(candidates.floats(by), candidates.names, k))
 
 
 def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:

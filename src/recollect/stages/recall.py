@@ -73,9 +73,10 @@ class Recall(Stage):
         ]
         rows, places = union([ranking.rows for ranking in rankings])
         columns = yield from self._columns(query, rows, wanted if all(ordered) else wanted | {"id"})
+        named = Candidates(rows, {n: columns[n] for n in ("id", "namespace") if n in columns})
         for at, route in enumerate(self.routes):
             columns[f"{route.name}.rank"] = self._ranks(
-                route, rankings[at], rows, places[at], None if ordered[at] else columns["id"]
+                route, rankings[at], rows, places[at], None if ordered[at] else named
             )
             if isinstance(route, Vector) and route.min_similarity > -1.0:
                 found = np.full(len(rows), np.nan)
@@ -112,16 +113,20 @@ class Recall(Stage):
 
     @staticmethod
     def _ranks(
-        route: Route, ranking: Ranking, rows: Rows, places: NDArray[np.intp], ids: Held | None
+        route: Route,
+        ranking: Ranking,
+        rows: Rows,
+        places: NDArray[np.intp],
+        named: Candidates | None,
     ) -> Held:
-        """The ranks of a route by row: in the order that it came in, or by score and these ids."""
+        """The ranks of a route by row: in the order that it came in, or by score and name."""
         found = np.full(len(rows), np.nan)
-        if ids is None:
+        if named is None:
             found[places] = np.arange(1, len(places) + 1)
             return found
         newest_first = isinstance(route, (Scan, During))
         found[places] = ranking.rows if newest_first else ranking.scores
-        return Ranks(found, ids, np.arange(len(rows)))
+        return Ranks(found, named.names, np.arange(len(rows)))
 
 
 @lru_cache(maxsize=256)

@@ -251,6 +251,6 @@ def _ranking(op: ops.Search, indexes: Sequence[NamespaceIndex]) -> ops.Ranking:
         order = np.argsort(-rows)[: op.depth]
         return ops.Ranking(rows[order], scores[order])
     each = zip(indexes, found, strict=True)
-    ids = [id for index, (own, _) in each for id in index.ids_of(own)]
-    order = best_first(scores, lambda at: [ids[place] for place in at.tolist()], op.depth)
+    names = [(id, index.namespace) for index, (own, _) in each for id in index.ids_of(own)]
+    order = best_first(scores, lambda at: [names[place] for place in at.tolist()], op.depth)
     return ops.Ranking(rows[order], scores[order])

@@ -290,6 +290,23 @@ class Namespaces(StoreCase):
         }
         assert turns == {"default": 1, "team": 2}
 
+    def test_equal_ids_are_ordered_by_namespace(self, memory: Memory) -> None:
+        spaces = ["default", "zoo", "team"]
+        for space in ("zoo", "team", "default"):
+            memory.within(space).add_many(
+                ({"id": f"m{i:02}", "content": f"tea number {i}"} for i in range(30)), dedup=False
+            )
+        for profile in ("composite", WORDS):  # with all ranks, and with those of the hits
+            asked: dict[str, Any] = {"profile": profile, "namespaces": spaces, "touch": False}
+            hits = memory.search("tea", limit=90, **asked)
+            names = [(-hit.score, hit.id, hit.record.namespace) for hit in hits]
+            assert names == sorted(names)
+            for limit in (1, 2, 3, 20, 64, 65):
+                some = memory.search("tea", limit=limit, **asked)
+                assert [(hit.record, hit.routes) for hit in some] == [
+                    (hit.record, hit.routes) for hit in hits.hits[:limit]
+                ]
+
     def test_the_namespace_may_decide(self, memory: Memory) -> None:
         memory.add("a common thing", id="a")
         memory.within("team").add("a common thing", id="b")

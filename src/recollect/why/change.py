@@ -68,19 +68,20 @@ def beyond(change: Change) -> str:
 def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[[float], bool]:
     """Whether a row would be one of the query's k if it had another score and the rest their own.
 
-    By score descending, then id, at or above the query's `min_score`.
+    By score descending, then name, at or above the query's `min_score`.
     """
     place = candidates.position(row)
     others = candidates.take(candidates.rows != row)
-    scores, ids = others.floats("score"), others["id"]
+    scores = others.floats("score")
     least = -math.inf if query.min_score is None else query.min_score
-    order = best_first(scores, lambda at: ids[at].tolist(), query.k)
+    order = best_first(scores, others.names, query.k)
     if len(order) < query.k or place is None:
         return lambda score: score >= least
-    id, rival = candidates["id"][place], (float(scores[order[-1]]), ids[order[-1]])
+    [name], [last] = candidates.names(np.array([place])), others.names(order[-1:])
+    rival = float(scores[order[-1]])
 
     def beats(score: float) -> bool:
-        return score >= least and (score > rival[0] or (score == rival[0] and id < rival[1]))
+        return score >= least and (score > rival or (score == rival and name < last))
 
     return beats
 

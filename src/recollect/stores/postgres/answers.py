@@ -153,9 +153,14 @@ class Answers(Stored):
                 newest = np.argsort(-rows, kind="stable")[: op.depth]
                 rows, scores = rows[newest], scores[newest]
             return ops.Ranking(rows, scores)
-        ids = self._sight.seen.ids
-        order = best_first(scores, lambda at: [ids.get(r, "") for r in rows[at].tolist()], op.depth)
+        apart = len(op.query.namespaces) > 1
+        order = best_first(scores, lambda at: self._ordered_by(rows[at], apart), op.depth)
         return ops.Ranking(rows[order], scores[order])
+
+    def _ordered_by(self, rows: Rows, apart: bool) -> list[Any]:
+        """What equally good rows are ordered by: their ids, and then their namespaces."""
+        ids = [self._sight.seen.ids.get(row, "") for row in rows.tolist()]
+        return list(zip(ids, self._numbers.names_by_row(rows), strict=True)) if apart else ids
 
     def _look_ahead(
         self, asked: Sequence[ops.Search], heads: Sequence[Rows], tied: Sequence[Rows]
