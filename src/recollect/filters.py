@@ -156,6 +156,13 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         raise InvalidInput(f"{path}.{name}", f"{operator} needs an order", "use contains or in")
     if operator in ("ne", "nin"):
         return Not(_compare(name, kind, "eq" if operator == "ne" else "in", value, path))
+    if operator == "contains" and isinstance(value, (list, tuple)):
+        each = f'{{"{name}": {{"contains": ...}}}}'
+        raise InvalidInput(
+            f"{path}.{name}",
+            "contains takes one element, not a list",
+            f'give one; where several have to be in it, {{"and": [{each}, {each}]}}',
+        )
     operand = _operand(name, kind, operator, value, path)
     if operator == "in":
         return Either(tuple(_compare(name, kind, "eq", item, path) for item in operand))

@@ -9,6 +9,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput
+from recollect.filters import Compare
 from recollect.profiles import BUILT_IN
 from recollect.testing._case import EVERYTHING, START, StoreCase, listed
 
@@ -85,6 +86,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     # lists
     ({"tags": "red"}, "ac"),
     ({"tags": {"contains": "blue"}}, "b"),
+    ({"$and": [{"tags": {"contains": "red"}}, {"tags": {"contains": "Blue"}}]}, "a"),
     ({"tags": {"in": ["blue", "Blue"]}}, "ab"),
     ({"tags": {"nin": ["blue", "Blue"]}}, "cd"),
     ({"tags": {"ne": "red"}}, "bd"),
@@ -163,6 +165,9 @@ WRONG: list[tuple[Any, str]] = [
     ({"created_at": {"gt": float("inf")}}, "filters.created_at"),
     ({"tags": {"gt": "a"}}, "filters.tags"),
     ({"tags": 5}, "filters.tags"),
+    ({"tags": {"contains": ["red"]}}, "filters.tags"),
+    ({"$not": {"entities": {"contains": []}}}, "filters.$not.entities"),
+    (Compare("tags", "contains", ("red",)), "filters.tags"),
     ({"metadata.x": {1, 2}.__class__}, "filters.metadata.x"),
     ({"metadata": "x"}, "filters.metadata"),
     ({"$or": {"kind": "fact"}}, "filters.$or"),
