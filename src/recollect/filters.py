@@ -230,8 +230,8 @@ def holds(operator: Operator, value: Any, operand: Any) -> bool:
         if isinstance(value, str):
             return isinstance(operand, str) and operand.casefold() in value.casefold()
         return isinstance(value, (list, tuple)) and any(_same(item, operand) for item in value)
-    kinds = (str,) if isinstance(value, str) else (int, float)
-    if not isinstance(value, kinds) or not isinstance(operand, kinds):
+    texts = isinstance(value, str) and isinstance(operand, str)
+    if not texts and not (_is_number(value) and _is_number(operand)):
         return False
     order: dict[Operator, Callable[[Any, Any], bool]] = {
         "gt": lambda a, b: a > b,
@@ -252,6 +252,10 @@ def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
         return not passes(condition.part, value_of)
     held = (passes(part, value_of) for part in condition.parts)
     return all(held) if isinstance(condition, Both) else any(held)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _same(value: Any, operand: Any) -> bool:

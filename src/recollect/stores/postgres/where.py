@@ -135,13 +135,12 @@ def _json(value: Condition, operator: Operator, operand: Any) -> Condition:
             f'COLLATE "C" {word} %s::text END)',
             (*given, *given, operand),
         )
-    if not isinstance(operand, int | float):
+    if isinstance(operand, bool) or not isinstance(operand, int | float):
         return _FALSE
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) WHEN 'number' THEN ({value.sql})::numeric {word} "
-        f"%s::text::numeric WHEN 'boolean' THEN ({value.sql})::boolean::integer {word} "
         "%s::text::numeric END)",
-        (*given, *given, _text(operand + 0), *given, _text(operand + 0)),
+        (*given, *given, _text(operand)),
     )
 
 
