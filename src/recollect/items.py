@@ -124,13 +124,15 @@ def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
         link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
     )
+    vectors = _vectors(given.get("vectors"), dimensions)
+    empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
     return Item(
         record,
-        _vectors(given.get("vectors"), dimensions),
+        vectors,
         further,
         links,
         "entities" in values,
-        frozenset(n for n, v in given.items() if v is not None and (n in FIELDS or len(v))),
+        frozenset(n for n, v in given.items() if v is not None and not empty.get(n)),
         optional_text("supersedes", given.get("supersedes")),
         _key(given.get("idempotency_key")),
     )

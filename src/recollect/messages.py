@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from recollect.errors import InvalidInput
@@ -20,6 +20,8 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
     session = common.get("session_id") or new_id()
     if common.get("id") is not None:
         raise InvalidInput("id", "cannot name several messages", "leave it out")
+    # Each turn is given the same, so what can be read only once is read here.
+    common = {n: list(each) if isinstance(each, Iterator) else each for n, each in common.items()}
     items = []
     for i, message in enumerate(content):
         if not isinstance(message, Mapping) or "role" not in message:

@@ -129,6 +129,10 @@ FIELDS: list[tuple[str, Any, str]] = [  # argument, value, the field that the er
     ("links", [{"target": 5, "type": "mentions"}], "target"),
     ("links", [{"target": "taken", "type": "mentions", "weight": 2}], "weight"),
     ("links", [{"target": "taken", "type": "mentions", "weight": NAN}], "weight"),
+    ("supersedes", 5, "supersedes"),
+    ("supersedes", [], "supersedes"),
+    ("idempotency_key", 5, "idempotency_key"),
+    ("idempotency_key", {}, "idempotency_key"),
 ]
 
 
@@ -247,6 +251,17 @@ def test_an_iterator_of_tags_is_kept(memory: Memory) -> None:
     record = memory.get(id)
     assert record is not None
     assert record.tags == ("x", "y")
+
+
+def test_an_iterator_of_links_is_kept(memory: Memory) -> None:
+    link = {"target": "taken", "type": "mentions"}
+    linked = memory.add("A linked word.", links=iter([link])).id  # type: ignore[arg-type]
+    assert memory.add("A linked word.", links=iter(())).id == linked  # type: ignore[arg-type]
+    turns = [{"role": "user", "content": "One."}, {"role": "assistant", "content": "Two."}]
+    told = memory.add(turns, links=iter([link])).ids  # type: ignore[arg-type]
+    assert {end.source for end in memory.links("taken")} == {linked, *told}
+    for id in (linked, *told):
+        memory.delete(id)
 
 
 @settings(max_examples=200, deadline=None)
