@@ -164,6 +164,12 @@ class Outcomes(StoreCase):
         clock.pass_(minutes=30)
         assert outcome(memory, FACT).outcome == "DUPLICATE"
 
+    def test_references_that_never_end_are_read_once(self, memory: Memory) -> None:
+        memory.add(FACT)
+        memory.search("spare key", profile=WORDS)
+        assert outcome(memory, "[m:" * 100_000).outcome == "ADDED"  # minutes, if read from each "["
+        assert outcome(memory, f"[m:[m:1f3a9c02] {FACT} [m:1f3a~2]").outcome == "LOOP"
+
     def test_settings_are_checked(self, memory: Memory) -> None:
         for wrong in (0, -1, 2, "yes", float("nan")):
             with pytest.raises(InvalidInput) as caught:
