@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property, lru_cache
 
 from recollect.dates import named_dates
 from recollect.lexicon import (
@@ -39,6 +40,8 @@ _PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
+_SLIPS = 4  # letters from which on a name may have a slip
+_LONGEST_NAME = 64  # letters up to which it may
 
 
 @lru_cache(maxsize=8)  # asked for again and again in a search
@@ -84,35 +87,66 @@ def named(
     Aqib for Akib.
     """
     found: dict[str, frozenset[str]] = {}
+    nearest = _Nearest(names)
     for word in asked:
         who = names.get(word)
         if who is None and len(word) > 3 and word.endswith("s"):
             who = names.get(word[:-1])
         if who is None and word in strange and len(word) >= 3 and len(names) <= _NEAREST_NAMES:
-            who = next((names[name] for name in sorted(names) if _alike(word, name)), None)
+            who = names.get(nearest.to(word))
         if who:
             found[word] = frozenset(who)
     return found
 
 
-def _alike(word: str, name: str) -> bool:
-    if len(name) > len(word) and name.startswith(word):
-        return True
-    return len(word) >= 4 and len(name) >= 4 and _one_slip(word, name)
+class _Nearest:
+    """Of some names the first that begins with a word or differs from it by one slip.
+
+    A slip is a letter changed, missing, added or swapped with the next. The names are read once,
+    however many words are looked up: a question may have thousands.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._given = names
+
+    def to(self, word: str) -> str:
+        """The name that is nearest to a word; "" without one."""
+        after = bisect_right(self._names, word)
+        alike = [name for name in self._names[after : after + 1] if name.startswith(word)]
+        if _SLIPS <= len(word) <= _LONGEST_NAME:
+            keys = (*_around(word), *_swapped(word))
+            alike += [self._by_slip[key] for key in keys if key in self._by_slip]
+        return min(alike, default="")
+
+    @cached_property
+    def _names(self) -> list[str]:
+        return sorted(self._given)
+
+    @cached_property
+    def _by_slip(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for name in self._names:
+            if _SLIPS <= len(name) <= _LONGEST_NAME:
+                for key in (name, *_around(name)):
+                    found.setdefault(key, name)
+        return found
 
 
-def _one_slip(left: str, right: str) -> bool:
-    """Whether two words differ by at most one letter changed, missing, added or swapped."""
-    short, long = sorted((left, right), key=len)
-    if len(long) - len(short) > 1:
-        return False
-    i = 0
-    while i < len(short) and short[i] == long[i]:
-        i += 1
-    if len(short) < len(long):
-        return short[i:] == long[i + 1 :]
-    swapped = short[i : i + 2] == long[i : i + 2][::-1] and short[i + 2 :] == long[i + 2 :]
-    return swapped or short[i + 1 :] == long[i + 1 :]
+def _around(word: str) -> Iterator[str]:
+    """The word with a star for each of its letters, and between any two of them.
+
+    Two words have one of these in common just if they differ by a letter changed, missing or added.
+    """
+    for i in range(len(word)):
+        yield f"{word[:i]}*{word[i + 1 :]}"
+        yield f"{word[:i]}*{word[i:]}"
+    yield f"{word}*"
+
+
+def _swapped(word: str) -> Iterator[str]:
+    """The word with each two letters swapped that are side by side."""
+    for i in range(len(word) - 1):
+        yield f"{word[:i]}{word[i + 1]}{word[i]}{word[i + 2 :]}"
 
 
 def analyse(

@@ -1,0 +1,65 @@
+"""Whom the words of a question name, misspelt or not."""
+
+from itertools import islice, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.analysis import named
+
+NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
+LETTERS = st.text("abc", min_size=2, max_size=7)
+
+
+def whom(word: str) -> set[str]:
+    return {who.lower() for each in named([word], NAMES, {word}).values() for who in each}
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("aqib", "akib"),  # changed
+        ("melonie", "melanie"),
+        ("akb", ""),  # too short to have lost a letter
+        ("melanne", "melanie"),  # changed
+        ("melnie", "melanie"),  # missing
+        ("mellanie", "melanie"),  # added
+        ("mealnie", "melanie"),  # swapped
+        ("mel", "melanie"),  # the first that begins so
+        ("karni", "karin"),
+        ("karinas", "karina"),
+        ("karinna", "karina"),
+        ("joo", ""),
+        ("moleny", ""),  # two slips
+    ],
+)
+def test_a_strange_word_names_who_it_is_nearest_to(word: str, name: str) -> None:
+    assert whom(word) == ({name} if name else set())
+    if word != "karinas":
+        assert named([word], NAMES, set()) == {}
+
+
+@given(word=LETTERS.filter(lambda word: len(word) > 2), names=st.sets(LETTERS, max_size=8))
+def test_it_is_the_first_that_begins_with_it_or_differs_by_one_slip(
+    word: str, names: set[str]
+) -> None:
+    names -= {word, word.removesuffix("s")}
+    alike = sorted(name for name in names if name.startswith(word) or one_slip(word, name))
+    expected = {word: frozenset(alike[:1])} if alike else {}
+    assert named([word], {name: {name} for name in names}, {word}) == expected
+
+
+def one_slip(word: str, name: str) -> bool:
+    """By trying each slip there is."""
+    found = {word[:i] + word[i + 1 :] for i in range(len(word))}
+    found |= {word[:i] + c + word[i:] for i in range(len(word) + 1) for c in "abc"}
+    found |= {word[:i] + c + word[i + 1 :] for i in range(len(word)) for c in "abc"}
+    found |= {word[:i] + word[i : i + 2][::-1] + word[i + 2 :] for i in range(len(word))}
+    return min(len(word), len(name)) >= 4 and name in found
+
+
+def test_many_strange_words_are_looked_up_among_many_names() -> None:
+    names = {"".join(each): {"somebody"} for each in islice(product("klmnop", repeat=6), 2_000)}
+    words = ["".join(each) for each in islice(product("bcdfgh", repeat=6), 40_000)]
+    assert named([*words, "kkkkkb"], names, {*words, "kkkkkb"}) == {"kkkkkb": {"somebody"}}
