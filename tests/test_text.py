@@ -3,11 +3,13 @@
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.entities import RULES, folded
 from recollect.text import (
     fold,
     stem,
@@ -141,3 +143,27 @@ def test_trigram_similarity_is_a_share(left: str, right: str) -> None:
     similarity = trigram_similarity(trigrams(left), trigrams(right))
     assert 0.0 <= similarity <= 1.0
     assert (similarity == 1.0) == (trigrams(left) == trigrams(right) != frozenset())
+
+
+def test_long_words_are_not_kept() -> None:
+    words_of = [f"{letter}{number:0200}" for letter in "ABCD" for number in range(1_000)]
+    term_ids(["warm"])
+    tracemalloc.start()
+    try:
+        for word in words_of:
+            term_ids([word.lower()])
+            term_id(f"{word} ")
+            folded(word)
+            RULES.extract(f"With {word}")
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 100_000  # of 800,000
+
+
+@pytest.mark.parametrize("word", ["running", "running" * 20, "Ærø" * 30])
+def test_a_word_is_the_same_each_time(word: str) -> None:
+    [low] = words(word)
+    assert stem(low) == stem(low)
+    assert term_ids([low, low]).tolist() == [term_id(stem(low))] * 2
+    assert folded(word) == folded(word) == low

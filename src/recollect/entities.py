@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property, lru_cache
+from functools import cached_property
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from recollect.errors import InvalidInput
 from recollect.lexicon import HONORIFICS, JOINING, MONTHS, ORDINARY, ORDINARY_ENDING, STOP, WEEKDAYS
-from recollect.text import fold
+from recollect.text import Kept, fold
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _MARKED = re.compile(
@@ -93,10 +93,12 @@ class Aliases:
 NO_ALIASES = Aliases()
 
 
-@lru_cache(maxsize=1 << 16)
 def folded(name: str) -> str:
     """A name as it is compared: case-folded, without accents, with single spaces."""
-    return " ".join(fold(name).split())
+    return _kept_names[name]
+
+
+_kept_names = Kept(lambda name: " ".join(fold(name).split()), 1 << 16)
 
 
 class _Kind(IntEnum):
@@ -156,7 +158,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
     """Names by capitals, with where they begin."""
     tokens = _Tokens(text)
     run: list[_Token] = []
-    for i, kind in enumerate(map(_kind, tokens.words)):
+    for i, kind in enumerate(map(_kinds.__getitem__, tokens.words)):
         if not run and not kind:
             continue
         token = tokens[i]
@@ -210,7 +212,6 @@ def _owner(word: str) -> str:
     return word[:-2] if word[-2:] in ("'s", "’s") else word
 
 
-@lru_cache(maxsize=1 << 16)
 def _kind(word: str) -> _Kind:
     """What the spelling of a word says."""
     if word.islower() or len(word) < 2 or not _capital(word):
@@ -225,6 +226,9 @@ def _kind(word: str) -> _Kind:
     if low in ORDINARY or not (marked or ORDINARY_ENDING.search(low) is None):
         return _Kind.INSIDE
     return _Kind.MAYBE
+
+
+_kinds = Kept(_kind, 1 << 16)
 
 
 def _marked(word: str) -> bool:

@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import Stemmer
 from numpy.typing import NDArray
 
 TermIds = NDArray[np.uint64]
+Found = TypeVar("Found")
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -47,7 +47,8 @@ _SCRIPTS = (  # first code point, last, Snowball algorithm
     (0x0B80, 0x0BFF, "tamil"),
 )
 _TERM_BITS = 40
-_CACHE_LIMIT = 500_000
+_MOST_KEPT = 500_000
+_KEPT_CHARS = 64  # of a word; encoded data, perhaps erased since, must not fill the memory
 
 
 def fold(text: str) -> str:
@@ -76,6 +77,26 @@ def words(text: str) -> list[str]:
     return found
 
 
+class Kept(dict[str, Found], Generic[Found]):
+    """kept[word] = function(word), kept for words of up to 64 characters, at most `most` of them.
+
+    A dictionary, so that a known word is one look-up.
+    """
+
+    def __init__(self, function: Callable[[str], Found], most: int) -> None:
+        super().__init__()
+        self._function = function
+        self._most = most
+
+    def __missing__(self, word: str) -> Found:
+        found = self._function(word)
+        if len(word) <= _KEPT_CHARS:
+            if len(self) >= self._most:
+                self.clear()
+            self[word] = found
+        return found
+
+
 def _bigrams(run: str) -> Iterator[str]:
     if len(run) == 1:
         yield run
@@ -100,23 +121,17 @@ class _Stems(threading.local):
                 return word
         stemmer = self.by_name.get(name)
         if stemmer is None:
-            stemmer = self.by_name[name] = Stemmer.Stemmer(name)
+            stemmer = self.by_name[name] = Stemmer.Stemmer(name, 0)  # it keeps no words
         return str(stemmer.stemWord(word))
 
 
 _stems = _Stems()
-_stem_cache: dict[str, str] = {}
-_id_cache: dict[str, int] = {}  # by word, so that indexing a known word is one look-up
+_kept_stems = Kept(_stems.stem, _MOST_KEPT)
 
 
 def stem(word: str) -> str:
     """The stem of one folded word: Porter for Latin script, Snowball for the other scripts."""
-    known = _stem_cache.get(word)
-    if known is None:
-        if len(_stem_cache) > _CACHE_LIMIT:
-            _stem_cache.clear()
-        known = _stem_cache[word] = _stems.stem(word)
-    return known
+    return _kept_stems[word]
 
 
 def terms(text: str) -> list[str]:
@@ -124,27 +139,26 @@ def terms(text: str) -> list[str]:
     return [stem(word) for word in words(text)]
 
 
-@lru_cache(maxsize=1 << 14)
 def term_id(term: str) -> int:
     """blake2b(term) mod 2^40: the same number in every process, on every machine.
 
     A hash instead of a numbered vocabulary means that nothing of a deleted text stays behind in
     a shared dictionary. Two of a million distinct terms share a number with probability 0.4.
     """
+    return _kept_ids[term]
+
+
+def _hashed(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=5).digest(), "big")
+
+
+_kept_ids = Kept(_hashed, 1 << 14)
+_kept_ids_of_words = Kept(lambda word: term_id(stem(word)), _MOST_KEPT)
 
 
 def term_ids(found: Sequence[str]) -> TermIds:
     """`term_id` of the stem of each of some `words`, in order: uint64 of shape (words,)."""
-    known = _id_cache.get
-    return np.array([known(word) or _learned(word) for word in found], dtype=np.uint64)
-
-
-def _learned(word: str) -> int:
-    if len(_id_cache) > _CACHE_LIMIT:
-        _id_cache.clear()
-    id = _id_cache[word] = term_id(stem(word))
-    return id
+    return np.array([*map(_kept_ids_of_words.__getitem__, found)], dtype=np.uint64)
 
 
 def text_key(text: str) -> int:
