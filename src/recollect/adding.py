@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from recollect import linking
-from recollect.dedup import Dedup, Known, known
+from recollect.dedup import STRENGTHENING, Dedup, Known, known
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import Event
 from recollect.items import Item, Scope, item
@@ -18,7 +18,6 @@ from recollect.ops import Events, Find, Log
 from recollect.plan import Plan, ask
 from recollect.write import dimensions_of, embedded, named, put, update
 
-_STRENGTHENING = ("DUPLICATE", "MERGED")
 _CHUNK = 2048  # memories in one transaction
 _TAKEN = "the id is taken; update that memory, or leave the id out"
 _AGAIN = "the same idempotency_key again"
@@ -102,60 +101,63 @@ def _added(
 ) -> Plan[tuple[list[Added], list[Link], str]]:
     """Write what is new of a chunk: the outcome of each item, links made, what was lacking."""
     before = yield from _outcomes_by_key(checked, scope)
-    fresh: list[Item] = []
+    fresh: dict[int, Item] = {}  # by place: ids may occur twice
     keys = set(before)
-    for one in checked:
+    for place, one in enumerate(checked):
         if isinstance(one, Item) and (one.key is None or one.key not in keys):
-            fresh.append(one)
+            fresh[place] = one
             keys |= {one.key} if one.key is not None else set()
-    drafts, lack = yield from embedded((yield from named(fresh)), scope)
+    made, lack = yield from embedded((yield from named([*fresh.values()])), scope)
+    drafts = dict(zip(fresh, made, strict=True))
     told = yield from known(drafts, scope, policy)
-    wanted = [
-        (draft if one.key is None else replace(draft, note=_note(one, told)), one)
-        for draft, one in drafts
-        if _is_kept(told.get(draft.record.id))
-    ]
-    taken, links = yield from put(wanted, scope, strict)
-    yield from _take_effect(drafts, told, taken, scope)
+    wanted = {
+        place: (draft if one.key is None else replace(draft, note=_note(one, told.get(place))), one)
+        for place, (draft, one) in drafts.items()
+        if _is_kept(told.get(place))
+    }
+    taken, links = yield from put([*wanted.values()], scope, strict)
+    written = _written(wanted, taken)
+    yield from _take_effect(drafts, told, written, scope)
     outcomes: list[Added] = []
-    written: set[str] = set()
-    raced = [one for one in fresh if one.key is not None and one.record.id in taken]
+    raced = [one for one in fresh.values() if one.key is not None and one.record.id in taken]
     before |= yield from _outcomes_by_key(raced, scope)
-    for one in checked:
-        outcome = one if isinstance(one, Added) else _outcome(one, told, before, taken, written)
+    for place, one in enumerate(checked):
+        if isinstance(one, Added):
+            outcome = one
+        elif one.key is not None and one.key in before:
+            outcome = before[one.key]
+        else:
+            outcome = _outcome(one, told.get(place), place in written)
         if isinstance(one, Item) and one.key is not None:
             before.setdefault(one.key, replace(outcome, reason=_AGAIN))
         outcomes.append(outcome)
     return outcomes, links, lack
 
 
-def _outcome(
-    one: Item,
-    told: Mapping[str, Known],
-    before: Mapping[str, Added],
-    taken: set[str],
-    written: set[str],
-) -> Added:
-    id = one.record.id
-    if one.key is not None and one.key in before:
-        return before[one.key]
-    if id in told and not _is_kept(told[id]):
-        return told[id].outcome
-    if id in taken or id in written:
-        return Added(id, "REJECTED", _TAKEN)
-    written.add(id)
+def _written(wanted: Mapping[int, tuple[Draft, Item]], taken: set[str]) -> set[int]:
+    """The places of what was written: the first of each id, unless that was taken."""
+    first: dict[str, int] = {}
+    for place, (draft, _) in wanted.items():
+        first.setdefault(draft.record.id, place)
+    return {place for id, place in first.items() if id not in taken}
+
+
+def _outcome(one: Item, found: Known | None, written: bool) -> Added:
+    if found is not None and not _is_kept(found):
+        return found.outcome
+    if not written:
+        return Added(one.record.id, "REJECTED", _TAKEN)
     if one.supersedes is not None:
-        return Added(id, "SUPERSEDES", "as asked for", one.supersedes, applied=True)
-    return told[id].outcome if id in told else Added(id, "ADDED")
+        return Added(one.record.id, "SUPERSEDES", "as asked for", one.supersedes, applied=True)
+    return Added(one.record.id, "ADDED") if found is None else found.outcome
 
 
 def _is_kept(found: Known | None) -> bool:
     return found is None or found.outcome.outcome == "SUPERSEDES"
 
 
-def _note(one: Item, told: Mapping[str, Known]) -> dict[str, Any]:
+def _note(one: Item, found: Known | None) -> dict[str, Any]:
     """What the log is told of a write, so that the same key gives the same outcome again."""
-    found = told.get(one.record.id)
     outcome = Added(one.record.id, "ADDED") if found is None else found.outcome
     if one.supersedes is not None:
         outcome = Added(one.record.id, "SUPERSEDES", "", one.supersedes, applied=True)
@@ -182,36 +184,28 @@ def _first(event: Event) -> Added:
 
 
 def _take_effect(
-    drafts: Sequence[tuple[Draft, Item]], told: Mapping[str, Known], taken: set[str], scope: Scope
+    drafts: Mapping[int, tuple[Draft, Item]],
+    told: Mapping[int, Known],
+    written: set[int],
+    scope: Scope,
 ) -> Plan[None]:
     """What items do to memories there are: duplicates strengthen them, others supersede them."""
-    for draft, one in drafts:
-        found = told.get(draft.record.id)
-        if one.supersedes is not None and draft.record.id not in taken:
+    for place, (draft, one) in drafts.items():
+        found = told.get(place)
+        if one.supersedes is not None and place in written:
             yield from supersede(one.supersedes, draft.record.id, scope)
-        elif found is not None and found.outcome.outcome in _STRENGTHENING:
-            yield from _strengthen(draft, one, found, scope)
+        elif found is not None and found.outcome.outcome in STRENGTHENING:
+            yield from _strengthen(one, found, scope)
 
 
-def _strengthen(draft: Draft, one: Item, found: Known, scope: Scope) -> Plan[None]:
+def _strengthen(one: Item, found: Known, scope: Scope) -> Plan[None]:
     """Count a use of the memory that says the same; it takes on what the item has besides."""
-    new, old = draft.record, found.match
-    changes: dict[str, Any] = {}
-    if new.importance is not None and new.importance > (old.importance or 0.0):
-        changes["importance"] = new.importance
-    if found.outcome.outcome == "MERGED":
-        changes["content"] = new.content
-    tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
-    if tags != old.tags:
-        changes["tags"] = tags
-    metadata = {**new.metadata, **old.metadata}
-    if metadata != old.metadata:
-        changes["metadata"] = metadata
+    id = found.match.id
     payload = {**({"key": one.key} if one.key is not None else {}), **_noted(found.outcome)}
-    use = Event("reference", old.id, scope.now, scope.actor, payload=payload)
+    use = Event("reference", id, scope.now, scope.actor, payload=payload)
     try:
-        if changes:
-            yield from update(old.id, changes, scope)
+        if found.gained:
+            yield from update(id, found.gained, scope)
         yield from ask(Log(scope.namespace, (use,)))
     except NotFound:  # erased meanwhile
         return

@@ -7,8 +7,8 @@ session is held against the active memories of its owner (agent, user and speake
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -21,7 +21,7 @@ from recollect.fields import FIELDS
 from recollect.filters import Both, Compare, Filter
 from recollect.items import Item, Scope
 from recollect.lexicon import STOP
-from recollect.memory import Added, Draft, MemoryRecord, number
+from recollect.memory import Added, Draft, MemoryRecord, Outcome, number
 from recollect.ops import Alike, Events, Find, Read, Same
 from recollect.plan import Plan, ask
 from recollect.text import stem, text_key, words
@@ -34,6 +34,7 @@ _FEWEST = 5  # words of a text that is more than one recalled memory
 _REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part of a text is looked at twice
 _FRAMING = frozenset({"memori", "memory", "recal", "rememb", "note", "context", "relev", "known"})
 _MERGED = frozenset({"content", "id", "importance", "tags", "metadata", "idempotency_key"})
+STRENGTHENING = ("DUPLICATE", "MERGED")
 Owner = tuple[str | None, str | None, str | None]
 
 
@@ -77,48 +78,95 @@ NO_DEDUP = Dedup(None, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an item: the outcome, and the memory that it is held against."""
+    """What is known of an item: the outcome, and the memory that it is held against.
+
+    The memory is as the items before have left it; `gained` is what it takes on from this one.
+    """
 
     outcome: Added
     match: MemoryRecord
+    gained: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
 class _Memory:
-    """What items are held against: the memories there are, and those written before them."""
+    """What items are held against: the memories there are, as the items before them leave them.
 
-    keys: Mapping[str, int]  # of the items' texts, by id
+    Items go by their places, for ids may occur twice.
+    """
+
+    keys: Mapping[int, int]  # of the items' texts
     same: Mapping[int, Sequence[MemoryRecord]]
-    alike: Mapping[str, tuple[MemoryRecord, float]]
-    near: Mapping[str, Sequence[tuple[MemoryRecord, float]]]  # among the items themselves
+    alike: Mapping[int, tuple[MemoryRecord, float]]
+    near: Mapping[int, Sequence[tuple[int, float]]]  # among the items themselves
     recalled: Mapping[str, MemoryRecord]
-    given: Mapping[str, frozenset[str]]  # what makes an item a memory of its own, by id
-    fresh: dict[str, MemoryRecord] = field(default_factory=dict)
-    fresh_texts: dict[tuple[Owner, int], list[MemoryRecord]] = field(default_factory=dict)
+    given: Mapping[int, frozenset[str]]  # what makes an item a memory of its own
+    changed: dict[str, MemoryRecord] = field(default_factory=dict)  # what is new among them
+    words_of: dict[str, int] = field(default_factory=dict)  # whose words these have, if an item's
+    taken: dict[int, str] = field(default_factory=dict)  # who came to have the words of an item
+    texts: dict[tuple[Owner, int], list[int]] = field(default_factory=dict)
+    superseded: set[str] = field(default_factory=set)
 
-    def take_in(self, record: MemoryRecord) -> None:
-        """Count a record among those there are."""
-        self.fresh[record.id] = record
-        key = (owner_of(record), self.keys[record.id])
-        self.fresh_texts.setdefault(key, []).append(record)
+    def take_in(self, place: int, record: MemoryRecord) -> None:
+        """Count a record that has the words of an item among those there are."""
+        self.changed[record.id] = record
+        self.words_of[record.id] = place
+        self.taken[place] = record.id
+        self.texts.setdefault((owner_of(record), self.keys[place]), []).append(place)
 
-    def match(self, record: MemoryRecord) -> tuple[MemoryRecord, float | None] | None:
+    def strengthen(self, place: int, found: Known) -> None:
+        """Let a memory take on what it gains from an item."""
+        if not found.gained:
+            return
+        record = replace(found.match, **found.gained)
+        if "content" in found.gained:
+            self.take_in(place, record)
+        else:
+            self.changed[record.id] = record
+
+    def match(self, place: int, record: MemoryRecord) -> tuple[MemoryRecord, float | None] | None:
         """The memory that a record is held against, and their cosine if that is why."""
-        owner, key = owner_of(record), self.keys[record.id]
-        for known in (*self.same.get(key, ()), *self.fresh_texts.get((owner, key), ())):
-            if owner_of(known) == owner and self._comparable(record, known):
+        owner, key = owner_of(record), self.keys[place]
+        said = [
+            *map(self._still, self.same.get(key, ())),
+            *map(self._saying, self.texts.get((owner, key), ())),
+        ]
+        for known in said:
+            if known and owner_of(known) == owner and self._comparable(place, record, known):
                 return known, None
-        here = [each for each in self.near.get(record.id, ()) if each[0].id in self.fresh]
-        there = self.alike.get(record.id)
-        both = [*([there] if there else []), *here]
-        both = [each for each in both if self._comparable(record, each[0], {"vectors.content"})]
+        alike = [(self._saying(earlier), cosine) for earlier, cosine in self.near.get(place, ())]
+        if place in self.alike:
+            there, cosine = self.alike[place]
+            alike.insert(0, (self._still(there), cosine))
+        both = [
+            (known, cosine)
+            for known, cosine in alike
+            if known and self._comparable(place, record, known, {"vectors.content"})
+        ]
         return max(both, key=lambda each: each[1], default=None)
 
+    def _still(self, known: MemoryRecord) -> MemoryRecord | None:
+        """A memory that there was, as it is by now; None if superseded, or with other words."""
+        if known.id in self.words_of or known.id in self.superseded:
+            return None
+        return self.changed.get(known.id, known)
+
+    def _saying(self, place: int) -> MemoryRecord | None:
+        """The memory that has the words of an item."""
+        id = self.taken.get(place)
+        if id is None or self.words_of[id] != place or id in self.superseded:
+            return None
+        return self.changed[id]
+
     def _comparable(
-        self, record: MemoryRecord, known: MemoryRecord, compared: Set[str] = frozenset()
+        self,
+        place: int,
+        record: MemoryRecord,
+        known: MemoryRecord,
+        compared: Set[str] = frozenset(),
     ) -> bool:
         """Whether nothing that was said of a record besides what is `compared` sets it apart."""
-        told = self.given.get(record.id, frozenset()) - _MERGED - compared
+        told = self.given.get(place, frozenset()) - _MERGED - compared
         if record.kind == "fact":
             told -= {"created_at"}  # it holds, whenever it was told
         return all(name in FIELDS and _value(record, name) == _value(known, name) for name in told)
@@ -145,42 +193,56 @@ def is_turn(record: MemoryRecord) -> bool:
 
 
 def known(
-    drafts: Sequence[tuple[Draft, Item]], scope: Scope, policy: Dedup
-) -> Plan[dict[str, Known]]:
-    """The plan of holding drafts against what is known: what is known of each, by its id.
+    drafts: Mapping[int, tuple[Draft, Item]], scope: Scope, policy: Dedup
+) -> Plan[dict[int, Known]]:
+    """The plan of holding drafts against what is known: what is known of each, by its place.
 
-    Drafts of which nothing is known are not in it; each is held against those before it, too.
+    Drafts of which nothing is known are not in it. Each is held against what there will be by then:
+    those before it, and what these change.
     """
     if policy.similar is None:
         return {}
-    held = [
-        draft
-        for draft, item in drafts
+    held = {
+        place: draft
+        for place, (draft, item) in drafts.items()
         if not is_turn(draft.record)
         and (policy.strict or "id" not in item.given)
         and item.supersedes is None
-    ]
+    }
     if not held:
         return {}
     recalled = yield from _recalled(scope, policy)
-    keys = {draft.record.id: text_key(draft.record.content) for draft in held}
+    keys = {place: text_key(draft.record.content) for place, draft in held.items()}
     same = yield from _same(keys, scope)
     alike = yield from _alike(held, scope, policy.similar)
-    given = {} if policy.strict else {item.record.id: _given(item) for _, item in drafts}
+    given = {} if policy.strict else {place: _given(item) for place, (_, item) in drafts.items()}
     memory = _Memory(keys, same, alike, _near(held, policy.similar), recalled, given)
-    found: dict[str, Known] = {}
-    for draft in held:
-        judged = _judged(draft, memory)
+    ids = yield from _ids_there([drafts[place] for place in held], scope)
+    found: dict[int, Known] = {}
+    for place, (draft, item) in drafts.items():
+        judged = _judged(place, draft, memory) if place in held else None
         if judged is not None:
-            found[draft.record.id] = judged
-        if judged is None or judged.outcome.outcome == "SUPERSEDES":
-            memory.take_in(draft.record)
+            found[place] = judged
+        if judged is not None and judged.outcome.outcome != "SUPERSEDES":
+            memory.strengthen(place, judged)
+        elif draft.record.id not in ids:  # else it will be rejected
+            ids.add(draft.record.id)
+            if place in held:
+                memory.take_in(place, draft.record)
+            if item.supersedes is not None:
+                memory.superseded.add(item.supersedes)
     return found
 
 
-def _judged(draft: Draft, memory: _Memory) -> Known | None:
+def _ids_there(drafts: Iterable[tuple[Draft, Item]], scope: Scope) -> Plan[set[str]]:
+    """Those of the given ids that are taken."""
+    given = tuple({draft.record.id for draft, item in drafts if "id" in item.given})
+    return set((yield from ask(Find(scope.namespace, given)))) if given else set()
+
+
+def _judged(place: int, draft: Draft, memory: _Memory) -> Known | None:
     new = draft.record
-    match = memory.match(new)
+    match = memory.match(place, new)
     if match is None:
         source = _repeated(new.content, memory.recalled)
         if source is None:
@@ -191,13 +253,14 @@ def _judged(draft: Draft, memory: _Memory) -> Known | None:
     if old.id in memory.recalled and not apart:
         return _refused(old, "LOOP", "it was recalled just now", cosine)
     if cosine is None:
-        return _refused(old, "DUPLICATE", "the same text", None)
+        return _strengthened(old, new, "DUPLICATE", "the same text", None)
     if apart:
         reason = f"much like {old.id}, but with another {' and '.join(apart)}"
         return Known(Added(new.id, "SUPERSEDES", reason, old.id, cosine), old)
     if content_stems(new.content) > content_stems(old.content):
-        return _refused(old, "MERGED", "it says all that the other said, and more", cosine)
-    return _refused(old, "DUPLICATE", "it says the same", cosine)
+        reason = "it says all that the other said, and more"
+        return _strengthened(old, new, "MERGED", reason, cosine)
+    return _strengthened(old, new, "DUPLICATE", "it says the same", cosine)
 
 
 def _apart(new: MemoryRecord, old: MemoryRecord) -> tuple[str, ...]:
@@ -217,28 +280,48 @@ def content_stems(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words(text) if word not in STOP)
 
 
-def _refused(old: MemoryRecord, outcome: Any, reason: str, cosine: float | None) -> Known:
-    return Known(Added(old.id, outcome, reason, old.id, cosine), old)
+def _refused(
+    old: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None, **gained: Any
+) -> Known:
+    return Known(Added(old.id, outcome, reason, old.id, cosine), old, gained)
 
 
-def _near(drafts: Sequence[Draft], least: float) -> dict[str, list[tuple[MemoryRecord, float]]]:
-    """The earlier drafts of the same owner from a cosine on, by the id of each draft."""
-    alike: dict[tuple[Owner, int], list[Draft]] = {}
-    for draft in drafts:
+def _strengthened(
+    old: MemoryRecord, new: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None
+) -> Known:
+    """What says the same or more, with what the memory there is takes on from it."""
+    gained: dict[str, Any] = {}
+    if new.importance is not None and new.importance > (old.importance or 0.0):
+        gained["importance"] = new.importance
+    if outcome == "MERGED":
+        gained["content"] = new.content
+    tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
+    if tags != old.tags:
+        gained["tags"] = tags
+    metadata = {**new.metadata, **old.metadata}
+    if metadata != old.metadata:
+        gained["metadata"] = metadata
+    return _refused(old, outcome, reason, cosine, **gained)
+
+
+def _near(drafts: Mapping[int, Draft], least: float) -> dict[int, list[tuple[int, float]]]:
+    """The earlier drafts of the same owner from a cosine on, by the place of each draft."""
+    alike: dict[tuple[Owner, int], list[int]] = {}
+    for place, draft in drafts.items():
         vector = draft.vectors.get("content")
         if vector is not None and vector.any():
-            alike.setdefault((owner_of(draft.record), len(vector)), []).append(draft)
-    found: dict[str, list[tuple[MemoryRecord, float]]] = {}
-    for group in alike.values():
-        matrix = np.stack([draft.vectors["content"] for draft in group])
+            alike.setdefault((owner_of(draft.record), len(vector)), []).append(place)
+    found: dict[int, list[tuple[int, float]]] = {}
+    for places in alike.values():
+        matrix = np.stack([drafts[place].vectors["content"] for place in places])
         pairs = np.argwhere(matrix @ matrix.T >= least)
         for i, j in pairs[pairs[:, 0] > pairs[:, 1]].tolist():
             cosine = float(matrix[i] @ matrix[j])
-            found.setdefault(group[i].record.id, []).append((group[j].record, cosine))
+            found.setdefault(places[i], []).append((places[j], cosine))
     return found
 
 
-def _same(keys: Mapping[str, int], scope: Scope) -> Plan[dict[int, list[MemoryRecord]]]:
+def _same(keys: Mapping[int, int], scope: Scope) -> Plan[dict[int, list[MemoryRecord]]]:
     """Active memories with the texts of some keys, by key."""
     asked = Same(scope.namespace, tuple(dict.fromkeys(keys.values())))
     rows: Mapping[int, Sequence[int]] = yield from ask(asked)
@@ -254,23 +337,24 @@ def _same(keys: Mapping[str, int], scope: Scope) -> Plan[dict[int, list[MemoryRe
 
 
 def _alike(
-    drafts: Sequence[Draft], scope: Scope, least: float
-) -> Plan[dict[str, tuple[MemoryRecord, float]]]:
-    """The active memory of its owner that each draft is most alike, from a cosine on, by id."""
-    by_owner: dict[Owner, list[Draft]] = {}
-    for draft in drafts:
+    drafts: Mapping[int, Draft], scope: Scope, least: float
+) -> Plan[dict[int, tuple[MemoryRecord, float]]]:
+    """The active memory of its owner that each draft is most alike, from a cosine on, by place."""
+    by_owner: dict[Owner, list[int]] = {}
+    for place, draft in drafts.items():
         if "content" in draft.vectors and draft.vectors["content"].any():
-            by_owner.setdefault(owner_of(draft.record), []).append(draft)
-    asked = list(by_owner.items())
+            by_owner.setdefault(owner_of(draft.record), []).append(place)
     answers = yield [
-        Alike(scope.namespace, [d.vectors["content"] for d in own], least, _facts(owner))
-        for owner, own in asked
+        Alike(scope.namespace, [drafts[p].vectors["content"] for p in own], least, _facts(owner))
+        for owner, own in by_owner.items()
     ]
-    near: dict[str, tuple[int, float]] = {}
-    for (_, own), answer in zip(asked, answers, strict=True):
-        near.update((d.record.id, found) for d, found in zip(own, answer, strict=True) if found)
+    near: dict[int, tuple[int, float]] = {}
+    for own, answer in zip(by_owner.values(), answers, strict=True):
+        near.update((place, found) for place, found in zip(own, answer, strict=True) if found)
     records = yield from _read([row for row, _ in near.values()])
-    return {id: (records[row], cosine) for id, (row, cosine) in near.items() if row in records}
+    return {
+        place: (records[row], cosine) for place, (row, cosine) in near.items() if row in records
+    }
 
 
 def _facts(owner: Owner) -> Filter:

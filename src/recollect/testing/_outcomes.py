@@ -137,6 +137,77 @@ class Outcomes(StoreCase):
         assert len(result.ids) == 2
         assert record(memory, first).access_count == 2
 
+    @pytest.mark.parametrize("there", [True, False])
+    def test_what_items_of_one_write_bring_is_united(self, memory: Memory, there: bool) -> None:
+        first: dict[str, Any] = {"content": FACT, "importance": 0.3, "metadata": {"x": 1}}
+        items: list[dict[str, Any]] = [
+            {"content": FACT, "importance": 0.9, "tags": ["a"], "metadata": {"x": 2, "y": 2}},
+            {"content": FACT, "importance": 0.5, "tags": ["b"], "metadata": {"y": 3, "z": 3}},
+            {"content": "Under the blue pot Ana keeps the spare key of the flat.", "tags": ["c"]},
+        ]
+        if there:
+            memory.add_many([first])
+        result = memory.add_many(items if there else [first, *items])
+        assert [one.outcome for one in result][-3:] == ["DUPLICATE"] * 3
+        kept = record(memory, result.id)
+        assert (kept.importance, kept.tags) == (0.9, ("a", "b", "c"))
+        assert kept.metadata == {"x": 1, "y": 2, "z": 3}
+        assert (kept.content, kept.access_count) == (FACT, 3)
+
+    @pytest.mark.parametrize("there", [True, False])
+    def test_items_are_held_against_what_those_before_them_merged(
+        self, memory: Memory, there: bool
+    ) -> None:
+        fact = "Ana drinks green tea every morning at home before work starts"
+        items = [f"{fact} with honey", f"{fact} with milk", f"{fact} with honey", fact]
+        if not there:
+            items = [fact, *items]
+        told, texts = [], []
+        for space in (memory.within("together"), memory.within("singly")):
+            if there:
+                space.add(fact)
+            if space.namespace == "singly":
+                told.append([outcome(space, text, dedup=0.85).outcome for text in items])
+            else:
+                told.append([one.outcome for one in space.add_many(items, dedup=0.85)])
+            texts.append({each.content for each in space.get_all()})
+        assert told[0] == told[1]
+        assert told[0][-4:-1] == ["MERGED", "SUPERSEDES", "DUPLICATE"]
+        assert texts == [set(items[-4:-2])] * 2
+
+    def test_items_with_the_same_id_are_judged_by_their_own_texts(self, memory: Memory) -> None:
+        memory.add("The sky is blue.", id="sky")
+        result = memory.add_many(
+            [
+                {"id": "a", "content": "Tea is green."},
+                {"id": "a", "content": "The sky is blue."},
+                {"id": "a", "content": "Snow is white.", "supersedes": "sky"},
+                {"id": "sky", "content": "Grass is high."},
+                {"content": "Grass is high."},
+                {"content": "Snow is white."},
+                {"content": "Tea is green."},
+            ],
+            dedup=True,
+        )
+        outcomes = ["ADDED", "DUPLICATE", "REJECTED", "REJECTED", "ADDED", "ADDED", "DUPLICATE"]
+        assert [one.outcome for one in result] == outcomes
+        assert [one.match for one in result if one.outcome == "DUPLICATE"] == ["sky", "a"]
+        assert record(memory, "a").content == "Tea is green."
+        assert record(memory, "sky").status == "active"
+        assert memory.get_all().total == 4
+
+    def test_what_an_item_supersedes_is_known_no_more_to_those_after_it(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana works at Google.", id="old")
+        items = [
+            {"content": "Ana is at Siemens now.", "supersedes": "old"},
+            {"content": "Ana works at Google."},
+        ]
+        result = memory.add_many(items)
+        assert [one.outcome for one in result] == ["SUPERSEDES", "ADDED"]
+        assert record(memory, result.ids[1]).status == "active"
+
     def test_words_alone_are_enough(self, memory: Memory) -> None:
         with self.open_memory(embedder=None) as plain:
             wordless = plain.within("plain")
