@@ -14,7 +14,7 @@ from recollect.events import Event
 from recollect.items import Item, Scope, item
 from recollect.life import supersede
 from recollect.memory import Added, AddResult, Draft, Link
-from recollect.ops import Events, Find, Log
+from recollect.ops import Events, Find, Log, Neighbors
 from recollect.plan import Plan, ask
 from recollect.write import dimensions_of, embedded, named, put, update
 
@@ -101,6 +101,7 @@ def _added(
 ) -> Plan[tuple[list[Added], list[Link], str]]:
     """Write what is new of a chunk: the outcome of each item, links made, what was lacking."""
     before = yield from _outcomes_by_key(checked, scope)
+    yield from _complete(checked, before, scope)
     fresh: dict[int, Item] = {}  # by place: ids may occur twice
     keys = set(before)
     for place, one in enumerate(checked):
@@ -181,6 +182,19 @@ def _first(event: Event) -> Added:
     outcome = event.payload.get("outcome", "ADDED")
     match = None if event.type == "write" else event.id
     return Added(event.id, outcome, _AGAIN, match, event.payload.get("similarity"))
+
+
+def _complete(
+    checked: Iterable[Item | Added], before: Mapping[str, Added], scope: Scope
+) -> Plan[None]:
+    """Let memories take others' places where a write with the same key broke off before that."""
+    for one in checked:
+        if not isinstance(one, Item) or one.supersedes is None or one.key not in before:
+            continue
+        id = before[one.key].id
+        links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, (id,) if id else ()))
+        if id and not any((at.source, at.type) == (id, "supersedes") for at in links):
+            yield from supersede(one.supersedes, id, scope)
 
 
 def _take_effect(

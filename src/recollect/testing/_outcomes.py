@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory import Added
+from recollect.ops import Op, Put
+from recollect.plan import drive
 from recollect.testing._case import WORDS, Clock, StoreCase, listed, record
 
 FACT = "Ana keeps the spare key of the flat under the blue pot."
@@ -264,6 +267,26 @@ class Keys(StoreCase):
         assert memory.get_all().total == 1
         assert record(memory, str(first.id)).access_count == 1  # for k2, once
         assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
+
+    def test_a_write_that_broke_off_before_it_superseded_is_completed_by_its_key(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="old")
+        given: dict[str, Any] = {"id": "new", "supersedes": "old", "idempotency_key": "move"}
+        batch, once = memory._core.world.batch, iter([True])
+
+        def breaks_off(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Put) and op.also for op in ops) and next(once, False):
+                raise KeyboardInterrupt
+            return batch(ops)
+
+        with pytest.raises(KeyboardInterrupt):
+            drive(memory._core.add("Ana lives in Lisbon.", given), breaks_off)
+        assert (record(memory, "new").status, record(memory, "old").status) == ("active", "active")
+        for _ in range(2):
+            again = memory.add("Ana lives in Lisbon.", **given)
+            assert (again.items[0].outcome, again.items[0].id) == ("SUPERSEDES", "new")
+            assert record(memory, "old").status == "superseded"
 
     def test_keys_hold_within_a_write_and_for_messages(self, memory: Memory) -> None:
         items = [{"content": f"text {i % 2}", "idempotency_key": f"k{i % 2}"} for i in range(4)]
