@@ -189,9 +189,9 @@ def _complete(
 ) -> Plan[None]:
     """Let memories take others' places where a write with the same key broke off before that."""
     for one in checked:
-        if not isinstance(one, Item) or one.supersedes is None or one.key not in before:
+        if not isinstance(one, Item) or one.supersedes is None or one.key is None:
             continue
-        id = before[one.key].id
+        id = before[one.key].id if one.key in before else None
         links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, (id,) if id else ()))
         if id and not any((at.source, at.type) == (id, "supersedes") for at in links):
             yield from supersede(one.supersedes, id, scope)
