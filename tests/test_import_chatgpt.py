@@ -127,6 +127,17 @@ def test_a_message_without_time_has_that_of_the_one_before(tmp_path: Path) -> No
     assert times == [1_767_225_600.5, 1_767_225_700, 1_767_225_700]
 
 
+@pytest.mark.parametrize("wrong", [1e20, float("nan"), True, [1], {}])
+def test_a_wrong_time_is_passed_on_to_be_refused(tmp_path: Path, wrong: Any) -> None:
+    talk = tree(
+        ("u", None, message("m1", "user", "Hi", time=wrong)),
+        ("a", "u", message("m2", "assistant", "Hello")),
+    )
+    first, second = items(put(tmp_path, "c.json", [talk]))
+    assert repr(first["created_at"]) == repr(wrong)
+    assert second["created_at"].timestamp() == talk["create_time"]
+
+
 def test_a_zip_and_an_unpacked_export(tmp_path: Path) -> None:
     other = {**TALK, "conversation_id": "c-2"}
     archive = tmp_path / "export.zip"

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from import_support import by_id, items, problem, put
+from recollect import Memory
 from recollect.importers import ImportProblem, markdown
 
 
@@ -52,9 +53,32 @@ def test_the_time_is_of_the_front_matter_else_of_the_file(tmp_path: Path) -> Non
     for value in ("2026-04-09 12:30:00", "'2026-04-09T12:30:00Z'", "2026-04-09T14:30:00+02:00"):
         path = put(tmp_path, "a.md", f"---\ncreated: {value}\n---\ntext")
         assert items(path)[0]["created_at"] == datetime(2026, 4, 9, 12, 30, tzinfo=UTC)
-    path = put(tmp_path, "a.md", "---\ndate: some day in spring\n---\ntext")
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("some day in spring", "some day in spring"),
+        ("99999999999999999999", "99999999999999999999"),
+        ("1.0e+300", 1e300),
+        (".nan", "nan"),
+        ("true", True),
+        ("[2026, 4]", [2026, 4]),
+    ],
+)
+def test_a_date_that_is_none_is_kept_beside_that_of_the_file(
+    tmp_path: Path, written: str, kept: object
+) -> None:
+    path = put(tmp_path, "a.md", f"---\ndate: {written}\n---\ntext")
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert items(path)[0]["created_at"].year == 2023
+    [item] = items(path)
+    assert item["created_at"] == datetime.fromtimestamp(1_700_000_000, UTC)
+    assert item["metadata"]["date"] == kept
+    with Memory.open("ram://", embedder=None) as memory:
+        assert memory.add_many([item]).ids
+    [item] = items(put(tmp_path, "b.md", f"---\ndate: {written}\ncreated: 2026-04-09\n---\nb"))
+    assert item["created_at"] == datetime(2026, 4, 9, tzinfo=UTC)
+    assert (item["metadata"]["date"], "created" in item["metadata"]) == (kept, False)
 
 
 @pytest.mark.parametrize(

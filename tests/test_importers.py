@@ -216,6 +216,39 @@ def test_memories_are_turns(tmp_path: Path) -> None:
     assert "created_at" not in second
 
 
+WRONG_TIMES = ["1e20", "1e400", "NaN", "true", "[1]", "{}", '"yesterday"']
+
+
+@pytest.mark.parametrize("wrong", WRONG_TIMES)
+@pytest.mark.parametrize(
+    ("name", "line", "field"),
+    [
+        ("a.jsonl", '{"content": "x", "created_at": %s}', "created_at"),
+        ("a.jsonl", '{"content": "x", "timestamp": %s}', "created_at"),
+        ("a.jsonl", '{"content": "x", "valid_to": %s}', "valid_to"),
+        ("a.jsonl", '{"content": "x", "expires_at": %s}', "expires_at"),
+        ("a.jsonl", '{"messages": [{"content": "x", "created_at": %s}]}', "created_at"),
+        ("c.json", '{"memories": [{"text": "x", "created_at": %s}]}', "created_at"),
+    ],
+)
+def test_a_wrong_time_is_refused_with_its_field(
+    tmp_path: Path, name: str, line: str, field: str, wrong: str
+) -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        [item] = memory.add_many(read(put(tmp_path, name, line % wrong)))
+    assert item.outcome == "REJECTED"
+    assert item.reason.startswith(f"{field}: ")
+
+
+@pytest.mark.parametrize("none", [None, "", " "])
+def test_no_time_is_none(tmp_path: Path, none: str | None) -> None:
+    line = {"created_at": "2026-01-01", "messages": [{"content": "x", "created_at": none}]}
+    assert items(put(tmp_path, "a.jsonl", line))[0]["created_at"] == "2026-01-01"
+    assert "valid_to" not in items(put(tmp_path, "a.jsonl", {"content": "x", "valid_to": none}))[0]
+    document = {"memories": [{"text": "x", "created_at": none}]}
+    assert "created_at" not in items(put(tmp_path, "c.json", document))[0]
+
+
 def test_queries_name_the_memories_that_answer(tmp_path: Path) -> None:
     path = put(tmp_path, "c.json", DOCUMENT)
     first, second = conversation.queries(path)

@@ -142,10 +142,10 @@ def clean(content: str) -> str:
     return kept.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def moment(value: Any) -> datetime | str | None:
+def moment(value: Any) -> Any:
     """A time as an item has it, from a date, ISO 8601 text or seconds or milliseconds since 1970.
 
-    Text is passed on as it is; anything that is no time gives None.
+    Text is passed on, an empty one as None; so is what is no time, to be refused with its field.
     """
     if isinstance(value, str):
         return value.strip() or None
@@ -154,9 +154,9 @@ def moment(value: Any) -> datetime | str | None:
     if isinstance(value, date):
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
+        return value
     seconds = value / 1000 if abs(value) > _MILLISECONDS else value
     try:
         return datetime.fromtimestamp(seconds, tz=UTC)
     except (ValueError, OverflowError, OSError):
-        return None
+        return value

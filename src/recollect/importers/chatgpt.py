@@ -6,6 +6,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +83,9 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
         if not content:
             continue
         # A message without a time was said no sooner than the one before it.
-        latest = moment(message.get("create_time")) or latest
+        said_at = moment(message.get("create_time"))
+        created = latest if said_at is None else said_at
+        latest = created if isinstance(created, (datetime, str)) else latest
         item: Item = {
             "id": str(message.get("id") or f"{session}:{node}"),
             "content": content,
@@ -90,10 +93,10 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
             "session_id": session,
             "kind": "turn",
             "title": title,
-            "created_at": latest,
             "metadata": _details(message),
         }
-        yield {key: value for key, value in item.items() if value}
+        filled = {key: value for key, value in item.items() if value}
+        yield filled if created is None else {**filled, "created_at": created}
 
 
 def _branch(conversation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

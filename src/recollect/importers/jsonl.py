@@ -95,6 +95,8 @@ def _item(entry: dict[str, Any]) -> Item:
     for key in sorted(entry, key=lambda key: _RANKS.get(key, len(_RANKS))):
         value = entry[key]
         name = key if key in _FIELDS else _ALIASES.get(key)
+        if name in _TIMES:
+            value = moment(value)
         if value is None or key in _BOOKKEEPING or (key, value) == ("status", "active"):
             continue
         if name is None or name in item:
@@ -104,7 +106,7 @@ def _item(entry: dict[str, Any]) -> Item:
             if content:
                 item["content"] = content
         else:
-            item[name] = moment(value) if name in _TIMES else value
+            item[name] = value
     if extra:
         item["metadata"] = {**extra, **_mapping(item.get("metadata"))}
     return item

@@ -166,8 +166,9 @@ def _texts(value: Any) -> list[str]:
 
 def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
     parts = _parts(note)
-    front = {key: value for key, value in note.front.items() if key not in _KNOWN}
-    shared = {"kind": "note", "created_at": _created(note), "tags": _tags(note)}
+    created, unread = _created(note)
+    front = {key: value for key, value in note.front.items() if key not in _KNOWN or key in unread}
+    shared = {"kind": "note", "created_at": created, "tags": _tags(note)}
     for number, (start, stop) in enumerate(parts, start=1):
         links, unresolved = _links(note, note.plain[start:stop], targets)
         metadata = {**front, "path": note.place + note.path.suffix}
@@ -242,17 +243,22 @@ def _tags(note: _Note) -> list[str]:
     return [tag for tag in dict.fromkeys(tags) if tag]
 
 
-def _created(note: _Note) -> datetime:
-    for key in ("date", "created"):
-        value = moment(note.front.get(key))
-        if isinstance(value, str):
-            try:
-                value = moment(datetime.fromisoformat(value))
-            except ValueError:
-                continue
-        if isinstance(value, datetime):
-            return value
-    return datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC)
+def _created(note: _Note) -> tuple[datetime, set[str]]:
+    """When a note was written, and which values of its front matter should say so and do not."""
+    given = {key: moment(note.front.get(key)) for key in ("date", "created")}
+    times = {key: _time(value) for key, value in given.items()}
+    unread = {key for key, value in given.items() if value is not None and times[key] is None}
+    written = next((time for time in times.values() if time is not None), None)
+    return written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC), unread
+
+
+def _time(value: Any) -> datetime | None:
+    if isinstance(value, str):
+        try:
+            value = moment(datetime.fromisoformat(value))
+        except ValueError:
+            return None
+    return value if isinstance(value, datetime) else None
 
 
 def _json(value: Any) -> Any:
@@ -263,7 +269,9 @@ def _json(value: Any) -> Any:
         return [_json(part) for part in value]
     if isinstance(value, (datetime, date)):
         return value.isoformat()
-    if value is None or isinstance(value, (str, bool, int)):
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int) and -(2**63) <= value < 2**64:  # larger ones are kept as text
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
