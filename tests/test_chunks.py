@@ -186,6 +186,8 @@ def test_facets_may_be_given_or_read_out_otherwise(memory: Memory) -> None:
         ({"messages": []}, "messages"),
         ({"messages": [{"content": "no role"}]}, r"messages\[0\]"),
         ({"messages": CHAT[:1]}, "messages"),
+        ({"messages": [*CHAT, {"role": "user", "content": 5}]}, r"messages\[7\]"),
+        ({"messages": [*CHAT, {"role": "user", "content": [5]}]}, r"messages\[7\]"),
         ({"messages": CHAT, "mode": "turns"}, "mode"),
         ({"messages": CHAT, "facets": {"hobbies": "chess"}}, "facets"),
         ({"messages": CHAT, "facets": {"events": ""}}, "facets.events"),
@@ -259,6 +261,24 @@ def test_turns_of_people_become_chunks() -> None:
     memory = Memory.open("ram://", embedder=Designed())
     assert len(memory.add_many(from_items(turns, "hybrid"), strict=True).ids) == 6
     memory.close()
+
+
+@pytest.mark.parametrize("mode", ["chunks", "hybrid", "sides"])
+@pytest.mark.parametrize("wrong", [{"speaker": 5}, {"session_id": [1]}, {"content": None}])
+def test_what_is_no_turn_passes_as_it_is(mode: Any, wrong: dict[str, Any]) -> None:
+    given = {"content": "Hi", "speaker": "Mel", "session_id": "s1", **wrong}
+    turn = {"content": "Hi", "speaker": "Mel", "session_id": "s1"}
+    found = list(from_items([given, turn], mode))
+    assert found[0] == given
+    assert "vector_texts" in found[-1]
+
+
+def test_parts_may_be_plain_text(memory: Memory) -> None:
+    parts = ["I moved", {"type": "text", "text": "to Lisbon."}, {"type": "image"}]
+    memory.add_chat([{"role": "user", "content": parts}, {"role": "tool", "content": 5}])
+    memory.add([{"role": "user", "content": parts}, {"role": "user", "content": None}])
+    said = [record.content for record in memory.get_all()]
+    assert sorted(said) == ["I moved\nto Lisbon.", "User: I moved\nto Lisbon."]
 
 
 def test_turns_may_stay_memories_of_their_own_with_the_vector_of_their_side() -> None:

@@ -70,7 +70,7 @@ def said(messages: Any) -> list[Said]:
                 f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
         side = _side(message["role"])
-        words = message_text(message)
+        words = "" if side is None else message_text(message, f"messages[{i}]")
         if side is not None and words.strip():
             label = str(message.get("name") or _LABELS[side])
             found.append(
@@ -146,9 +146,10 @@ def from_items(
 ) -> Iterator[dict[str, Any]]:
     """Chunks from the turns of conversations, as `Memory.add_many` takes both.
 
-    A turn is an item with `session_id` and `speaker`; others pass as they are. Where the speakers
-    are no user and assistant, who speaks first in a session is taken for the user. The ids of the
-    turns are kept as `metadata.turns`, and a chunk goes by that of its first: the same each time.
+    A turn is an item with texts as `session_id`, `speaker` and `content`; others pass as they are.
+    Where the speakers are no user and assistant, who speaks first in a session is taken for the
+    user. The ids of the turns are kept as `metadata.turns`, and a chunk goes by that of its first:
+    the same each time.
 
     In the mode "sides" every turn stays a memory of its own, with the vector of its side, and the
     one right before a user's with that of what the user says (`next_user`).
@@ -158,10 +159,10 @@ def from_items(
         return
     sessions: dict[str, list[Mapping[str, Any]]] = {}
     for item in items:
-        if item.get("session_id") is None or item.get("speaker") is None:
-            yield dict(item)
-        else:
+        if _is_turn(item):
             sessions.setdefault(item["session_id"], []).append(item)
+        else:
+            yield dict(item)
     for name, turns in sessions.items():
         common = {"session_id": name, **{k: turns[0][k] for k in _KEPT if k in turns[0]}}
         first = turns[0]["speaker"]
@@ -181,15 +182,19 @@ def from_items(
             yield {**item, "id": f"{item['kind']}:{first_turn}"} if first_turn else item
 
 
+def _is_turn(item: Mapping[str, Any]) -> bool:
+    return all(isinstance(item.get(name), str) for name in ("session_id", "speaker", "content"))
+
+
 def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items in their order, turns with the texts of their vectors."""
     found = [dict(item) for item in items]
     first: dict[str, str] = {}
     before: dict[str, dict[str, str]] = {}  # the texts of the last turn, by session
     for item in found:
-        name, speaker = item.get("session_id"), item.get("speaker")
-        if name is None or speaker is None:
+        if not _is_turn(item):
             continue
+        name, speaker = item["session_id"], item["speaker"]
         side = _side_of(speaker, first.setdefault(name, speaker))
         if side == "user" and name in before:
             before[name]["next_user"] = item["content"]

@@ -16,6 +16,9 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
 
     The speaker is the message's `name` or else its `role`, and its `created_at` and `id` are those
     of the memory; messages without text are left out.
+
+    Raises:
+        InvalidInput: names the message that is none.
     """
     session = common.get("session_id") or new_id()
     if common.get("id") is not None:
@@ -28,7 +31,7 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
             raise InvalidInput(
                 f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
-        said = message_text(message)
+        said = message_text(message, f"content[{i}]")
         if said.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
             own = {name: message[name] for name in _OWN if message.get(name) is not None}
@@ -40,10 +43,17 @@ def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str
     return items
 
 
-def message_text(message: Mapping[str, Any]) -> str:
-    """The text of a chat message, "" where it has none."""
+def message_text(message: Mapping[str, Any], name: str) -> str:
+    """The text of a chat message, "" where it has none.
+
+    Raises:
+        InvalidInput: its content is something else; the message goes by `name`.
+    """
     said = message.get("content")
-    if isinstance(said, list):  # parts, as multimodal chat has them
-        parts = [part.get("text") for part in said if isinstance(part, Mapping)]
-        said = "\n".join(part for part in parts if isinstance(part, str))
-    return said if isinstance(said, str) else ""
+    if said is None or isinstance(said, str):
+        return said or ""
+    if not isinstance(said, list | tuple) or not all(isinstance(p, str | Mapping) for p in said):
+        raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")
+    # Of the parts, as multimodal chat has them, images and the like have no text.
+    texts = (part if isinstance(part, str) else part.get("text") for part in said)
+    return "\n".join(text for text in texts if isinstance(text, str))
