@@ -5,6 +5,7 @@ from typing import Any
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 NAN = float("nan")
+HUGE = 10**5000  # too long for Python to write in decimals
 LONE = "half \ud800 a pair"
 
 

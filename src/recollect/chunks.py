@@ -16,7 +16,7 @@ from typing import Any, Literal
 from recollect import items, write
 from recollect.adding import add
 from recollect.dedup import NO_DEDUP
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.facets import Facets, by_rules, facets_of
 from recollect.facets import checked as checked_facets
 from recollect.filters import Both, Compare
@@ -220,7 +220,7 @@ def add_chat(
     Told in one call or in several, a conversation leaves the same chunks.
     """
     if mode not in ("chunks", "hybrid"):
-        raise InvalidInput("mode", f"is {mode!r}", "use chunks or hybrid")
+        raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
     facets, found = checked_facets(facets), said(messages)
     if not found:
         raise InvalidInput("messages", "have no text of a user or an assistant")

@@ -2,9 +2,42 @@
 
 from __future__ import annotations
 
+import reprlib
+
+_LONGEST = 2_000  # characters of an error's text, and of one of its parts
+_LONGEST_PART = 400
+
+
+class _Shown(reprlib.Repr):
+    """How values are written in errors: short, and of a number too long for decimals its size."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = 80
+
+    def repr_int(self, x: int, level: int) -> str:
+        if x.bit_length() <= 128:
+            return repr(x)
+        return f"a whole number of {x.bit_length():,} bits"
+
+
+shown = _Shown().repr
+"""A value as an error names it: `repr`, but never long and never an error itself."""
+
+
+def _cut(text: str, longest: int) -> str:
+    """`text` as it can be printed anywhere: without lone surrogates and cut short in its middle."""
+    whole = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    if len(whole) <= longest:
+        return whole
+    return f"{whole[: longest // 2]}...{whole[-(longest // 4) :]}"
+
 
 class RecollectError(Exception):
     """Base of every error this package raises on purpose."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_cut(message, _LONGEST))
 
 
 class InvalidInput(RecollectError, ValueError):
@@ -14,10 +47,11 @@ class InvalidInput(RecollectError, ValueError):
     """
 
     def __init__(self, field: str, problem: str, remedy: str = "") -> None:
-        self.field = field
-        self.problem = problem
-        self.remedy = remedy
-        super().__init__(f"{field}: {problem}" + (f"; {remedy}" if remedy else ""))
+        self.field = _cut(field, _LONGEST_PART)
+        self.problem = _cut(problem, _LONGEST_PART)
+        self.remedy = _cut(remedy, _LONGEST_PART)
+        parts = f"{self.field}: {self.problem}"
+        super().__init__(f"{parts}; {self.remedy}" if remedy else parts)
 
 
 class InvalidProfile(InvalidInput):

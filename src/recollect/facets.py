@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.lexicon import PREFERENCE, TEMPORAL
 from recollect.memory import text
 
@@ -76,7 +76,9 @@ def checked(facets: Any) -> Facets:
         )
     for name in facets:
         if name not in FACETS:
-            raise InvalidInput("facets", f"there is no facet {name!r}", f"use {', '.join(FACETS)}")
+            raise InvalidInput(
+                "facets", f"there is no facet {shown(name)}", f"use {', '.join(FACETS)}"
+            )
     return {name: text(f"facets.{name}", value) for name, value in facets.items()}
 
 

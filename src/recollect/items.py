@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.facets import FACETS
 from recollect.fields import FIELDS, Type
 from recollect.memory import (
@@ -214,7 +214,9 @@ def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
 def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
     """A checked link."""
     if not isinstance(type, str) or type not in LINK_TYPES:
-        raise InvalidInput("type", f"there is no {type!r}", f"use one of {', '.join(LINK_TYPES)}")
+        raise InvalidInput(
+            "type", f"there is no {shown(type)}", f"use one of {', '.join(LINK_TYPES)}"
+        )
     checked = unit("weight", weight)
     return Link(
         scope.namespace,

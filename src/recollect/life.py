@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType, as_told
 from recollect.items import Scope, link
 from recollect.memory import MemoryRecord, optional_text, plain, text, texts
@@ -88,7 +88,7 @@ def existing(id: str, namespace: str) -> Plan[MemoryRecord]:
 def touch(ids: Any, use: str, at: datetime, session: Any, scope: Scope) -> Plan[None]:
     """The plan of counting a use of memories."""
     if use not in USES:
-        raise InvalidInput("use", f"there is no {use!r}", f"use one of {', '.join(USES)}")
+        raise InvalidInput("use", f"there is no {shown(use)}", f"use one of {', '.join(USES)}")
     wanted = texts("ids", ids)
     found: Mapping[str, int] = yield from ask(Find(scope.namespace, wanted))
     for id in wanted:
@@ -114,7 +114,7 @@ def log(
 def feedback(id: str, kind: Any, context: Any, session: Any, scope: Scope) -> Plan[MemoryRecord]:
     """The plan of judging a memory."""
     if not isinstance(kind, str) or kind not in WEIGHTS:
-        raise InvalidInput("kind", f"there is no {kind!r}", f"use one of {', '.join(WEIGHTS)}")
+        raise InvalidInput("kind", f"there is no {shown(kind)}", f"use one of {', '.join(WEIGHTS)}")
     said = optional_text("context", context)
     payload = {"feedback": kind} if said is None else {"feedback": kind, "context": said}
     return (yield from log(id, "feedback", payload, scope, session))
@@ -124,7 +124,7 @@ def move(id: str, action: str, scope: Scope) -> Plan[MemoryRecord]:
     """The plan of moving a memory's score: `action` is promote or demote."""
     if action not in SCORE_STEPS:
         known = ", ".join(SCORE_STEPS)
-        raise InvalidInput("action", f"there is no {action!r}", f"use one of {known}")
+        raise InvalidInput("action", f"there is no {shown(action)}", f"use one of {known}")
     return (yield from log(id, "feedback", {"feedback": action}, scope))
 
 
@@ -142,7 +142,7 @@ def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
     before = yield from existing(old, scope.namespace)
     after = yield from existing(new, scope.namespace)
     if old == new:
-        raise InvalidInput("new", f"{new!r} cannot supersede itself", "name another memory")
+        raise InvalidInput("new", f"{shown(new)} cannot supersede itself", "name another memory")
     made = (link(scope, new, old, "supersedes", 1.0),)
     both = Log(scope.namespace, superseding(before, after, scope))
     for id in (yield from ask(Put((), made, actor=scope.actor, also=both))):
@@ -166,5 +166,7 @@ def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tupl
 def contradict(one: str, other: str, scope: Scope) -> Plan[None]:
     """The plan of saying that two memories contradict each other."""
     if one == other:
-        raise InvalidInput("other", f"{other!r} cannot contradict itself", "name another memory")
+        raise InvalidInput(
+            "other", f"{shown(other)} cannot contradict itself", "name another memory"
+        )
     yield from link_all([link(scope, one, other, "contradicts", 1.0)], scope)

@@ -15,11 +15,12 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.fields import ACCESSES_KEPT, FIELDS
 
 Vector = NDArray[np.float32]
 Time = TypeVar("Time", float, datetime)
+F = TypeVar("F")
 LINK_TYPES = (
     "mentions",
     "supports",
@@ -265,7 +266,7 @@ def choice(name: str, value: Any) -> str | None:
     allowed = FIELDS[name].choices
     if value is None or (isinstance(value, str) and value in allowed):
         return value
-    raise InvalidInput(name, f"is {value!r}", f"use one of {', '.join(allowed)}, or None")
+    raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}, or None")
 
 
 def number(name: str, value: Any, most: float | None = None) -> float | None:
@@ -281,8 +282,13 @@ def number(name: str, value: Any, most: float | None = None) -> float | None:
         most = FIELDS[name].most
     if not 0.0 <= value <= (_LARGEST if most is None else most):
         room = "0 or more" if most is None else f"between 0 and {most:g}"
-        raise InvalidInput(name, f"is {value}", f"give a finite number, {room}")
+        raise InvalidInput(name, f"is {shown(value)}", f"give a finite number, {room}")
     return float(value)
+
+
+def finite(value: float) -> bool:
+    """Whether a number is finite, and no whole number beyond what can be computed with."""
+    return -_LARGEST <= value <= _LARGEST
 
 
 def unit(name: str, value: Any) -> float | None:
@@ -296,7 +302,14 @@ def flag(name: str, value: Any) -> float | None:
         return None
     if isinstance(value, (bool, int, float)) and value in (0, 1):
         return float(value)
-    raise InvalidInput(name, f"is {value!r}", "use True or False")
+    raise InvalidInput(name, f"is {shown(value)}", "use True or False")
+
+
+def function(name: str, value: F | None) -> F | None:
+    """A function, or None; InvalidInput otherwise."""
+    if value is not None and not callable(value):
+        raise InvalidInput(name, f"is {shown(value)}", "give a function, or leave it out")
+    return value
 
 
 def moment(name: str, value: Any) -> datetime:
@@ -309,7 +322,7 @@ def moment(name: str, value: Any) -> datetime:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
             raise InvalidInput(
-                name, f"{value!r} is not a date", "write it as 2026-05-31T14:00:00Z"
+                name, f"{shown(value)} is not a date", "write it as 2026-05-31T14:00:00Z"
             ) from None
     if isinstance(value, bool) or not isinstance(value, (datetime, int, float)):
         raise InvalidInput(
@@ -320,7 +333,7 @@ def moment(name: str, value: Any) -> datetime:
         try:
             value = datetime.fromtimestamp(value, tz=timezone.utc)
         except (ValueError, OverflowError, OSError):
-            raise InvalidInput(name, f"{value!r} is not a point in time") from None
+            raise InvalidInput(name, f"{shown(value)} is not a point in time") from None
     if value.tzinfo is None:
         return value.replace(tzinfo=timezone.utc)
     try:
@@ -364,7 +377,7 @@ def metadata_of(value: Any) -> Mapping[str, Any]:
 def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
     for key, item in value.items():
         if not isinstance(key, str) or not key:
-            raise InvalidInput(path, f"has the key {key!r}", "use non-empty text keys")
+            raise InvalidInput(path, f"has the key {shown(key)}", "use non-empty text keys")
         text(path, key, limit=512)
         yield key, item
 

@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from recollect.errors import InvalidInput, InvalidProfile
+from recollect.errors import InvalidInput, InvalidProfile, shown
 from recollect.expr import Col, Constant, Signal
 from recollect.routes import Route
 
@@ -46,7 +46,7 @@ def from_data(value: Any, due: Any, path: str) -> Any:
         return _tuple(value, get_args(due), path)
     if get_origin(due) is Literal:
         if value not in get_args(due):
-            raise InvalidProfile(path, f"is {value!r}", _choose(value, get_args(due)))
+            raise InvalidProfile(path, f"is {shown(value)}", _choose(value, get_args(due)))
         return value
     return _plain(value, due, path)
 
@@ -183,7 +183,7 @@ def misread(path: str, stage: Any, missing: str, known: Sequence[str]) -> Invali
     wrong = [at for at, node in nodes(stage, path) if missing in node.columns()]
     return InvalidProfile(
         wrong[0] if wrong else path,
-        f"{type(stage).__name__.lower()} reads {missing!r}, which no earlier stage writes and no "
-        "memory has",
+        f"{type(stage).__name__.lower()} reads {shown(missing)}, which no earlier stage writes "
+        "and no memory has",
         _choose(missing, known),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -14,11 +13,12 @@ import numpy as np
 
 import recollect.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from recollect.candidates import Candidates
-from recollect.errors import InvalidInput, InvalidProfile
+from recollect.errors import InvalidInput, InvalidProfile, shown
 from recollect.evaluation import Evaluation
 from recollect.explain import Explanation
 from recollect.expr import Named, Signal
 from recollect.formula import written
+from recollect.memory import finite
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
@@ -188,9 +188,9 @@ def _check_weights(weights: Any, known: Iterable[str], profile: str) -> None:
         if name not in known:
             raise InvalidInput(f"weights.{name}", f"{profile} has no part of that name", remedy)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise InvalidInput(f"weights.{name}", f"is {value!r}", "give a number")
-        if not math.isfinite(value):
-            raise InvalidInput(f"weights.{name}", f"is {value}", "give a finite number")
+            raise InvalidInput(f"weights.{name}", f"is {shown(value)}", "give a number")
+        if not finite(value):
+            raise InvalidInput(f"weights.{name}", f"is {shown(value)}", "give a finite number")
 
 
 def _reweighted(stage: Stage, weights: Mapping[str, float]) -> Stage:

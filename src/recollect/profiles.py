@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.expr import (
     Col,
     Fact,
@@ -323,10 +323,10 @@ def in_context(profile: Profile, context: str | None, layer: str | None) -> Prof
         variants = {n.removeprefix(start): p for n, p in BUILT_IN.items() if n.startswith(start)}
     if context is None:
         return variants.get(_CONTEXT_OF.get(layer or "", layer or ""), profile)
-    if context not in variants:
+    if not isinstance(context, str) or context not in variants:
         raise InvalidInput(
             "context",
-            f"{profile.name} has no {context!r}",
+            f"{profile.name} has no {shown(context)}",
             f"use one of {', '.join(variants)}" if variants else "leave it out",
         )
     return variants[context]
@@ -358,6 +358,8 @@ def get(profile: ProfileLike) -> Profile:
     if name not in BUILT_IN:
         names = ", ".join(sorted(BUILT_IN))
         raise InvalidInput(
-            "profile", f"there is no {profile!r}", f"use one of {names}, or a path ending in .json"
+            "profile",
+            f"there is no {shown(profile)}",
+            f"use one of {names}, or a path ending in .json",
         )
     return BUILT_IN[name]

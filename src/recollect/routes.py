@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.fields import FIELDS, LEXICAL
 
 
@@ -46,13 +46,13 @@ class Lexical:
 
     def __post_init__(self) -> None:
         if self.measure not in ("bm25", "ts_rank"):
-            raise InvalidInput("measure", f"is {self.measure!r}", "use bm25 or ts_rank")
+            raise InvalidInput("measure", f"is {shown(self.measure)}", "use bm25 or ts_rank")
         if self.measure == "ts_rank" and (self.before or self.after):
             raise InvalidInput("before", "has no part in ts_rank", "leave before and after at 0")
         for field, _ in self.fields:
             if field not in LEXICAL:
                 remedy = f"use {', '.join(LEXICAL)}"
-                raise InvalidInput("fields", f"the words of {field!r} are not kept", remedy)
+                raise InvalidInput("fields", f"the words of {shown(field)} are not kept", remedy)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ def _check_texts(names: tuple[str, ...]) -> None:
     for name in names:
         kept = name in FIELDS and FIELDS[name].type in ("text", "list")
         if not kept and not name.startswith("metadata."):
-            raise InvalidInput("fields", f"{name!r} holds no text", "use such as title or speaker")
+            raise InvalidInput(
+                "fields", f"{shown(name)} holds no text", "use such as title or speaker"
+            )
 
 
 def check_depth(depth: int | None) -> None:

@@ -21,10 +21,10 @@ from recollect.analysis import analyse, possible_names, question_words
 from recollect.candidates import Candidates, Rows
 from recollect.dates import named_time
 from recollect.entities import NO_ALIASES, Aliases
-from recollect.errors import EmbedderError, InvalidInput
+from recollect.errors import EmbedderError, InvalidInput, shown
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, fields_of, parse, passes
-from recollect.memory import MemoryRecord, Vector
+from recollect.memory import MemoryRecord, Vector, finite
 from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
@@ -88,11 +88,15 @@ def request(
         InvalidInput: names the argument that is wrong.
     """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
-        raise InvalidInput("limit", f"is {limit!r}", f"give a whole number from 1 to {MOST_HITS}")
+        raise InvalidInput(
+            "limit", f"is {shown(limit)}", f"give a whole number from 1 to {MOST_HITS}"
+        )
     if token_budget is not None and (
         isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
     ):
-        raise InvalidInput("token_budget", f"is {token_budget!r}", "give a whole number, or None")
+        raise InvalidInput(
+            "token_budget", f"is {shown(token_budget)}", "give a whole number, or None"
+        )
     where = parse(filters)
     profile = profiles.in_context(profile, context, _layer(where))
     text = _asked(text)
@@ -137,8 +141,8 @@ def _bound(name: str, value: float | None) -> float | None:
     if value is None:
         return None
     numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not numeric or not math.isfinite(value):
-        raise InvalidInput(name, f"is {value!r}", "give a finite number")
+    if not numeric or not finite(value):
+        raise InvalidInput(name, f"is {shown(value)}", "give a finite number")
     return value
 
 

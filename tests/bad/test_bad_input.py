@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bad_support import LONE, NAN, NOW, label
+from bad_support import HUGE, LONE, NAN, NOW, label
 from recollect import Memory
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound, StoreError, shown
+from recollect.importers import ImportProblem
 
 INF = float("inf")
 
@@ -77,6 +78,13 @@ FIELDS: list[tuple[str, Any, str]] = [  # argument, value, the field that the er
     ("created_at", True, "created_at"),
     ("created_at", [2026, 1, 1], "created_at"),
     ("created_at", datetime.min.replace(tzinfo=timezone(timedelta(hours=5))), "created_at"),
+    ("importance", HUGE, "importance"),
+    ("created_at", HUGE, "created_at"),
+    ("created_at", "x" * 100_000, "created_at"),
+    ("tier", "x" * 100_000, "tier"),
+    ("tier", HUGE, "tier"),
+    ("pinned", HUGE, "pinned"),
+    ("metadata", {HUGE: 1}, "metadata"),
     ("tags", ["fine", ""], "tags"),
     ("tags", ["x" * 513], "tags"),
     ("tags", ["fine", 5], "tags"),
@@ -159,7 +167,7 @@ def test_a_wrong_field_is_named_and_nothing_written(
     assert named(caught.value, field), caught.value
     assert str(caught.value).startswith(caught.value.field)
     assert len(str(caught.value)) < 2_000
-    str(caught.value).encode("utf-8", "backslashreplace")
+    str(caught.value).encode()
     assert everything(memory) == before
 
 
@@ -194,6 +202,42 @@ def test_many_reject_the_wrong_one_and_take_the_rest(
     for id in result.ids:
         memory.delete(id)
     assert everything(memory) == before
+
+
+class Hidden:
+    def __repr__(self) -> str:
+        raise RuntimeError("not to be shown")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("short", "'short'"),
+        (2**64, "18446744073709551616"),
+        (HUGE, "a whole number of 16,610 bits"),
+        ([HUGE], "[a whole number of 16,610 bits]"),
+        (LONE, r"'half \ud800 a pair'"),
+    ],
+    ids=label,
+)
+def test_a_value_is_shown(value: Any, written: str) -> None:
+    assert shown(value) == written
+
+
+@pytest.mark.parametrize("value", ["x" * 100_000, ["x"] * 100_000, Hidden()], ids=label)
+def test_a_value_is_shown_briefly(value: Any) -> None:
+    assert len(shown(value)) <= 100
+
+
+@pytest.mark.parametrize("part", [LONE, "x" * 100_000])
+def test_every_error_can_be_printed_and_read(part: str) -> None:
+    for problem in (
+        InvalidInput(part, part, part),
+        NotFound(part),
+        StoreError(part),
+        ImportProblem(part, part, part),
+    ):
+        assert len(str(problem).encode()) <= 2_000
 
 
 @pytest.mark.parametrize("items", ["text", b"bytes", {"content": "x"}, 5, None])

@@ -19,7 +19,7 @@ from recollect.context.sections import (
     referred,
     sections_of,
 )
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.filters import Both, Filter, parse
 from recollect.ops import Touch
 from recollect.plan import Plan, ask
@@ -164,11 +164,13 @@ def assemble(
 def _check(max_tokens: Any, format: Any, counter: Any) -> None:
     """Refuse arguments that no context can be made with."""
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-        raise InvalidInput("max_tokens", f"is {max_tokens!r}", "give a whole number from 1")
+        raise InvalidInput("max_tokens", f"is {shown(max_tokens)}", "give a whole number from 1")
     if format not in FORMATS:
-        raise InvalidInput("format", f"is {format!r}", f"use one of {', '.join(FORMATS)}")
+        raise InvalidInput("format", f"is {shown(format)}", f"use one of {', '.join(FORMATS)}")
     if not callable(counter):
-        raise InvalidInput("counter", f"is {counter!r}", "give a function from text to a number")
+        raise InvalidInput(
+            "counter", f"is {shown(counter)}", "give a function from text to a number"
+        )
 
 
 def _asked(section: Section, filters: Any) -> dict[str, Any]:

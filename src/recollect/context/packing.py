@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from recollect.context.formats import Block, Format, Piece, write
 from recollect.context.sections import Gathered, Item, Section
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 
 _LEAST = 24  # characters; less of a memory than that says nothing
 
@@ -59,7 +59,9 @@ class Packing:
         """What the counter says of a text; InvalidInput unless that is a count."""
         found = self.counter(text)
         if isinstance(found, bool) or not isinstance(found, int) or found < 0:
-            raise InvalidInput("counter", f"gave {found!r}", "it has to give whole numbers from 0")
+            raise InvalidInput(
+                "counter", f"gave {shown(found)}", "it has to give whole numbers from 0"
+            )
         return found
 
     def blocks(self, pieces: Mapping[str, tuple[Piece, ...]] | None = None) -> list[Block]:
@@ -182,8 +184,8 @@ class Packing:
         room = max(most - base, 0)
         return InvalidInput(
             "max_tokens",
-            f"the section {section.name!r} is never cut and takes {needed} tokens, and {room} are "
-            "free for it",
+            f"the section {shown(section.name)} is never cut and takes {needed} tokens, and "
+            f"{room} are free for it",
             f"give {needed - room} more, or shorten its memories",
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.filters import Filter
 from recollect.memory import MemoryRecord, text
 from recollect.ops import Find, List, Read
@@ -21,7 +21,7 @@ _PREFIX = 8
 
 def _check_budget(where: str, budget: Any) -> None:
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
-        raise InvalidInput(where, f"is {budget!r}", "give tokens, or a share like 0.3")
+        raise InvalidInput(where, f"is {shown(budget)}", "give tokens, or a share like 0.3")
     if isinstance(budget, float) and not 0.0 < budget <= 1.0:
         raise InvalidInput(where, f"is {budget}", "a share is more than 0 and at most 1.0")
     if isinstance(budget, int) and budget < 1:
@@ -52,18 +52,20 @@ class Section:
         where = f"sections.{text('sections', self.name, limit=64)}"
         if self.source not in ("search", "recent", "listed"):
             raise InvalidInput(
-                f"{where}.source", f"is {self.source!r}", "use search, recent or listed"
+                f"{where}.source", f"is {shown(self.source)}", "use search, recent or listed"
             )
         if self.budget is not None:
             _check_budget(f"{where}.budget", self.budget)
         if isinstance(self.priority, bool) or not isinstance(self.priority, int):
-            raise InvalidInput(f"{where}.priority", f"is {self.priority!r}", "give a whole number")
+            raise InvalidInput(
+                f"{where}.priority", f"is {shown(self.priority)}", "give a whole number"
+            )
         limit = self.limit
         if limit is not None and (
             isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS
         ):
             remedy = f"give a whole number from 1 to {MOST_HITS}"
-            raise InvalidInput(f"{where}.limit", f"is {limit!r}", remedy)
+            raise InvalidInput(f"{where}.limit", f"is {shown(limit)}", remedy)
 
     @property
     def heading(self) -> str:
@@ -122,7 +124,7 @@ def sections_of(given: Sequence[SectionLike] | None) -> tuple[Section, ...]:
     names = [each.name for each in found]
     for name in names:
         if names.count(name) > 1:
-            raise InvalidInput("sections", f"have {name!r} twice", "give each its own name")
+            raise InvalidInput("sections", f"have {shown(name)} twice", "give each its own name")
     return found
 
 
@@ -132,10 +134,10 @@ def _section(given: SectionLike) -> Section:
     if isinstance(given, str):
         if given not in STANDARD:
             remedy = f"use {', '.join(STANDARD)}, or give a mapping with its name and source"
-            raise InvalidInput("sections", f"there is no standard {given!r}", remedy)
+            raise InvalidInput("sections", f"there is no standard {shown(given)}", remedy)
         given = {"name": given}
     if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise InvalidInput("sections", f"{given!r} is no section", 'give {"name": ...}')
+        raise InvalidInput("sections", f"{shown(given)} is no section", 'give {"name": ...}')
     known = [field.name for field in fields(Section)]
     for key in given:
         if key not in known:

@@ -14,7 +14,7 @@ from recollect.embed.openai import OpenAIEmbedder
 from recollect.embed.protocol import Embedder, EmbedderIdentity, Kind, Rows
 from recollect.embed.sentence_transformers import SentenceTransformerEmbedder
 from recollect.embed.static import StaticEmbedder
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 
 __all__ = [
     "CachedEmbedder",
@@ -65,12 +65,12 @@ def resolve(spec: str | Embedder | None) -> Embedder | None:
         # Names may hold an "@" themselves; only one before a URL separates.
         name, *base_url = re.split(r"@(?=https?://)", model, maxsplit=1)
         return OpenAIEmbedder(name, base_url=base_url[0] if base_url else None)
-    raise InvalidInput("embedder", f"unknown embedder {spec!r}", _REMEDY)
+    raise InvalidInput("embedder", f"unknown embedder {shown(spec)}", _REMEDY)
 
 
 def _checked(given: object) -> Embedder:
     # Looked up statically: evaluating `identity` may load a model or call a service.
     has = all(inspect.getattr_static(given, name, None) for name in ("identity", "embed"))
     if isinstance(given, type) or not has:
-        raise InvalidInput("embedder", f"{given!r} is not an embedder", _REMEDY)
+        raise InvalidInput("embedder", f"{shown(given)} is not an embedder", _REMEDY)
     return cast(Embedder, given)

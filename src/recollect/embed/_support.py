@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.embed.protocol import EmbedderIdentity, Rows
-from recollect.errors import EmbedderError, InvalidInput
+from recollect.errors import EmbedderError, InvalidInput, shown
 
 _BLOCK = 4096
 _BLOCKS = 16
@@ -22,7 +22,7 @@ _BLOCKS = 16
 def checked_texts(texts: Sequence[str], kind: str) -> list[str]:
     """The texts as a list, refused with InvalidInput unless every one is a string."""
     if kind not in ("document", "query"):
-        raise InvalidInput("kind", f"unknown kind {kind!r}", "use 'document' or 'query'")
+        raise InvalidInput("kind", f"unknown kind {shown(kind)}", "use 'document' or 'query'")
     if isinstance(texts, (str, bytes)):
         raise InvalidInput("texts", "is a single string", "pass a list: [text]")
     checked = list(texts)
@@ -131,7 +131,7 @@ def prompt_tag(prompt: str | None) -> str:
 def positive(field: str, value: float) -> None:
     """Refuses a number that is not above zero, or not finite, with InvalidInput."""
     if not 0 < value < math.inf:
-        raise InvalidInput(field, f"must be above 0 and finite, not {value!r}")
+        raise InvalidInput(field, f"must be above 0 and finite, not {shown(value)}")
 
 
 def import_extra(module: str, extra: str) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 
 Kind = Literal["document", "query"]
 """Whether a text is to be kept and found, or is what one searches with."""
@@ -49,7 +49,9 @@ class EmbedderIdentity:
                 raise InvalidInput(f"identity.{field}", "is not a string")
         dimensions = data.get("dimensions")
         if not isinstance(dimensions, int) or isinstance(dimensions, bool) or dimensions < 1:
-            raise InvalidInput("identity.dimensions", f"is not a positive integer: {dimensions!r}")
+            raise InvalidInput(
+                "identity.dimensions", f"is not a positive integer: {shown(dimensions)}"
+            )
         return cls(data["provider"], data["model"], dimensions, data["revision"])
 
 

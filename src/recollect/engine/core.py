@@ -17,9 +17,19 @@ from recollect.context.sections import sections_of
 from recollect.dedup import Dedup
 from recollect.embed import Embedder, resolve
 from recollect.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
-from recollect.errors import EmbedderMismatch, InvalidInput
+from recollect.errors import EmbedderMismatch, InvalidInput, shown
 from recollect.filters import Filter, fields_of, parse
-from recollect.memory import AddResult, Link, MemoryRecord, moment, optional_text, text, texts, unit
+from recollect.memory import (
+    AddResult,
+    Link,
+    MemoryRecord,
+    function,
+    moment,
+    optional_text,
+    text,
+    texts,
+    unit,
+)
 from recollect.messages import messages
 from recollect.ops import Page
 from recollect.plan import Plan, ask, drive
@@ -84,6 +94,10 @@ class Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
         if not isinstance(url, str) and not hasattr(url, "batch"):
             raise InvalidInput("url", f"must be text or a store, not {type(url).__name__}")
+        function("clock", clock)
+        function("count_tokens", count_tokens)
+        if entities is not None and not callable(getattr(entities, "extract", None)):
+            raise InvalidInput("entities", f"is {shown(entities)}", "give what has extract(text)")
         chosen, names = profiles.get(profile), Aliases.of(aliases)
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
@@ -107,6 +121,7 @@ class Core:
         progress: Callable[[int, int], None] | None,
     ) -> int:
         """Make the vectors of a store anew; how many."""
+        function("progress", progress)
         core = cls.open(url, "default", embedder, "balanced", None, anew=not missing)
         try:
             if core.world.identity is None:
@@ -253,7 +268,8 @@ class Core:
     ) -> Plan[AddResult]:
         """Write many items."""
         policy = Dedup.of(dedup, self.dedup)
-        return adding.add(items, self.scope(), policy, strict=strict, progress=progress)
+        told = function("progress", progress)
+        return adding.add(items, self.scope(), policy, strict=strict, progress=told)
 
     def add_chat(
         self, messages: Any, mode: str, facets: Any, fields: Mapping[str, Any]
@@ -270,7 +286,9 @@ class Core:
     def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
         """One page of the namespace."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
-            raise InvalidInput("limit", f"is {limit!r}", "give a whole number from 1 to 10,000")
+            raise InvalidInput(
+                "limit", f"is {shown(limit)}", "give a whole number from 1 to 10,000"
+            )
         return ask(ops.List((self.namespace,), parse(filters), limit, cursor))
 
     def get(self, id: str) -> Plan[MemoryRecord | None]:

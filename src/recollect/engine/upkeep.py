@@ -11,9 +11,9 @@ from typing import Any
 from recollect import linking
 from recollect.engine.core import Core, Filters
 from recollect.engine.face import AsyncFace, Face
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.filters import parse
-from recollect.memory import Link, moment, new_id, texts
+from recollect.memory import Link, function, moment, new_id, texts
 from recollect.plan import Plan
 from recollect.upkeep import audit as auditing
 from recollect.upkeep import consolidation, maintenance, pruning, runs, shares
@@ -58,7 +58,7 @@ def _shares(
     core: Core, since: Any, until: Any, points: int, progress: Callable[[int, int], None] | None
 ) -> Plan[Shares]:
     if isinstance(points, bool) or not isinstance(points, int) or points < 1:
-        raise InvalidInput("points", f"is {points!r}", "give a whole number from 1")
+        raise InvalidInput("points", f"is {shown(points)}", "give a whole number from 1")
     now = moment("clock", core.clock())
     last = now if until is None else moment("until", until)
     first = None if since is None else moment("since", since)
@@ -66,7 +66,8 @@ def _shares(
     if first > last:
         raise InvalidInput("until", "is before the first time", "give a later one")
     times = list(shares.evenly(first, last, points))
-    return (yield from shares.shares(core.namespace, times, now, progress))
+    told = function("progress", progress)
+    return (yield from shares.shares(core.namespace, times, now, told))
 
 
 class Upkeep(Face):

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from recollect.candidates import Candidates
-from recollect.errors import InvalidInput, InvalidProfile
+from recollect.errors import InvalidInput, InvalidProfile, shown
 from recollect.evaluation import Evaluation, Layout
 from recollect.expr import Col, Signal
 from recollect.features import FEATURES
@@ -50,7 +50,7 @@ class Depth:
         for name in ("per_k", "least"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InvalidInput(f"depth.{name}", f"is {value!r}", "give a whole number")
+                raise InvalidInput(f"depth.{name}", f"is {shown(value)}", "give a whole number")
         if self.per_k == self.least == 0:
             raise InvalidInput("depth", "is never more than 0 rows")
 
@@ -209,7 +209,9 @@ class Pipeline:
             again = sorted(routes.intersection(stage.routed()))
             if again:
                 raise InvalidProfile(
-                    f"stages[{place}].routes", f"{again[0]!r} occurs twice", "rename one of the two"
+                    f"stages[{place}].routes",
+                    f"{shown(again[0])} occurs twice",
+                    "rename one of the two",
                 )
             routes.update(stage.routed())
             for name in sorted(stage.reads() - known):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Candidates, Floats
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.ops import Vectors
 from recollect.plan import Plan, ask
 from recollect.query import Query
@@ -40,7 +40,9 @@ class Mmr(Stage):
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.balance <= 1.0:
-            raise InvalidInput("balance", f"is {self.balance!r}", "give a number between 0 and 1")
+            raise InvalidInput(
+                "balance", f"is {shown(self.balance)}", "give a number between 0 and 1"
+            )
 
     def reads(self) -> frozenset[str]:
         return frozenset({"score", "id", "tags"})

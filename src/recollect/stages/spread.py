@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from recollect.candidates import Candidates, Floats, Held, Rows
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.evaluation import Evaluation
 from recollect.expr import Signal
 from recollect.ops import Edge, Fetch, Linked
@@ -68,9 +68,9 @@ class Spread(Stage):
 
     def __post_init__(self) -> None:
         if isinstance(self.hops, bool) or not isinstance(self.hops, int) or self.hops < 0:
-            raise InvalidInput("hops", f"is {self.hops!r}", "give a whole number")
+            raise InvalidInput("hops", f"is {shown(self.hops)}", "give a whole number")
         if not 0.0 <= self.decay <= 1.0:
-            raise InvalidInput("decay", f"is {self.decay!r}", "give a number between 0 and 1")
+            raise InvalidInput("decay", f"is {shown(self.decay)}", "give a number between 0 and 1")
 
     def reads(self) -> frozenset[str]:
         return self.seed.inputs() | {"id"}

@@ -15,7 +15,7 @@ from recollect.differences import differences
 from recollect.entities import folded
 from recollect.filters import Compare
 from recollect.items import Scope
-from recollect.memory import Link
+from recollect.memory import Link, function
 from recollect.ops import Neighbors, Texts, Vectors
 from recollect.plan import Plan, ask
 from recollect.query import Query
@@ -95,6 +95,7 @@ def audit(scope: Scope, *, progress: Progress | None = None) -> Plan[Audit]:
     Only looked at are active memories (for orphans, all); nothing is changed. Duplicates and junk
     are facts and notes: of two turns of a conversation that are alike, both were said.
     """
+    function("progress", progress)
     names = ("id", "kind", "agent_id", "user_id", "created_at", *sorted(_VITAL.reads()))
     active = Compare("status", "eq", "active")
     found = yield from table(scope, active, names)

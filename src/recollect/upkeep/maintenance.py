@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.events import EventType
 from recollect.filters import Both, Compare, Filter, Not
 from recollect.items import Scope
 from recollect.linking import resolve_pending
+from recollect.memory import function
 from recollect.ops import Note, Notes
 from recollect.plan import Plan, ask
 from recollect.upkeep import lock
@@ -97,9 +98,13 @@ class Wanted:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        for step in self.steps:
+        function("progress", self.progress)
+        steps = self.steps
+        if isinstance(steps, str) or not isinstance(steps, Sequence | Set):
+            raise InvalidInput("steps", f"is {shown(steps)}", f"list some of {', '.join(STEPS)}")
+        for step in steps:
             if step not in STEPS:
-                raise InvalidInput("steps", f"there is no {step!r}", f"use {', '.join(STEPS)}")
+                raise InvalidInput("steps", f"there is no {shown(step)}", f"use {', '.join(STEPS)}")
 
 
 def maintain(scope: Scope, wanted: Wanted, owner: lock.Owner) -> Plan[Maintenance]:
@@ -195,6 +200,7 @@ def consolidate_on(
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan[Consolidation]:
     """The plan of consolidating what is new since the last run that did so; see `consolidate`."""
+    function("progress", progress)
     notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
     was = notes.get(_SEEN)
     report, until = yield from consolidate(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from recollect.candidates import Candidates
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput, NotFound, shown
 from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
 from recollect.items import Scope
@@ -109,7 +109,7 @@ def prune(
         InvalidInput: the cap is no whole number from 0.
     """
     if isinstance(cap, bool) or not isinstance(cap, int) or cap < 0:
-        raise InvalidInput("cap", f"is {cap!r}", "give a whole number from 0")
+        raise InvalidInput("cap", f"is {shown(cap)}", "give a whole number from 0")
     live = Compare("status", "in", LIVE)
     parts = (live,) if where is None else (live, where)
     found = yield from table(scope, Both(parts), ("id", "pinned", *_READ))
@@ -202,7 +202,7 @@ def archive(scope: Scope, ids: Sequence[str]) -> Plan[str | None]:
     known = yield from _known(scope.namespace, ids)
     for record in known.values():
         if record.pinned:
-            raise InvalidInput("ids", f"{record.id!r} is pinned", "unpin it first")
+            raise InvalidInput("ids", f"{shown(record.id)} is pinned", "unpin it first")
     moved = {id: {"status": ARCHIVED} for id, one in known.items() if one.status != ARCHIVED}
     if not moved:
         return None
@@ -223,7 +223,7 @@ def restore(scope: Scope, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
     known = yield from _known(scope.namespace, ids)
     for record in known.values():
         if record.status != ARCHIVED:
-            raise InvalidInput("ids", f"{record.id!r} is {record.status}, not archived")
+            raise InvalidInput("ids", f"{shown(record.id)} is {record.status}, not archived")
     logged: Sequence[Event] = yield from ask(Events(scope.namespace, tuple(known)))
     before = dict.fromkeys(known, "active")
     for event in logged:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect.candidates import Candidates
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput, NotFound, shown
 from recollect.events import USES, Event, EventType, revived
 from recollect.filters import Filter
 from recollect.items import Scope
@@ -20,6 +20,7 @@ from recollect.query import Query
 from recollect.routes import Scan
 
 RUN = "run"  # the key of an event's payload that names its run
+_DIGITS = 18  # the most of a place in the log
 _CHUNK = 2048  # memories changed in one transaction
 
 
@@ -109,9 +110,11 @@ def events_of(namespace: str, run: str) -> Plan[list[Event]]:
         InvalidInput: that is no name of a run.
         NotFound: no run of that name did anything here.
     """
-    kind, _, place = run.rpartition("-")
-    if not kind or not place.isdecimal():
-        raise InvalidInput("run", f"{run!r} is no name of a run", "take it from what it printed")
+    kind, _, place = run.rpartition("-") if isinstance(run, str) else ("", "", "")
+    if not kind or not (place.isdecimal() and len(place) <= _DIGITS):
+        raise InvalidInput(
+            "run", f"{shown(run)} is no name of a run", "take it from what it printed"
+        )
     logged: Iterable[Event] = yield from ask(Events(namespace, after=int(place)))
     found = [event for event in logged if event.payload.get(RUN) == run]
     if not found:
