@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import recollect
+from recollect import Memory
 from recollect.serve import cli
 
 if TYPE_CHECKING:
@@ -160,6 +161,71 @@ def test_ascii_terminals_get_escaped_json(tmp_path: Path) -> None:
         )
         assert ran.returncode == 0
     assert json.loads(ran.stdout)["content"] == "Grüße"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("search", "Grüße"),
+        ("list",),
+        ("get", "x"),
+        ("explain", "Grüße", "x"),
+        ("history", "x"),
+        ("context", "Grüße"),
+        ("compare", "Grüße", "--profile", "balanced", "--profile", "composite"),
+    ],
+    ids=" ".join,
+)
+def test_ascii_terminals_get_what_they_can_show(tmp_path: Path, command: tuple[str, ...]) -> None:
+    surroundings = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    with Memory.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as memory:
+        memory.add("Grüße", id="x")
+    ran = subprocess.run(
+        [*COMMAND, *command, "--embedder", "none"],
+        capture_output=True,
+        cwd=tmp_path,
+        env=surroundings,
+        timeout=60,
+    )
+    assert (ran.returncode, b"Traceback" in ran.stderr) == (0, False)
+    assert ran.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("list >&-", 0),
+        ("list --json >&-", 0),
+        ("add Hello --id y >&-", 0),
+        ("list >&- 2>&- <&-", 0),
+        ("add - <&-", 2),
+        ("delete --all <&-", 1),
+    ],
+)
+def test_a_closed_stream_is_an_empty_one(tmp_path: Path, command: str, code: int) -> None:
+    with Memory.open(f"sqlite:///{tmp_path}/memory.db", embedder=None) as memory:
+        memory.add("Hello", id="x")
+    shell = f'exec "$0" "$1" "$2" --embedder none {command}'
+    ran = subprocess.run(
+        ["sh", "-c", shell, *COMMAND], capture_output=True, cwd=tmp_path, timeout=60
+    )
+    assert (ran.returncode, b"Traceback" in ran.stderr) == (code, False)
+
+
+def test_an_answer_that_is_no_text_is_no_yes(run: Run) -> None:
+    run("add", "Hello", "--id", "x")
+    assert run("delete", "--all", stdin=b"\xff\n").code == 1
+    assert run("get", "x").code == 0
+
+
+def test_arguments_that_are_no_text_are_json_of_text(run: Run, tmp_path: Path) -> None:
+    run("add", "An apple.")
+    ran = run("context", "apple \udcff", "--json")
+    assert (ran.code, "\udcff" in ran.out) == (0, False)
+    file = tmp_path / "caf\udce9.jsonl"
+    file.write_text('{"content": ""}', encoding="utf-8")
+    ran = run("import", str(file), "--json")
+    assert ran.json["rejected"][0]["path"].endswith("caf?.jsonl")
 
 
 def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if missing:
         _complain(f"the command line needs {' and '.join(missing)}; pip install 'recollect[cli]'")
         return WRONG
+    _ready_streams()
     if arguments is None:
         gc.set_threshold(50_000, 20, 20)  # what is written has next to no cycles to look for
     try:
@@ -43,6 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _complain(f"{problem.filename or 'error'}: {problem.strerror or problem}")
         return WRONG
     return 0
+
+
+def _ready_streams() -> None:
+    """Have a closed stream be an empty one, and no character too odd to be printed."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _code(problem: RecollectError) -> int:

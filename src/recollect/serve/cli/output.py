@@ -16,9 +16,11 @@ _PIPED_WIDTH, _PIPED_TABLE = 100, 200
 
 
 def emit(data: Any) -> None:
-    """Print data as JSON."""
-    ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
-    print(json.dumps(data, indent=2, ensure_ascii=ascii_only))
+    """Print data as JSON that every reader of UTF-8 can read; what is no character is a "?"."""
+    written = json.dumps(data, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
+    if (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8"):
+        written = json.dumps(json.loads(written), indent=2)
+    print(written)
 
 
 def console(table: bool = False) -> Console:

@@ -300,6 +300,6 @@ def _confirm(settings: Settings, count: int, namespace: str) -> None:
         raise InvalidInput("yes", "is needed with --json, which cannot ask back", "add --yes")
     question = f"Erase {count:,} memories of the namespace {namespace!r} for good?"
     print(question, "[y/N]", end=" ", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if sys.stdin.buffer.readline().strip().lower() not in (b"y", b"yes"):
         output.note("nothing was erased")
         raise typer.Exit(1)
