@@ -166,8 +166,28 @@ def test_damage_is_named(tmp_path: Path) -> None:
     assert "no list" in str(problem(put(tmp_path, "a.json", "3"), "chatgpt"))
     found = problem(put(tmp_path, "a.json", [TALK, {"title": "x"}]), "chatgpt")
     assert "conversation 2 has no mapping" in str(found)
-    broken = put(tmp_path, "broken.zip", archive.read_bytes()[:60])
-    assert problem(broken)
+    broken = archive.read_bytes()[:60]
+    for name in ("broken.zip", "broken.json"):
+        assert "is a zip cut short" in str(problem(put(tmp_path, name, broken), "chatgpt"))
+    assert "is empty" in str(problem(put(tmp_path, "nothing.zip", b"")))
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_that_is_packed_otherwise_and_damaged_is_named(tmp_path: Path, packing: int) -> None:
+    archive = tmp_path / "good.zip"
+    with zipfile.ZipFile(archive, "w", packing) as file:
+        file.writestr("conversations.json", json.dumps([TALK]))
+    damaged = bytearray(archive.read_bytes())
+    damaged[70:100] = b"\xff" * 30
+    assert "cannot be unpacked" in str(problem(put(tmp_path, "bad.zip", bytes(damaged))))
+
+
+def test_a_zip_with_a_name_that_is_no_text_is_named(tmp_path: Path) -> None:
+    archive = tmp_path / "good.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("é.json", "[]")
+    damaged = archive.read_bytes().replace("é".encode(), b"\xff\xff")
+    assert "cannot be unpacked" in str(problem(put(tmp_path, "bad.zip", damaged)))
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])

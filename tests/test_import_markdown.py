@@ -245,3 +245,16 @@ def test_binary_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     assert "holds no notes" in str(problem(tmp_path))
+
+
+@pytest.mark.parametrize("entry", ["[*a{0}, *a{0}, *a{0}, *a{0}]", "{{<<: [*a{0}, *a{0}, *a{0}]}}"])
+def test_aliases_nested_without_end_are_refused(tmp_path: Path, entry: str) -> None:
+    lines = [f"a{i + 1}: &a{i + 1} {entry.format(i)}" for i in range(40)]
+    front = "\n".join(["a0: &a0 {k: v}", *lines])
+    found = problem(put(tmp_path, "a.md", f"---\n{front}\n---\nbody"))
+    assert "more than 100,000 values" in str(found)
+
+
+def test_a_few_aliases_are_read(tmp_path: Path) -> None:
+    [item] = items(put(tmp_path, "a.md", "---\nx: &x [1, 2]\ny: [*x, *x]\n---\nbody"))
+    assert item["metadata"]["y"] == [[1, 2], [1, 2]]

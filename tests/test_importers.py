@@ -216,6 +216,12 @@ def test_memories_are_turns(tmp_path: Path) -> None:
     assert "created_at" not in second
 
 
+@pytest.mark.parametrize("path", ["x" * 5_000, "no/such/file"])
+def test_a_path_that_leads_nowhere_is_named(path: str) -> None:
+    with pytest.raises(ImportProblem, match=f"^{path[:100]}"):
+        items(path)
+
+
 WRONG_TIMES = ["1e20", "1e400", "NaN", "true", "[1]", "{}", '"yesterday"']
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from recollect.importers import chatgpt, conversation, jsonl, markdown
-from recollect.importers._source import ImportProblem, Item, decoded, head
+from recollect.importers._source import ImportProblem, Item, decoded, head, unreadable
 
 __all__ = ["FORMATS", "ImportProblem", "Item", "detect", "read"]
 
@@ -49,7 +49,11 @@ def read(path: str | Path, format: str | None = None) -> Iterator[Item]:
             What is damaged further down a file shows when the reading gets there.
     """
     path = Path(path)
-    if not path.exists():
+    try:
+        found = path.exists()
+    except OSError as problem:  # a name that is too long, a folder that may not be looked into
+        raise unreadable(path, problem) from None
+    if not found:
         raise ImportProblem(path, "does not exist", "check the path")
     if not path.is_file() and not path.is_dir():
         raise ImportProblem(path, "can be read only once", "write it to a file first")

@@ -45,7 +45,7 @@ def head(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(_HEAD)
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise unreadable(path, problem) from None
 
 
 def text(path: Path) -> str:
@@ -53,7 +53,7 @@ def text(path: Path) -> str:
     try:
         raw = path.read_bytes()
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise unreadable(path, problem) from None
     return decoded(path, raw).replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -69,7 +69,7 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
             for number, raw in enumerate(binary, start=1):
                 yield number, _single_bytes(raw.removeprefix(codecs.BOM_UTF8))
     except OSError as problem:
-        raise _unreadable(path, problem) from None
+        raise unreadable(path, problem) from None
     except UnicodeError:
         raise _not_text(path) from None
 
@@ -111,7 +111,8 @@ def _not_text(path: Path) -> ImportProblem:
     return ImportProblem(path, "is not text", "save it as UTF-8, or leave it out")
 
 
-def _unreadable(path: Path, problem: OSError) -> ImportProblem:
+def unreadable(path: Path, problem: OSError) -> ImportProblem:
+    """The problem with a file that the system does not give."""
     reason = (problem.strerror or str(problem)).lower()
     return ImportProblem(path, f"cannot be read: {reason}", "check the path and its permissions")
 

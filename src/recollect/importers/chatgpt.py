@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import zipfile
 import zlib
@@ -10,11 +11,24 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from recollect.importers._source import ImportProblem, Item, clean, decoded, moment, parsed, text
+from recollect.importers._source import (
+    ImportProblem,
+    Item,
+    clean,
+    decoded,
+    head,
+    moment,
+    parsed,
+    text,
+)
 
 # An export is one file, or since large ones are divided, several that are numbered.
 _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
-_DAMAGE = (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError, OSError)
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
+    *(RuntimeError, NotImplementedError),  # encrypted, or packed in a way that is not known
+    UnicodeDecodeError,  # the name of a file
+)
 _ROLES = ("user", "assistant")
 _KINDS = ("text", "multimodal_text", "code")
 # Sources are cited within the text by private characters or lenticular brackets.
@@ -68,6 +82,9 @@ def _documents(path: Path) -> Iterator[tuple[str, str]]:
             raise ImportProblem(
                 path, f"cannot be unpacked: {damage}", "download the export again"
             ) from None
+    elif path.suffix.lower() == ".zip" or head(path).startswith(b"PK"):
+        problem = "is a zip cut short, or none at all" if head(path) else "is empty"
+        raise ImportProblem(path, problem, "download the export again")
     else:
         yield "", text(path)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from recollect.text import slug
 LONGEST = 20_000
 """Characters of a note that is kept as one memory; a longer one is divided at its headings."""
 
+_MOST_VALUES = 100_000  # in a front matter
 _TITLE = 500  # characters of a title
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
@@ -110,6 +112,8 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
             file, "has front matter, which needs PyYAML", "pip install 'recollect[import]'"
         ) from None
     try:
+        if "*" in found[1]:  # there may be aliases, which a few lines can nest without end
+            _check_size(yaml.compose(found[1], yaml.SafeLoader))
         front = _json(yaml.safe_load(found[1]))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
@@ -125,6 +129,22 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
     if not isinstance(front, dict):  # two rules around a paragraph
         return {}, source
     return front, source[found.end() :]
+
+
+def _check_size(root: Any) -> None:
+    """Refuse a YAML node that stands for too many, its aliases written out."""
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = 0  # until it is known: an alias may be within what it stands for
+            within = node.value if isinstance(node.value, list) else ()
+            parts = chain.from_iterable(p if isinstance(p, tuple) else (p,) for p in within)
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        return sizes[id(node)]
+
+    if root is not None and size(root) > _MOST_VALUES:
+        raise ValueError(f"its aliases stand for more than {_MOST_VALUES:,} values")
 
 
 def _unused(name: str, taken: set[str]) -> str:
