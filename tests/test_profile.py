@@ -254,6 +254,12 @@ def test_what_is_no_json_is_refused(text: str) -> None:
     assert caught.value.field == "profile"
 
 
+@pytest.mark.parametrize("path", ["a\0.json", "\ud800.json", "x" * 5_000 + ".json", "no.json"])
+def test_a_path_that_leads_to_no_profile_is_refused(path: str) -> None:
+    with pytest.raises(InvalidProfile, match="cannot be read"):
+        profiles.get(path)
+
+
 def test_data_nested_without_end_is_refused() -> None:
     deep: Any = {"type": "Col", "name": "importance"}
     for _ in range(5_000):

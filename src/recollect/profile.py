@@ -173,8 +173,10 @@ class Profile:
         """
         try:
             text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as problem:
-            why = getattr(problem, "strerror", None) or "is not UTF-8 text"
+        except UnicodeDecodeError:
+            raise InvalidProfile("profile", f"{path} is not UTF-8 text") from None
+        except (OSError, ValueError) as problem:
+            why = getattr(problem, "strerror", None) or "no file can have that path"
             raise InvalidProfile("profile", f"{path} cannot be read: {why}") from None
         return cls.from_json(text)
 

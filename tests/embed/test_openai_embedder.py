@@ -119,6 +119,8 @@ def test_a_key_no_header_can_carry_is_refused_unquoted() -> None:
     [
         {"base_url": "localhost:8080"},
         {"base_url": "ftp://host"},
+        {"base_url": "http://[::1"},
+        {"base_url": "http://host:port/v1"},
         {"base_url": "http://host/v1?key=1"},
         {"batch_size": 0},
         {"request_chars": 0},

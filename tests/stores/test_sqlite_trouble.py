@@ -315,3 +315,23 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
             assert kept.access_count >= 1
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("options", ["", "?mode=ro"])
+@pytest.mark.parametrize(
+    ("name", "sign"),
+    [
+        ("a\0b", "NUL character"),
+        ("\ud800", "characters that are none"),
+        ("x" * 5_000, "too long|unable to open"),
+        ("a/" * 5_000, "too long"),
+        ("circle/a.db", "give another path"),
+    ],
+    ids=["NUL", "surrogate", "long", "deep", "circle"],
+)
+def test_a_path_that_no_file_can_have_is_refused(
+    tmp_path: Path, name: str, sign: str, options: str
+) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(StoreError, match=sign):
+        Memory.open(f"sqlite:///{tmp_path}/{name}{options}", embedder=None)

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any
 
 from recollect.embed._support import import_extra
-from recollect.errors import EmbedderError
+from recollect.errors import EmbedderError, InvalidInput
 
 MAX_WAIT = 60.0
 """Seconds one wait between tries may last; a server that asks for more is given up on."""
@@ -59,7 +59,10 @@ class JsonPoster:
         self._timeout = timeout
         self._retries = retries
         self._httpx = import_extra("httpx", extra)
-        self._host = self._httpx.URL(url).host
+        try:
+            self._host = self._httpx.URL(url).host
+        except self._httpx.InvalidURL as problem:
+            raise InvalidInput("base_url", f"is no URL: {problem}", "check its host") from None
         self._lock = Lock()
         self._client: Any = None
 

@@ -48,12 +48,27 @@ def translated(path: str, problem: sqlite3.Error) -> Exception:
 
 def connect(path: str, read_only: bool) -> sqlite3.Connection:
     """A connection to the file, which is made if there is none."""
-    if path != ":memory:" and not read_only:
-        folder = Path(path).resolve().parent
-        if not folder.is_dir():
-            raise StoreError(f"{path}: there is no folder {folder}; make it first")
+    if path != ":memory:":
+        _check_path(path, read_only)
     with guarded(path):
         return _open(path, read_only)
+
+
+def _check_path(path: str, read_only: bool) -> None:
+    """Refuse a path that no file can have, and one in a folder that is not there."""
+    try:
+        path.encode()
+        folder = Path(path).resolve().parent
+        found = folder.is_dir()
+    except UnicodeEncodeError:
+        raise StoreError(f"{path}: has characters that are none; name the file otherwise") from None
+    except ValueError:
+        raise StoreError(f"{path!r}: has a NUL character; name the file otherwise") from None
+    except (OSError, RuntimeError) as problem:  # too long, or links that go round in a circle
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise StoreError(f"{path}: cannot be a file: {reason}; give another path") from None
+    if not found and not read_only:
+        raise StoreError(f"{path}: there is no folder {folder}; make it first")
 
 
 def _open(path: str, read_only: bool) -> sqlite3.Connection:
