@@ -1,6 +1,7 @@
 """Whatever is asked: a sensible result, or InvalidInput that names the argument."""
 
 import inspect
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -108,6 +109,8 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.get_all(limit=10_001), "limit"),
     (lambda m: m.get_all(cursor="nonsense"), "cursor"),
     (lambda m: m.get_all(cursor=""), "cursor"),
+    (lambda m: m.get_all(cursor="W1tb" * 30_000), "cursor"),  # "[" without end
+    (lambda m: m.get_all(cursor=b64encode(b"[1%s, 1]" % (b"0" * 400)).decode()), "cursor"),
     (lambda m: m.get_all(cursor=LONE), "cursor"),
     (lambda m: m.get_all(cursor=5), "cursor"),  # type: ignore[arg-type]
     (lambda m: m.get_all("kind"), "filters"),  # type: ignore[arg-type]

@@ -21,8 +21,9 @@ from typing import Any
 
 from recollect import profiles
 from recollect.engine import Memory
-from recollect.errors import InvalidInput, RecollectError
+from recollect.errors import InvalidInput, RecollectError, shown
 from recollect.profile import Profile
+from recollect.search import MOST_HITS
 
 # Importing is timed, so nothing of the library may be imported before the clock starts.
 _WORKER = (
@@ -30,6 +31,12 @@ _WORKER = (
     "from recollect.evaluate import _bench_worker; _bench_worker.main(began)"
 )
 
+_MOST = {
+    "memories": 1_000_000_000,
+    "namespaces": 1_000_000_000,
+    "queries": 1_000_000,
+    "limit": MOST_HITS,
+}
 _WRITTEN = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
 _TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}
 
@@ -47,9 +54,10 @@ class Setup:
     limit: int = 10
 
     def __post_init__(self) -> None:
-        for name, least in (("memories", 1), ("namespaces", 1), ("queries", 1), ("limit", 1)):
-            if getattr(self, name) < least:
-                raise InvalidInput(name, f"is {getattr(self, name)}", f"give at least {least}")
+        for name, most in _MOST.items():
+            if not 1 <= getattr(self, name) <= most:
+                given = shown(getattr(self, name))
+                raise InvalidInput(name, f"is {given}", f"give a number from 1 to {most:,}")
         if self.namespaces > self.memories:
             raise InvalidInput("namespaces", "are more than there are memories", "give fewer")
 

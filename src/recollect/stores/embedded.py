@@ -297,7 +297,7 @@ def _parse_cursor(cursor: str | None) -> tuple[float, str] | None:
     try:
         created, id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
         return float(created), str(id)
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
         raise InvalidInput(
             "cursor", "is not one of this listing", "pass on .cursor of the page before"
         ) from None

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recollect.upkeep.shares import Shares
 
 _LINES = 13  # of the table
+_CENTURY = 36_525  # days
 
 
 def report(
@@ -29,7 +30,10 @@ def report(
         str | None, typer.Option(metavar="TIME", help="Where it begins. [default: the first write]")
     ] = None,
     ahead: Annotated[
-        int, typer.Option(min=0, help="Days to look ahead, as if nothing was used any more.")
+        int,
+        typer.Option(
+            min=0, max=_CENTURY, help="Days to look ahead, as if nothing was used any more."
+        ),
     ] = 90,
     points: Annotated[int, typer.Option(min=1, help="How many times are looked at.")] = 74,
     simulate_year: Annotated[
@@ -37,7 +41,7 @@ def report(
     ] = False,
     memories: Annotated[int, typer.Option(help="Of that year: how many memories.")] = 20_000,
     uses: Annotated[int, typer.Option(help="Of that year: how many uses a day.")] = 50,
-    days: Annotated[int, typer.Option(help="Of that year: its days.")] = 365,
+    days: Annotated[int, typer.Option(max=_CENTURY, help="Of that year: its days.")] = 365,
     seed: Annotated[int, typer.Option(help="Of that year: another one gives another year.")] = 7,
 ) -> None:
     """Show how memories fade: how many are in which zone over time, as figures or drawn."""
