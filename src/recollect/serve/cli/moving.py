@@ -27,6 +27,7 @@ def migrate(
     ] = False,
 ) -> None:
     """Bring the schema of a store up to date, or make it in an empty database."""
+    settings.require()
     before, after = stores.migrate(settings.url, row_security, citus)
     if settings.json:
         output.emit({"before": before, "after": after})
