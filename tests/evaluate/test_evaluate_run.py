@@ -125,6 +125,25 @@ def test_check_compares_the_stores_and_the_explanations(
     assert check["scores_not_explained"] == check["queries_on_which_stores_differ"] == 0
 
 
+def test_check_gives_memories_without_a_time_the_same_in_every_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    untimed = conversation()
+    for memory in untimed["memories"]:
+        del memory["created_at"]
+    (tmp_path / "c.json").write_text(json.dumps(untimed), encoding="utf-8")
+    assert main(["eval", str(tmp_path), "--profile", "composite", "--check"]) == 0
+    assert "the check failed" not in capsys.readouterr().err
+
+
+def test_a_check_that_fails_says_so(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Check, "passed", False)
+    assert main(["eval", str(folder), "--check", "--embedder", "none"]) == 1
+    assert "the check failed" in capsys.readouterr().err
+
+
 def test_check_counts_what_is_broken() -> None:
     at = moment("at", 0)
     record = MemoryRecord("a", "n", "text", at, at)

@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
 from recollect.chunks import SIDES
-from recollect.embed import Embedder, resolve
+from recollect.embed import resolve
 from recollect.engine import Memory
 from recollect.errors import InvalidInput
 from recollect.evaluate import conversations, metrics
@@ -137,23 +139,21 @@ def evaluate(
     sides = any(isinstance(r, Vector) and r.vector in SIDES for p in chosen for r in p.routes)
     sets = [(Path(folder).resolve().name, conversations.load(folder, sides)) for folder in folders]
     report = Report(check=Check() if check else None)
+    started = datetime.now(timezone.utc)  # the time of what has none, the same in every store
     for spec in embedders:
-        model = resolve(spec)
+        opened = partial(Memory.open, embedder=resolve(spec), clock=lambda: started)
         for name, members in sets:
-            with _filled(members, model, store, report, told) as filled:
+            with _filled(members, opened, store, report, told) as filled:
                 for profile in chosen:
                     # Opened anew: no profile finds its queries embedded by the one before.
-                    opened = Memory.open(filled, embedder=model, profile=profile)
-                    report.outcomes.append(_measure(name, members, opened, profile, spec, told))
+                    memory = opened(filled, profile=profile)
+                    report.outcomes.append(_measure(name, members, memory, profile, spec, told))
                 if report.check is None:
                     continue
                 other: StoreKind = "ram" if store == "sqlite" else "sqlite"
-                with _filled(members, model, other, Report(), told) as second:
+                with _filled(members, opened, other, Report(), told) as second:
                     for profile in chosen:
-                        pair = [
-                            Memory.open(one, embedder=model, profile=profile)
-                            for one in (filled, second)
-                        ]
+                        pair = [opened(one, profile=profile) for one in (filled, second)]
                         _compare(name, members, pair, report.check, told)
     return report
 
@@ -161,7 +161,7 @@ def evaluate(
 @contextmanager
 def _filled(
     members: Sequence[Conversation],
-    model: Embedder | None,
+    opened: Callable[[Store], Memory],
     kind: StoreKind | str,
     report: Report,
     told: Progress,
@@ -171,7 +171,7 @@ def _filled(
         made = {"ram": "ram://", "sqlite": f"sqlite:///{folder}/eval.db"}
         store = open_store(made.get(kind, kind))
         try:
-            memory = Memory.open(store, embedder=model)
+            memory = opened(store)
             if memory.stats(everywhere=True)["memories"]:
                 raise InvalidInput("db", "holds memories already", "give an empty database")
             for done, one in enumerate(members):

@@ -68,6 +68,11 @@ def eval_(
     else:
         _tables(report)
     if report.check is not None and not report.check.passed:
+        broken = report.check
+        output.note(
+            f"the check failed: {broken.unexplained:,} scores are not what their explanations say, "
+            f"and the stores differ on {broken.stores_differ:,} of {broken.queries:,} queries"
+        )
         raise typer.Exit(1)
 
 
@@ -133,7 +138,7 @@ def bench(
         bool, typer.Option("--check-recall", help="Also compare with an exact full scan.")
     ] = False,
     clients: Annotated[
-        int, typer.Option(help="How many processes search at the same time, in the end.")
+        int, typer.Option(max=1_000, help="How many processes search at the same time, in the end.")
     ] = 1,
     keep: Annotated[
         Path | None, typer.Option(help="A file to keep the memories in, used again if it exists.")
