@@ -172,6 +172,44 @@ def test_a_reader_sees_what_a_writer_commits(filled: Path) -> None:
         assert found(reader, "novelty") == []
 
 
+class Interrupted:
+    """A connection that Ctrl-C interrupts when it has run a statement."""
+
+    def __init__(self, db: sqlite3.Connection, statement: str) -> None:
+        self._db, self._statement = db, statement
+
+    def execute(self, statement: str, *given: Any) -> sqlite3.Cursor:
+        found = self._db.execute(statement, *given)
+        if statement.startswith(self._statement):
+            raise KeyboardInterrupt
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+
+@pytest.mark.parametrize("side", ["_writer", "_reader"])
+@pytest.mark.parametrize("statement", ["BEGIN", "COMMIT"])
+def test_an_interrupt_leaves_no_transaction_open(path: Path, side: str, statement: str) -> None:
+    records = SqliteRecords(str(path))
+    with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
+        memory.add("apple", id="a")
+        whole = getattr(records, side)
+        setattr(records, side, Interrupted(whole, statement))
+        with pytest.raises(KeyboardInterrupt):
+            memory.add("pear", id="b") if side == "_writer" else memory.history("a")
+        setattr(records, side, whole)
+        assert not whole.in_transaction
+        other = sqlite3.connect(path, timeout=0, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        other.close()
+        assert len(found(memory, "pear")) == (side == "_writer" and statement == "COMMIT")
+        whole.execute("BEGIN")  # what an interrupt leaves that comes while one is undone
+        memory.add("plum", id="c")
+        assert len(memory.history("c")) == 1
+        assert found(memory, "plum") == ["c"]
+
+
 UNPRIVILEGED = """
 import os, sys
 from recollect import Memory

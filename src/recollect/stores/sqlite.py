@@ -17,7 +17,7 @@ from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
 from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
-from recollect.stores.sqlite_file import connect, guarded, prepare
+from recollect.stores.sqlite_file import connect, guarded, prepare, transaction
 from recollect.stores.sqlite_log import Entry, SqliteLog
 from recollect.stores.sqlite_read import at_once, dimensions, embedder, marks, parts, vectors_of
 from recollect.stores.touches import Batch, Touches
@@ -68,17 +68,13 @@ class SqliteRecords(SqliteLog):
         if self.read_only:
             raise StoreError(f"{self.path} is open for reading only; nothing was written")
         with self._write_lock, guarded(self.path):
-            db = self._writer
-            db.execute("BEGIN IMMEDIATE")
             try:
-                yield db
-                db.execute("COMMIT")
+                with transaction(self._writer, "IMMEDIATE") as db:
+                    yield db
+                    self._writes += 1  # before the commit, after which an interrupt may come
             except BaseException:
                 self._counted = (0, 0)
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
                 raise
-            self._writes += 1
             if self._lingering:
                 with suppress(StoreError):  # what was to be written is
                     self._truncate_log(0)

@@ -37,6 +37,20 @@ def guarded(path: str) -> Iterator[None]:
         raise translated(path, problem) from problem
 
 
+@contextmanager
+def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Connection]:
+    """One transaction, undone on any error; an interrupt at any point leaves none open."""
+    if db.in_transaction:  # an interrupt came while one was being undone
+        db.execute("ROLLBACK")
+    try:
+        db.execute(f"BEGIN {kind}")  # an interrupt while it waits arrives when it has begun
+        yield db
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
 def translated(path: str, problem: sqlite3.Error) -> Exception:
     """SQLite's error as a `StoreError`; a wrong use of SQLite as it is."""
     text = str(problem)
@@ -137,8 +151,7 @@ def _settings(db: sqlite3.Connection) -> None:
 def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     if path != ":memory:":
         _settings(db)
-    db.execute("BEGIN EXCLUSIVE")
-    try:
+    with transaction(db, "EXCLUSIVE"):
         [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
         db.create_function("text_key", 1, text_key, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
@@ -147,11 +160,6 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
                 db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {len(steps)}")
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def _exact_json(kept: float | bytes | None) -> str:

@@ -15,7 +15,7 @@ from recollect.index.source import Changes, Version
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
-from recollect.stores.sqlite_file import guarded, translated
+from recollect.stores.sqlite_file import guarded, transaction, translated
 from recollect.stores.touches import Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
@@ -52,12 +52,8 @@ class SqliteReader:
     @contextmanager
     def _snapshot(self) -> Iterator[sqlite3.Connection]:
         """Several reads of one state of the file."""
-        with self._reading() as db:
-            db.execute("BEGIN")
-            try:
-                yield db
-            finally:
-                db.execute("COMMIT")
+        with self._reading() as db, transaction(db):
+            yield db
 
     def version(self) -> Version:
         """What the indexes should have taken in, and where the feed stands."""
