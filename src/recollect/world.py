@@ -79,10 +79,12 @@ class World:
 
     def close(self) -> None:
         """Release the store, and an embedder of its own if that holds something."""
-        self.store.close()
         release = getattr(self.embedder.inner, "close", None) if self.embedder else None
-        if self._owns and release is not None:
-            release()
+        try:
+            self.store.close()
+        finally:
+            if self._owns and release is not None:
+                release()
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from recollect import Memory
 from recollect.errors import InvalidInput, StoreError
-from recollect.stores import EmbeddedStore
+from recollect.stores import EmbeddedStore, touches
 from recollect.stores.sqlite import SqliteRecords
 from recollect.testing import WordHashEmbedder
 from recollect.testing._case import found
@@ -188,6 +188,15 @@ class Interrupted:
         return getattr(self._db, name)
 
 
+class Failing(Interrupted):
+    """A connection to a file on a full disk, as far as one statement goes."""
+
+    def execute(self, statement: str, *given: Any) -> sqlite3.Cursor:
+        if statement.startswith(self._statement):
+            raise sqlite3.OperationalError("database or disk is full")
+        return self._db.execute(statement, *given)
+
+
 @pytest.mark.parametrize("side", ["_writer", "_reader"])
 @pytest.mark.parametrize("statement", ["BEGIN", "COMMIT"])
 def test_an_interrupt_leaves_no_transaction_open(path: Path, side: str, statement: str) -> None:
@@ -208,6 +217,67 @@ def test_an_interrupt_leaves_no_transaction_open(path: Path, side: str, statemen
         memory.add("plum", id="c")
         assert len(memory.history("c")) == 1
         assert found(memory, "plum") == ["c"]
+
+
+def deleted(path: Path) -> None:
+    path.unlink()
+
+
+def moved(path: Path) -> None:
+    path.rename(path.with_name("moved.db"))
+
+
+def replaced(path: Path) -> None:
+    shutil.copy(path, path.with_name("other.db"))
+    path.with_name("other.db").replace(path)
+
+
+def without_folder(path: Path) -> None:
+    shutil.rmtree(path.parent)
+
+
+@pytest.mark.parametrize("lose", [deleted, moved, replaced, without_folder])
+def test_a_file_that_is_not_there_any_more_acknowledges_no_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lose: Callable[[Path], None]
+) -> None:
+    monkeypatch.setattr(touches, "_DELAY", 3600.0)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "memory.db"
+    memory = opened(path)
+    memory.add("apple", id="a")
+    lose(path)
+    assert memory.search("apple").ids == ("a",)
+    for write in (
+        lambda: memory.add("x"),
+        lambda: memory.update("a", importance=0.5),
+        lambda: memory.delete("a"),
+        lambda: memory.flush(),
+    ):
+        with pytest.raises(StoreError, match="deleted, moved or replaced"):
+            write()
+    with pytest.raises(StoreError, match="deleted, moved or replaced"):
+        memory.close()  # a use of the apple is not counted
+    memory.close()
+    with pytest.raises(StoreError, match="closed"):
+        memory.get("a")
+
+
+def test_a_file_that_was_put_back_is_written_again(
+    filled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(filled.parent)
+    elsewhere = filled.with_name("elsewhere.db")
+    with opened(Path(filled.name)) as memory:
+        monkeypatch.chdir("/")  # the path is that of the opening
+        memory.add("pear", id="p")
+        filled.rename(elsewhere)
+        with pytest.raises(StoreError, match="Put it back"):
+            memory.add("plum", id="q")
+        elsewhere.rename(filled)
+        memory.add("plum", id="q")
+    with opened(filled) as memory:
+        assert memory.get_all().total == 202
 
 
 UNPRIVILEGED = """
@@ -327,6 +397,21 @@ def test_a_full_file_loses_nothing(path: Path) -> None:
         memory.add("room again", id="later")
     with opened(path) as memory:
         assert memory.get_all().total == len(done) + 2
+
+
+def test_what_is_erased_is_not_reported_as_kept(path: Path) -> None:
+    """The log that cannot be emptied just now is emptied after a later write."""
+    records = SqliteRecords(str(path))
+    with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
+        memory.add_many({"id": id, "content": f"SECRET-{id}"} for id in "ab")
+        whole = records._writer
+        records._writer = Failing(whole, "PRAGMA wal_checkpoint")  # type: ignore[assignment]
+        assert memory.delete("a")
+        records._writer = whole
+        log = path.with_name(f"{path.name}-wal")
+        assert b"SECRET-a" in log.read_bytes()
+        memory.update("b", importance=0.5)
+        assert b"SECRET-a" not in log.read_bytes() + path.read_bytes()
 
 
 def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:

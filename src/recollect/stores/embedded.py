@@ -73,8 +73,8 @@ class EmbeddedStore(Indexed):
         if not self._closed:
             self._closed = True
             self._helper.close()
-            self._records.close()
             self._indexes.clear()
+            self._records.close()
 
     def _answer(self, op: ops.Op) -> Any:
         kind = type(op)

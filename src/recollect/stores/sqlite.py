@@ -17,7 +17,7 @@ from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
 from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
-from recollect.stores.sqlite_file import connect, guarded, prepare, transaction
+from recollect.stores.sqlite_file import connect, guarded, identity, prepare, transaction
 from recollect.stores.sqlite_log import Entry, SqliteLog
 from recollect.stores.sqlite_read import at_once, dimensions, embedder, marks, parts, vectors_of
 from recollect.stores.touches import Batch, Touches
@@ -54,6 +54,8 @@ class SqliteRecords(SqliteLog):
         except BaseException:
             self._reader.close()
             raise
+        self._place = None if path == ":memory:" else os.path.abspath(path)
+        self._identity = identity(self._place) if self._place else None
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._writes = 0
@@ -70,6 +72,7 @@ class SqliteRecords(SqliteLog):
         with self._write_lock, guarded(self.path):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db:
+                    self._check_place()
                     yield db
                     self._writes += 1  # before the commit, after which an interrupt may come
             except BaseException:
@@ -78,6 +81,14 @@ class SqliteRecords(SqliteLog):
             if self._lingering:
                 with suppress(StoreError):  # what was to be written is
                     self._truncate_log(0)
+
+    def _check_place(self) -> None:
+        """Refuse to write into a file that nobody will find any more."""
+        if self._place and identity(self._place) != self._identity:
+            raise StoreError(
+                f"{self.path}: was deleted, moved or replaced while it was open; nothing was "
+                "written. Put it back, or close this store and open the file anew"
+            )
 
     def put(self, op: Put) -> tuple[str, ...]:
         """Write all in one transaction, or nothing and the ids that stand in the way."""
@@ -426,7 +437,9 @@ class SqliteRecords(SqliteLog):
             )
             db.execute(f"DELETE FROM spaces WHERE space = ? AND {nothing}", (space,))
         if gone:
-            self._truncate_log(_PATIENCE)
+            self._lingering = True
+            with suppress(StoreError):  # they are erased; the next write tries again
+                self._truncate_log(_PATIENCE)
         return len(gone)
 
     def _truncate_log(self, patience: int) -> None:
@@ -451,7 +464,7 @@ class SqliteRecords(SqliteLog):
     def close(self) -> None:
         """Write queued touches and close the file."""
         try:
-            self._touches.flush()
+            self._touches.close()
         finally:
             with self._write_lock, self._read_lock:
                 self._writer.close()

@@ -60,6 +60,15 @@ def translated(path: str, problem: sqlite3.Error) -> Exception:
     return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
 
 
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is at a path now; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def connect(path: str, read_only: bool) -> sqlite3.Connection:
     """A connection to the file, which is made if there is none."""
     if path != ":memory:":

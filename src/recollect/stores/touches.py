@@ -98,6 +98,13 @@ class Touches:
                     self._writing = Batch()
                 raise
 
+    def close(self) -> None:
+        """Write what waits; what cannot be written is given up."""
+        try:
+            self.flush()
+        finally:
+            _LAZY.discard(self)
+
     def waiting(self) -> tuple[Batch, ...]:
         """What may not be written yet."""
         with self._lock:
