@@ -401,7 +401,7 @@ class Events:
 
     Of the memories `ids` (and of all memories together), of some `types`, those after the place
     `after`, those with the `keys` of their payload `key`; of these, the `last` so many. Uses that
-    wait to be written are written first. What is erased has no events.
+    wait to be written are among them. What is erased has no events.
     """
 
     namespace: str

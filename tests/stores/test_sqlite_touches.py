@@ -4,6 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,25 @@ def test_accesses_are_written_before_the_next_write(
     assert watcher.count() == 2
     [last] = watcher.db.execute("SELECT last_accessed FROM memories WHERE id = 'a'").fetchone()
     assert last is not None
+
+
+@pytest.mark.usefixtures("late")
+def test_the_log_is_read_while_somebody_else_writes(memory: Memory, watcher: Watcher) -> None:
+    memory.search("apple", filters={"id": "a"})
+    memory.touch("b", use="read")
+    watcher.db.execute("BEGIN IMMEDIATE")
+    try:
+        told = [event for id in "abc" for event in memory.history(id)]
+        types = [event.type for event in told]
+        assert types == ["write", "retrieval", "write", "read", "write"]
+        assert len({event.seq for event in told}) == len(told)
+        assert memory.verify()
+        assert len(memory.search("apple", as_of=datetime.now(timezone.utc))) == 3
+    finally:
+        watcher.db.execute("ROLLBACK")
+    memory.flush()
+    assert [event.type for id in "abc" for event in memory.history(id)] == types
+    assert memory.verify()
 
 
 @pytest.mark.usefixtures("late")

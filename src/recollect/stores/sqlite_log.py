@@ -13,6 +13,7 @@ from recollect.events import Event, advance
 from recollect.ops import Events, Note, Past
 from recollect.stores import codec
 from recollect.stores.sqlite_read import SqliteReader, marks, parts
+from recollect.stores.touches import Batch
 
 _JSON = json.JSONEncoder(ensure_ascii=False).encode
 _MANY = 10_000  # rows patched at once, beyond which indexes are loaded anew
@@ -196,8 +197,8 @@ class SqliteLog(SqliteReader, ABC):
             self._note(db, "patched", patched)
 
     def events(self, op: Events) -> list[Event]:
-        """The log, oldest first."""
-        self._touches.flush()
+        """The log, oldest first; uses that wait to be written are its last."""
+        waiting = self._touches.waiting()
         clauses = ["events.space = ?", "seq > ?"]
         values: list[Any] = [op.after]
         for column, given in (
@@ -223,10 +224,37 @@ class SqliteLog(SqliteReader, ABC):
                 here = [] if part is None else [f"memory IN ({marks(part)})"]
                 asked = select + " AND ".join([*clauses, *here]) + order
                 found += db.execute(asked, (space, *values, *(part or ()))).fetchall()
+            unwritten = self._unwritten(db, space, op, waiting) if op.keys is None else ()
         found.sort()
-        if op.last is not None:
-            found = found[max(0, len(found) - op.last) :]
-        return [_event(seq, type_, *rest) for seq, type_, of, *rest in found if not of or rest[0]]
+        events = [_event(seq, type_, *rest) for seq, type_, of, *rest in found if not of or rest[0]]
+        events += unwritten
+        return events if op.last is None else events[max(0, len(events) - op.last) :]
+
+    def _unwritten(
+        self, db: sqlite3.Connection, space: int, op: Events, waiting: Sequence[Batch]
+    ) -> list[Event]:
+        """Uses asked for that wait to be written, with the places that they would have now.
+
+        Writing them first would let a read wait for other processes, or fail on a full disk.
+        """
+        [seq] = db.execute("SELECT value FROM counter").fetchone()
+        uses = [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
+        ids: dict[int, str] = {}
+        for part in parts(sorted({row for rows, *_ in uses for row in rows})):
+            ids.update(
+                db.execute(
+                    f"SELECT row, id FROM memories WHERE space = ? AND row IN ({marks(part)})",
+                    (space, *part),
+                ).fetchall()
+            )
+        used = [(ids[row], use) for use in uses for row in use[0] if row in ids]
+        return [
+            _event(place, type_, id, at, actor, session, None)
+            for place, (id, (_, at, type_, actor, session)) in enumerate(used, seq + 1)
+            if place > op.after
+            and (op.ids is None or id in op.ids)
+            and (op.types is None or type_ in op.types)
+        ]
 
     def _sequences(self, db: sqlite3.Connection, space: int, op: Events) -> Iterable[Sequence[int]]:
         """The sequence numbers of the memories asked for, and of events that are of all."""

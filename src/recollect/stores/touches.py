@@ -38,6 +38,10 @@ class Batch:
         before, known = self.rows.get(row, (0, ()))
         self.rows[row] = (before + count, recent(known, times))
 
+    def waits(self, seq: int) -> bool:
+        """Whether its accesses are not in the state of the records at change `seq`."""
+        return self.seq is None or seq < self.seq
+
 
 class Touches:
     """A queue of accesses by row, written together half a second after the first, or on `flush`.
@@ -130,7 +134,7 @@ def overlay(
     """The accesses of a row as kept at change `seq`, with those counted in that waited then."""
     found = {name: kept[name] for name in ACCESSES}
     for batch in waiting:
-        if row in batch.rows and (batch.seq is None or seq < batch.seq):
+        if row in batch.rows and batch.waits(seq):
             count, times = batch.rows[row]
             last = found["last_accessed"]
             found["access_count"] += count
