@@ -34,6 +34,7 @@ Outcome = Literal["ADDED", "DUPLICATE", "MERGED", "SUPERSEDES", "LOOP", "UPDATED
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEEPEST = 64  # levels of lists and mappings in metadata
 _INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
+_EXACT_YEARS = range(1700, 2240)  # whose seconds since 1970 hold microseconds as float64
 _LARGEST = 1e300  # beyond it a sum might overflow
 
 
@@ -315,7 +316,8 @@ def function(name: str, value: F | None) -> F | None:
 def moment(name: str, value: Any) -> datetime:
     """A point in time in UTC from a datetime, ISO 8601 text or seconds since 1970.
 
-    A datetime without a zone is taken as UTC.
+    A datetime without a zone is taken as UTC. Stores keep seconds as float64, which does not tell
+    microseconds apart centuries from now: there it is a whole second.
     """
     if isinstance(value, str):
         try:
@@ -334,12 +336,15 @@ def moment(name: str, value: Any) -> datetime:
             value = datetime.fromtimestamp(value, tz=timezone.utc)
         except (ValueError, OverflowError, OSError):
             raise InvalidInput(name, f"{shown(value)} is not a point in time") from None
-    if value.tzinfo is None:
-        return value.replace(tzinfo=timezone.utc)
     try:
-        return value.astimezone(timezone.utc)
+        found = (
+            value.replace(tzinfo=timezone.utc)
+            if value.tzinfo is None
+            else value.astimezone(timezone.utc)
+        )
     except (OverflowError, ValueError):
         raise InvalidInput(name, f"{value} is out of range") from None
+    return found if found.year in _EXACT_YEARS else found.replace(microsecond=0)
 
 
 def recent(*times: Iterable[Time]) -> tuple[Time, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -363,6 +363,21 @@ class Living(StoreCase):
         assert memory.verify(repair=True).repaired
         assert memory.verify()
         assert record(memory, "a") == right
+
+    def test_times_far_off_are_what_the_log_says(self, memory: Memory) -> None:
+        far = (
+            datetime.max,
+            datetime.min,
+            datetime(2239, 12, 31, 23, 59, 59, 999_999),
+            datetime(2240, 1, 1, 0, 0, 0, 123_457),
+            datetime(1700, 1, 1, 0, 0, 0, 1),
+            datetime(9000, 1, 1, 0, 0, 0, 123_457),
+        )
+        for i, at in enumerate(far):
+            memory.add(f"Apple {i}.", created_at=at, valid_to=at, expires_at=datetime.max)
+            memory.add(f"Pear {i}.", id=f"p{i}")
+            memory.update(f"p{i}", valid_to=at)
+        assert memory.verify()
 
 
 class Rewinding(StoreCase):
