@@ -97,7 +97,7 @@ def touch(ids: Any, use: str, at: datetime, session: Any, scope: Scope) -> Plan[
     rows = np.array([found[id] for id in wanted], dtype=np.int64)
     if len(rows):
         where = optional_text("session_id", session)
-        yield from ask(Touch(rows, at, use, scope.actor, where))  # type: ignore[arg-type]
+        yield from ask(Touch(rows, at, use, scope.actor, where, True))  # type: ignore[arg-type]
 
 
 def log(

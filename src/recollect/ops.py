@@ -432,7 +432,8 @@ class Mend:
 class Touch:
     """Count one use of each row at a time -> None; written with the next batch of touches.
 
-    `type` is retrieval, read or reference.
+    `type` is retrieval, read or reference. Where no use is ever kept, one that is `declared` (and
+    not merely a search's) is refused.
     """
 
     rows: Rows
@@ -440,6 +441,7 @@ class Touch:
     type: EventType = "retrieval"
     actor: str | None = None
     session: str | None = None
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,7 @@ def test_a_file_opened_for_reading_refuses_writes(filled: Path) -> None:
             lambda: memory.delete("m000"),
             lambda: memory.delete_all({"id": "m000"}),
             lambda: memory.link("m000", "m001"),
+            lambda: memory.touch("m000"),
         ):
             with pytest.raises(StoreError) as caught:
                 write()

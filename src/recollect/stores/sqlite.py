@@ -67,8 +67,7 @@ class SqliteRecords(SqliteLog):
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, begun by taking the file's write lock; undone on any error."""
-        if self.read_only:
-            raise StoreError(f"{self.path} is open for reading only; nothing was written")
+        self._check_writable()
         with self._write_lock, guarded(self.path):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db:
@@ -81,6 +80,10 @@ class SqliteRecords(SqliteLog):
             if self._lingering:
                 with suppress(StoreError):  # what was to be written is
                     self._truncate_log(0)
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise StoreError(f"{self.path} is open for reading only; nothing was written")
 
     def _check_place(self) -> None:
         """Refuse to write into a file that nobody will find any more."""
@@ -344,6 +347,8 @@ class SqliteRecords(SqliteLog):
 
     def touch(self, op: Touch) -> bool:
         """Queue a use of each row; written within a second. Reading-only stores keep none."""
+        if op.declared:
+            self._check_writable()
         if not self.read_only:
             at = codec.encode("last_accessed", op.at)
             self._touches.add((op.rows.tolist(), at, op.type, op.actor, op.session))
