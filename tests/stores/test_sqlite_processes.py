@@ -179,3 +179,81 @@ def test_a_process_that_dies_while_another_waits_does_not_hold_the_lock(tmp_path
         holder.stdin.close()
         memory.add("after", id="b")
         assert json.dumps(sorted(r.id for r in memory.get_all())) == '["a", "b"]'
+
+
+FORKING = """
+import os, signal, sys, threading
+from recollect import Memory
+from recollect.errors import StoreError
+memory = Memory.open(sys.argv[1], embedder=None)
+memory.add("Green tea", id="a")
+memory.search("tea")
+held, let_go = threading.Event(), threading.Event()
+def hold():
+    store = memory._core.world.store
+    with store._lock, store._records._touches._flushing, store._records._write_lock:
+        held.set()
+        let_go.wait()
+holder = threading.Thread(target=hold)
+holder.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    for ask in (lambda: memory.search("tea"), lambda: memory.add("x"), memory.flush):
+        try:
+            ask()
+        except StoreError as problem:
+            print(problem, flush=True)
+    memory.close()
+    with Memory.open(sys.argv[1], embedder=None) as own:
+        own.add("Black tea", id="b")
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+let_go.set()
+holder.join()
+memory.close()
+"""
+
+
+def test_a_forked_process_has_to_open_the_file_for_itself(tmp_path: Path) -> None:
+    path = tmp_path / "forked.db"
+    program = [sys.executable, "-c", FORKING, f"sqlite:///{path}"]
+    ran = subprocess.run(program, capture_output=True, text=True, check=False)
+    said = "the store was opened before a fork; open it again in this process\n"
+    assert (ran.stdout, ran.stderr, ran.returncode) == (said * 3, "", 0)
+    with opened(path) as memory:
+        assert sorted(record.id for record in memory.get_all()) == ["a", "b"]
+        assert [event.type for event in memory.history("a")] == ["write", "retrieval"]
+
+
+APART = """
+import os, sys
+from recollect import Memory
+url = sys.argv[1]
+memory = Memory.open(url, embedder=None)
+memory.add("Green tea", id="a")
+to_parent, to_child = os.pipe(), os.pipe()
+child = os.fork()
+if child == 0:
+    own = Memory.open(url, embedder=None)
+    own.add("Black tea", id="b")
+    os.write(to_parent[1], b"x")
+    os.read(to_child[0], 1)
+    own.add("White tea", id="c")
+    own.close()
+    os._exit(0)
+os.read(to_parent[0], 1)
+memory.close()
+with Memory.open(url, embedder=None) as memory:
+    memory.add("Red tea", id="d")
+os.write(to_child[1], b"x")
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_forked_process_and_its_parent_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "apart.db"
+    subprocess.run([sys.executable, "-c", APART, f"sqlite:///{path}"], check=True)
+    with opened(path) as memory:
+        assert sorted(record.id for record in memory.get_all()) == ["a", "b", "c", "d"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from recollect import ops
 from recollect.candidates import Rows
-from recollect.errors import InvalidInput, StoreClosed
+from recollect.errors import InvalidInput, StoreClosed, StoreError
 from recollect.events import Event
 from recollect.filters import Filter
 from recollect.index.namespace import NamespaceIndex
@@ -49,28 +50,36 @@ class EmbeddedStore(Indexed):
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
         self._seen = _Seen()
         self._closed = False
+        self._process = os.getpid()
 
     def batch(self, batch: Sequence[ops.Op]) -> list[Any]:
         """Answer every operation, in order."""
-        if self._closed:
-            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        self._check_open()
         self._last_holding = self._seen.version = None
         searches = [op for op in batch if isinstance(op, ops.Search)]
         if searches and len(searches) == len(batch):
             return [*self._searches(searches)]
         return [self._answer(op) for op in batch]
 
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        if self._process != os.getpid():  # its locks may be held by threads that are not here
+            raise StoreError("the store was opened before a fork; open it again in this process")
+
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
+        self._check_open()
         return self._records.embedder()
 
     def flush(self) -> None:
         """Write queued touches."""
+        self._check_open()
         self._records.flush()
 
     def close(self) -> None:
-        """Flush and release everything."""
-        if not self._closed:
+        """Flush and release everything; after a fork that is left to the one that opened it."""
+        if not self._closed and self._process == os.getpid():
             self._closed = True
             self._helper.close()
             self._indexes.clear()

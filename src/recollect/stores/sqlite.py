@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
+from weakref import WeakSet
 
 from recollect.errors import StoreError
 from recollect.events import Event, edited, linked, unlinked, written
@@ -61,6 +62,7 @@ class SqliteRecords(SqliteLog):
         self._writes = 0
         self._lingering = False  # whether the log holds erased text
         self._touches = Touches(self._write_touches, lazy=path != ":memory:")
+        _OPEN.add(self)
 
     # Writing
 
@@ -474,3 +476,27 @@ class SqliteRecords(SqliteLog):
             with self._write_lock, self._read_lock:
                 self._writer.close()
                 self._reader.close()
+
+    def disown(self) -> None:
+        """Close what a forked process has of the file, where no thread of its parent was using it.
+
+        SQLite would take the locks of these connections for this process's own, and let others
+        fold away the log that it goes on writing to.
+        """
+        sides = ((self._write_lock, self._writer), (self._read_lock, self._reader))
+        for lock, db in sides:
+            if lock.acquire(blocking=False):
+                db.close()
+                lock.release()
+
+
+_OPEN: WeakSet[SqliteRecords] = WeakSet()
+
+
+def _disown_all() -> None:
+    for records in list(_OPEN):
+        records.disown()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_disown_all)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -53,6 +54,7 @@ class Touches:
     def __init__(self, write: Callable[[Batch], None], lazy: bool):
         self._write = write
         self._lazy = lazy
+        self._process = os.getpid()
         self._pending = Batch()
         self._writing = Batch()
         self._lock = threading.Lock()
@@ -83,6 +85,8 @@ class Touches:
 
     def flush(self) -> None:
         """Write what waits; what could not be written waits on, and its error is raised."""
+        if self._process != os.getpid():  # a copy of what the process that was forked writes itself
+            return
         with self._flushing:
             with self._lock:
                 if self._timer is not None:
