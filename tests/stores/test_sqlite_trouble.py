@@ -142,6 +142,59 @@ def test_a_file_cut_short_is_reported(filled: Path) -> None:
         memory.search("apple")
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "memories SET metadata = '{'",
+        "memories SET metadata = '[1]'",
+        "memories SET tags = '5'",
+        "memories SET content = x'ff00'",
+        "memories SET created_at = 'x'",
+        "memories SET created_at = 1e300",
+        "memories SET accesses = x'01'",
+        "memories SET features = x'00'",
+        "memories SET features = x''",
+        "memories SET importance = 'high'",
+        "vectors SET vector = x'00'",
+        "vectors SET vector = 'abc'",
+        "vectors SET vector = substr(vector, 1, 2) WHERE row % 2",
+        "events SET at = 'x'",
+        "events SET payload = '[1]'",
+        "links SET created_at = 'x'",
+    ],
+)
+def test_a_damaged_value_is_reported(path: Path, damage: str) -> None:
+    with opened(path) as memory:
+        memory.add_many({"id": id, "content": f"apple {id}", "tags": ["x"]} for id in "abcd")
+        memory.link("a", "b")
+    db = sqlite3.connect(path)
+    db.execute(f"UPDATE {damage}")
+    db.commit()
+    db.close()
+    memory = opened(path)
+    reported: list[str] = []
+    for ask in (
+        lambda: memory.search("apple", profile="composite"),
+        lambda: memory.get_all({"metadata.x": 1}),
+        lambda: memory.get("a"),
+        lambda: memory.history("a"),
+        lambda: memory.verify(),
+        lambda: memory.links(),
+        lambda: memory.update("a", importance=0.5),
+        lambda: memory.add("pear", kind="fact"),
+        lambda: memory.touch("a"),
+        lambda: memory.close(),
+    ):
+        try:
+            ask()
+        except StoreError as problem:
+            reported.append(str(problem))
+    assert reported
+    for message in reported:
+        assert str(path) in message
+        assert "restore it from a backup" in message
+
+
 def test_a_file_opened_for_reading_refuses_writes(filled: Path) -> None:
     with opened(filled, "?mode=ro") as memory:
         assert len(found(memory, "apple")) == 200

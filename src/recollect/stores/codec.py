@@ -14,7 +14,7 @@ import numpy as np
 
 from recollect.errors import EmbedderMismatch, InvalidInput
 from recollect.events import ACCESSES, STATE
-from recollect.features import features, greeted
+from recollect.features import FEATURES, features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector, recent, value_at
 from recollect.ops import Put
@@ -64,6 +64,18 @@ def metadata_value(value: str | None, key: str) -> Any:
     return value_at(json.loads(value), key) if value else None
 
 
+def check(name: str, values: Iterable[Any]) -> None:
+    """Raise a TypeError or ValueError where an index cannot take in kept values as they are."""
+    kind = "features" if name == "features" else FIELDS[name].type if name in FIELDS else ""
+    types = _INDEXED.get(kind)
+    if types is not None and not types.issuperset(map(type, values)):
+        raise TypeError(f"{name} of another type")
+    if kind == "times" and any(len(value) % 8 for value in values if value):
+        raise ValueError(f"{name} cut short")
+    if kind == "features" and {_FEATURES_BYTES} != set(map(len, values)):
+        raise ValueError(f"{name} cut short")
+
+
 @lru_cache(maxsize=4096)
 def _list(value: str | None) -> tuple[str, ...]:
     return tuple(json.loads(value)) if value else ()
@@ -82,7 +94,10 @@ def _moment(seconds: float | None) -> datetime | None:
 
 
 def _json(value: str | None) -> Any:
-    return json.loads(value) if value else {}
+    found = json.loads(value) if value else {}
+    if not isinstance(found, dict):
+        raise TypeError("no mapping")
+    return found
 
 
 def _written(value: Any) -> str | None:
@@ -105,6 +120,14 @@ _ENCODERS: dict[str, Callable[[Any], Any]] = {
     "list": _written,
     "json": _written,
 }
+_INDEXED: dict[str, set[type]] = {
+    "number": {float, int, type(None)},
+    "time": {float, int, type(None)},
+    "times": {bytes, type(None)},
+    "features": {bytes},
+    "text": {str, type(None)},
+}
+_FEATURES_BYTES = 4 * len(FEATURES)
 _ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
 _DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
 _KEPT = itemgetter(*FIELDS)
@@ -138,6 +161,8 @@ def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
 
 def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
     """The record of kept values by field name, which become its own."""
+    if type(values["content"]) is not str:
+        raise TypeError("content of another type")
     for name in _MOMENTS:  # most of them are none
         seconds = values[name]
         if seconds is not None:
@@ -201,6 +226,15 @@ def check_vectors(
                 raise InvalidInput(
                     f"vectors.{name}", f"has {len(vector)} dimensions where {size} are kept"
                 )
+
+
+def check_vector_bytes(blobs: Sequence[bytes]) -> None:
+    """Raise a TypeError or ValueError where vectors of one name are not of `vector_bytes`."""
+    if not {bytes}.issuperset(map(type, blobs)):
+        raise TypeError("a vector of another type")
+    sizes = set(map(len, blobs))
+    if len(sizes) > 1 or 0 in sizes or any(size % 2 for size in sizes):
+        raise ValueError("a vector cut short")
 
 
 def vector_of(kept: bytes) -> Vector:

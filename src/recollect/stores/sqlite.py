@@ -18,7 +18,7 @@ from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, Link
 from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
-from recollect.stores.sqlite_file import connect, guarded, identity, prepare, transaction
+from recollect.stores.sqlite_file import connect, decoding, guarded, identity, prepare, transaction
 from recollect.stores.sqlite_log import Entry, SqliteLog
 from recollect.stores.sqlite_read import at_once, dimensions, embedder, marks, parts, vectors_of
 from recollect.stores.touches import Batch, Touches
@@ -103,7 +103,8 @@ class SqliteRecords(SqliteLog):
             old = self._existing(db, op.drafts)
             keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
             if op.replace:
-                refused = codec.refused(op, old)
+                with decoding(self.path):
+                    refused = codec.refused(op, old)
             else:
                 twice = [key for key, count in Counter(keys).items() if count > 1]
                 refused = [key[1] for key in keys if key in old] + [key[1] for key in twice]
@@ -172,7 +173,9 @@ class SqliteRecords(SqliteLog):
                 values.update(codec.accesses(values, before), sequence=before["sequence"])
                 had = kept.get(before["row"], {})
                 fresh = draft.vectors.keys() - had.keys()
-                event = edited(codec.record(key[0], before), draft.record, op.actor, fresh)
+                with decoding(self.path):
+                    was = codec.record(key[0], before)
+                event = edited(was, draft.record, op.actor, fresh)
                 for name, blob in had.items():
                     if name not in op.stale:
                         blobs[name] = blob
@@ -376,7 +379,8 @@ class SqliteRecords(SqliteLog):
             changed = []
             for row, _, _, accesses in known:
                 count, times = batch.rows[row]
-                changed.append((row, count, times[0], codec.accessed(accesses, times)))
+                with decoding(self.path):
+                    changed.append((row, count, times[0], codec.accessed(accesses, times)))
             at_once(
                 db,
                 "WITH new (row, count, last, accesses) AS (VALUES {rows}) UPDATE memories SET "

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import struct
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from recollect.errors import StoreError
+from recollect.errors import RecollectError, StoreError
 from recollect.stores.migrations import migrations
 from recollect.text import text_key
 
@@ -35,6 +36,19 @@ def guarded(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as problem:
         raise translated(path, problem) from problem
+
+
+@contextmanager
+def decoding(path: str) -> Iterator[None]:
+    """Turn the failure to make sense of kept values into a `StoreError` that names the file."""
+    try:
+        yield
+    except RecollectError:
+        raise
+    except (ValueError, TypeError, OverflowError, KeyError, OSError, struct.error) as problem:
+        raise StoreError(
+            f"{path}: a value in it is damaged ({problem}); restore it from a backup"
+        ) from problem
 
 
 @contextmanager

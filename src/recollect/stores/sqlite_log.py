@@ -12,6 +12,7 @@ from typing import Any
 from recollect.events import Event, advance
 from recollect.ops import Events, Note, Past
 from recollect.stores import codec
+from recollect.stores.sqlite_file import decoding
 from recollect.stores.sqlite_read import SqliteReader, marks, parts
 from recollect.stores.touches import Batch
 
@@ -174,7 +175,8 @@ class SqliteLog(SqliteReader, ABC):
             where = "" if ids is None else f" AND id IN ({marks(part)})"
             for values in db.execute(select + where, (space, *part)):
                 kept = dict(zip(names, values, strict=True))
-                state = codec.state(kept)
+                with decoding(self.path):
+                    state = codec.state(kept)
                 found[kept["id"]] = {**state, "row": kept["row"], "sequence": kept["sequence"]}
         return found
 
@@ -226,7 +228,9 @@ class SqliteLog(SqliteReader, ABC):
                 found += db.execute(asked, (space, *values, *(part or ()))).fetchall()
             unwritten = self._unwritten(db, space, op, waiting) if op.keys is None else ()
         found.sort()
-        events = [_event(seq, type_, *rest) for seq, type_, of, *rest in found if not of or rest[0]]
+        told = (each for each in found if not each[2] or each[3])
+        with decoding(self.path):
+            events = [_event(seq, type_, *rest) for seq, type_, _, *rest in told]
         events += unwritten
         return events if op.last is None else events[max(0, len(events) - op.last) :]
 
@@ -291,4 +295,4 @@ def _event(
     payload: str | None,
 ) -> Event:  # fmt: skip
     moment = codec.decode("created_at", at)
-    return Event(type_, id, moment, actor, session, json.loads(payload) if payload else {}, seq)
+    return Event(type_, id, moment, actor, session, codec.decode("metadata", payload), seq)

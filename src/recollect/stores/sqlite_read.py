@@ -15,7 +15,7 @@ from recollect.index.source import Changes, Version
 from recollect.memory import Link, MemoryRecord
 from recollect.ops import STAGED
 from recollect.stores import codec
-from recollect.stores.sqlite_file import guarded, transaction, translated
+from recollect.stores.sqlite_file import decoding, guarded, transaction, translated
 from recollect.stores.touches import Batch, Touches, overlay
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
@@ -129,7 +129,7 @@ class SqliteReader:
         if not rows:
             return found
         waiting = self._touches.waiting()
-        with self._reading() as db:
+        with self._reading() as db, decoding(self.path):
             for part in parts(rows):
                 for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
                     kept = dict(zip(FIELDS, values, strict=False))
@@ -145,12 +145,12 @@ class SqliteReader:
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
-        return [
-            Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
-            for source, target, type_, weight, created in self._linked(
-                "source, target, type, weight, created_at", namespace, ids
-            )
-        ]
+        found = self._linked("source, target, type, weight, created_at", namespace, ids)
+        with decoding(self.path):
+            return [
+                Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
+                for source, target, type_, weight, created in found
+            ]
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
@@ -225,14 +225,17 @@ class SqliteReader:
         what = ", ".join(_SEQ if name == "seq" else _column(name) for name in wanted)
         for values in self._selected(namespace, what, rows):
             columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
-            for name in names:
-                if name.startswith("metadata."):
-                    key = name.removeprefix("metadata.")
-                    columns[name] = [codec.metadata_value(v, key) for v in columns[name]]
-                elif name in FIELDS and FIELDS[name].type == "list":
-                    columns[name] = [codec.indexed(name, value) for value in columns[name]]
-            if waiting:
-                _overlay(columns, waiting)
+            with decoding(self.path):
+                for name in names:
+                    if name.startswith("metadata."):
+                        key = name.removeprefix("metadata.")
+                        columns[name] = [codec.metadata_value(v, key) for v in columns[name]]
+                    elif name in FIELDS and FIELDS[name].type == "list":
+                        columns[name] = [codec.indexed(name, value) for value in columns[name]]
+                    else:
+                        codec.check(name, columns[name])
+                if waiting:
+                    _overlay(columns, waiting)
             yield columns
 
     def _selected(
@@ -267,6 +270,14 @@ class SqliteReader:
         self, namespace: str, rows: Sequence[int] | None
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
         """Chunks of vectors, each name's with ascending rows."""
+        for name, owners, blobs in self._vectors_of(namespace, rows):
+            with decoding(self.path):
+                codec.check_vector_bytes(blobs)
+            yield name, owners, blobs
+
+    def _vectors_of(
+        self, namespace: str, rows: Sequence[int] | None
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
         with self._reading() as db:
             space = self._space(db, namespace)
         if rows is None:
@@ -312,7 +323,10 @@ class SqliteReader:
         self, namespace: str, ids: Sequence[str] | None = None
     ) -> list[tuple[str, str, float]]:
         """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
-        return self._linked("source, target, created_at", namespace, ids)
+        found = self._linked("source, target, created_at", namespace, ids)
+        with decoding(self.path):
+            codec.check("created_at", [created for _, _, created in found])
+        return found
 
     def _linked(
         self, what: str, namespace: str, ids: Sequence[str] | None
