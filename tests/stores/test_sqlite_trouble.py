@@ -142,6 +142,15 @@ def test_a_file_cut_short_is_reported(filled: Path) -> None:
         memory.search("apple")
 
 
+@pytest.mark.parametrize("damage", ["UPDATE counter SET value = 'x'", "DELETE FROM counter"])
+def test_a_file_without_its_counter_is_refused(filled: Path, damage: str) -> None:
+    db = sqlite3.connect(filled)
+    db.execute(damage)
+    db.commit()
+    db.close()
+    refused(filled, "counter is damaged; restore it from a backup")
+
+
 @pytest.mark.parametrize(
     "damage",
     [

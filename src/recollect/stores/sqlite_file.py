@@ -165,6 +165,10 @@ def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> None:
     elif not read_only and path != ":memory:":
         with guarded(path):
             _settings(db)
+    with guarded(path):
+        counters = db.execute("SELECT typeof(value) FROM counter").fetchall()
+    if counters != [("integer",)]:
+        raise StoreError(f"{path}: its counter is damaged; restore it from a backup")
 
 
 def _settings(db: sqlite3.Connection) -> None:
