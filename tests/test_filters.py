@@ -230,3 +230,19 @@ def test_the_fields_of_a_filter() -> None:
     assert fields_of(Both(())) == frozenset()
     condition = parse({"$or": [{"kind": "a"}, {"$not": {"metadata.x": 1, "tags": "b"}}]})
     assert fields_of(condition) == {"kind", "metadata.x", "tags"}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"importance": "x" * 100_000},
+        {"kind": 10**5_000},
+        {"tags": [10**5_000]},
+        {"kind": {10**5_000: "x"}},
+        {10**5_000: "x"},
+    ],
+)
+def test_a_wrong_value_is_shown_briefly(spec: Any) -> None:
+    with pytest.raises(InvalidInput) as problem:
+        parse(spec)
+    assert len(str(problem.value)) < 1_000

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, shown
 from recollect.fields import Type, field_type
 from recollect.memory import json_value, moment
 
@@ -83,7 +83,7 @@ def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> F
     parts: list[Filter] = []
     for key, value in spec.items():
         if not isinstance(key, str):
-            raise InvalidInput(path, f"has the key {key!r}", "field names are text")
+            raise InvalidInput(path, f"has the key {shown(key)}", "field names are text")
         logic = key.removeprefix("$").lower()
         if logic in ("and", "or"):
             if not isinstance(value, Sequence) or isinstance(value, str):
@@ -115,7 +115,7 @@ def _checked(given: Filter, path: str, depth: int) -> Filter:
         if given.operator not in _OPERATORS:
             raise InvalidInput(
                 f"{path}.{given.field}",
-                f"{given.operator!r} is no operator",
+                f"{shown(given.operator)} is no operator",
                 f"use one of {', '.join(_OPERATORS)}",
             )
         return _compare(given.field, _type(given.field, path), given.operator, given.value, path)
@@ -139,10 +139,12 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
         raise InvalidInput(f"{path}.{name}", "has no condition")
     found: list[Filter] = []
     for key, operand in value.items():
-        operator = str(key).removeprefix("$").lower()
+        operator = key.removeprefix("$").lower() if isinstance(key, str) else ""
         if operator not in _OPERATORS:
             raise InvalidInput(
-                f"{path}.{name}", f"{key!r} is no operator", f"use one of {', '.join(_OPERATORS)}"
+                f"{path}.{name}",
+                f"{shown(key)} is no operator",
+                f"use one of {', '.join(_OPERATORS)}",
             )
         found.append(_compare(name, kind, operator, operand, path))
     return found
@@ -193,12 +195,12 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         return moment(where, value).timestamp()
     if kind == "number":
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
-            raise InvalidInput(where, f"is compared with {value!r}", "give a number")
+            raise InvalidInput(where, f"is compared with {shown(value)}", "give a number")
         if isinstance(value, int) and value not in _WHOLE:
             raise InvalidInput(where, "is compared with too large a number")
         return float(value)
     if kind == "text" and not isinstance(value, str):
-        raise InvalidInput(where, f"is compared with {value!r}", "give text")
+        raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
     if kind == "json":
         value = json_value(where, value)
     if kind == "list":
@@ -210,7 +212,9 @@ def _element(where: str, value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_element(where, item) for item in value]
     if not isinstance(value, str):
-        raise InvalidInput(where, f"is compared with {value!r}", "give text, or a list of texts")
+        raise InvalidInput(
+            where, f"is compared with {shown(value)}", "give text, or a list of texts"
+        )
     return value
 
 
