@@ -8,7 +8,7 @@ import sqlite3
 import struct
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -96,6 +96,9 @@ def _check_path(path: str, read_only: bool) -> None:
     try:
         path.encode()
         folder = Path(path).resolve().parent
+        for each in (folder, Path(path)):
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                each.stat()
         found = folder.is_dir()
     except UnicodeEncodeError:
         raise StoreError(f"{path}: has characters that are none; name the file otherwise") from None
