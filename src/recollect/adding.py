@@ -191,10 +191,12 @@ def _complete(
     for one in checked:
         if not isinstance(one, Item) or one.supersedes is None or one.key is None:
             continue
-        id = before[one.key].id if one.key in before else None
-        links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, (id,) if id else ()))
-        if id and not any((at.source, at.type) == (id, "supersedes") for at in links):
-            yield from supersede(one.supersedes, id, scope)
+        first = before.get(one.key)
+        if first is None or first.id is None or first.outcome != "SUPERSEDES":
+            continue
+        links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, (first.id,)))
+        if not any((at.source, at.type) == (first.id, "supersedes") for at in links):
+            yield from supersede(one.supersedes, first.id, scope)
 
 
 def _take_effect(

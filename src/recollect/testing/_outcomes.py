@@ -288,6 +288,15 @@ class Keys(StoreCase):
             assert (again.items[0].outcome, again.items[0].id) == ("SUPERSEDES", "new")
             assert record(memory, "old").status == "superseded"
 
+    def test_a_key_used_again_supersedes_nothing_that_its_first_write_did_not(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="other")
+        memory.add("Tea is green.", id="first", idempotency_key="once")
+        again = memory.add("Ana lives in Lisbon.", supersedes="other", idempotency_key="once")
+        assert (again.items[0].outcome, again.items[0].id) == ("ADDED", "first")
+        assert record(memory, "other").status == "active"
+
     def test_keys_hold_within_a_write_and_for_messages(self, memory: Memory) -> None:
         items = [{"content": f"text {i % 2}", "idempotency_key": f"k{i % 2}"} for i in range(4)]
         result = memory.add_many(items)
