@@ -50,6 +50,11 @@ def test_the_time_is_of_the_front_matter_else_of_the_file(tmp_path: Path) -> Non
     path = put(tmp_path, "a.md", "text")
     os.utime(path, (1_700_000_000, 1_700_000_000))
     assert items(path)[0]["created_at"] == datetime.fromtimestamp(1_700_000_000, UTC)
+    for value, meant in (
+        ("20260409", datetime(2026, 4, 9, tzinfo=UTC)),
+        ("1700000000", datetime.fromtimestamp(1_700_000_000, UTC)),
+    ):  # which YAML takes for numbers
+        assert items(put(tmp_path, "a.md", f"---\ndate: {value}\n---\nb"))[0]["created_at"] == meant
     for value in ("2026-04-09 12:30:00", "'2026-04-09T12:30:00Z'", "2026-04-09T14:30:00+02:00"):
         path = put(tmp_path, "a.md", f"---\ncreated: {value}\n---\ntext")
         assert items(path)[0]["created_at"] == datetime(2026, 4, 9, 12, 30, tzinfo=UTC)
@@ -59,6 +64,8 @@ def test_the_time_is_of_the_front_matter_else_of_the_file(tmp_path: Path) -> Non
     ("written", "kept"),
     [
         ("some day in spring", "some day in spring"),
+        ("2026", 2026),
+        ("20261340", 20261340),
         ("99999999999999999999", "99999999999999999999"),
         ("1.0e+300", 1e300),
         (".nan", "nan"),

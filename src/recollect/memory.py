@@ -7,7 +7,7 @@ import math
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from itertools import chain
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar
@@ -314,10 +314,11 @@ def function(name: str, value: F | None) -> F | None:
 
 
 def moment(name: str, value: Any) -> datetime:
-    """A point in time in UTC from a datetime, ISO 8601 text or seconds since 1970.
+    """A point in time in UTC from a datetime, a date, ISO 8601 text or seconds since 1970.
 
-    A datetime without a zone is taken as UTC. Stores keep seconds as float64, which does not tell
-    microseconds apart centuries from now: there it is a whole second.
+    A datetime without a zone is taken as UTC, a date as its first moment there. Stores keep seconds
+    as float64, which does not tell microseconds apart centuries from now: there it is a whole
+    second.
     """
     if isinstance(value, str):
         try:
@@ -326,10 +327,13 @@ def moment(name: str, value: Any) -> datetime:
             raise InvalidInput(
                 name, f"{shown(value)} is not a date", "write it as 2026-05-31T14:00:00Z"
             ) from None
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
     if isinstance(value, bool) or not isinstance(value, (datetime, int, float)):
         raise InvalidInput(
             name,
-            f"must be a datetime, ISO 8601 text or seconds since 1970, not {type(value).__name__}",
+            "must be a datetime, a date, ISO 8601 text or seconds since 1970, not "
+            f"{type(value).__name__}",
         )
     if not isinstance(value, datetime):
         try:

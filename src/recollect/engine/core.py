@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from typing import Any
 
 from recollect import adding, chunks, items, life, ops, profiles, why, write
@@ -163,7 +163,7 @@ class Core:
         limit: int = 10,
         profile: ProfileLike | None = None,
         filters: Filters = None,
-        now: datetime | str | float | None = None,
+        now: date | str | float | None = None,
         touch: bool = True,
         explain: bool = False,
         min_score: float | None = None,
@@ -278,7 +278,7 @@ class Core:
         common = {name: value for name, value in fields.items() if value is not None}
         return chunks.add_chat(messages, self.scope(), mode=mode, facets=facets, common=common)
 
-    def zones(self, filters: Filters, now: datetime | str | float | None) -> Plan[Zones]:
+    def zones(self, filters: Filters, now: date | str | float | None) -> Plan[Zones]:
         """How alive the memories are."""
         at = moment("now", self.clock() if now is None else now)
         return zoning.zones((self.namespace,), at.timestamp(), parse(filters))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date
 
 from recollect import life
 from recollect import verify as verifying
@@ -51,7 +51,7 @@ class Living(Face):
         """The links from and to a memory, or all of the namespace."""
         return list(self._run(self._core.links(id)))
 
-    def zones(self, filters: Filters = None, *, now: datetime | str | float | None = None) -> Zones:
+    def zones(self, filters: Filters = None, *, now: date | str | float | None = None) -> Zones:
         """How alive each memory is (active, stale, fading, archived), the liveliest first.
 
         A zone is a label worked out for a time, the present by default; nothing is moved.
@@ -72,7 +72,7 @@ class Living(Face):
         use: str = "reference",
         *,
         session_id: str | None = None,
-        now: datetime | str | float | None = None,
+        now: date | str | float | None = None,
         utility: float | None = None,
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
@@ -183,7 +183,7 @@ class AsyncLiving(AsyncFace):
         return list(await self._run(self._core.links(id)))
 
     async def zones(
-        self, filters: Filters = None, *, now: datetime | str | float | None = None
+        self, filters: Filters = None, *, now: date | str | float | None = None
     ) -> Zones:
         """See `Memory.zones`."""
         return await self._run(self._core.zones(filters, now))
@@ -198,7 +198,7 @@ class AsyncLiving(AsyncFace):
         use: str = "reference",
         *,
         session_id: str | None = None,
-        now: datetime | str | float | None = None,
+        now: date | str | float | None = None,
         utility: float | None = None,
     ) -> None:
         """See `Memory.touch`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from recollect import linking
@@ -192,8 +192,8 @@ class Upkeep(Face):
     def zone_shares(
         self,
         *,
-        since: datetime | str | float | None = None,
-        until: datetime | str | float | None = None,
+        since: date | str | float | None = None,
+        until: date | str | float | None = None,
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> Shares:
@@ -284,8 +284,8 @@ class AsyncUpkeep(AsyncFace):
     async def zone_shares(
         self,
         *,
-        since: datetime | str | float | None = None,
-        until: datetime | str | float | None = None,
+        since: date | str | float | None = None,
+        until: date | str | float | None = None,
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> Shares:

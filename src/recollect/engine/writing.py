@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from typing import Any
 
 from recollect import write
@@ -31,7 +31,7 @@ class Writing(Face):
         kind: str | None = None,
         title: str | None = None,
         entities: Sequence[str] | None = None,
-        created_at: datetime | str | float | None = None,
+        created_at: date | str | float | None = None,
         id: str | None = None,
         vectors: Mapping[str, Sequence[float]] | None = None,
         links: Sequence[Mapping[str, Any]] = (),
@@ -45,9 +45,9 @@ class Writing(Face):
         confidence: float | None = None,
         strength: float | None = None,
         decay_rate: float | None = None,
-        expires_at: datetime | str | float | None = None,
-        valid_from: datetime | str | float | None = None,
-        valid_to: datetime | str | float | None = None,
+        expires_at: date | str | float | None = None,
+        valid_from: date | str | float | None = None,
+        valid_to: date | str | float | None = None,
         pinned: bool | None = None,
         supersedes: str | None = None,
         idempotency_key: str | None = None,
@@ -168,7 +168,7 @@ class AsyncWriting(AsyncFace):
         kind: str | None = None,
         title: str | None = None,
         entities: Sequence[str] | None = None,
-        created_at: datetime | str | float | None = None,
+        created_at: date | str | float | None = None,
         id: str | None = None,
         vectors: Mapping[str, Sequence[float]] | None = None,
         links: Sequence[Mapping[str, Any]] = (),
@@ -182,9 +182,9 @@ class AsyncWriting(AsyncFace):
         confidence: float | None = None,
         strength: float | None = None,
         decay_rate: float | None = None,
-        expires_at: datetime | str | float | None = None,
-        valid_from: datetime | str | float | None = None,
-        valid_to: datetime | str | float | None = None,
+        expires_at: date | str | float | None = None,
+        valid_from: date | str | float | None = None,
+        valid_to: date | str | float | None = None,
         pinned: bool | None = None,
         supersedes: str | None = None,
         idempotency_key: str | None = None,

@@ -21,6 +21,7 @@ LONGEST = 20_000
 
 _MOST_VALUES = 100_000  # in a front matter
 _TITLE = 500  # characters of a title
+_SECONDS = 100_000_000  # since 1970, from 1973 on; fewer of them spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -265,11 +266,17 @@ def _tags(note: _Note) -> list[str]:
 
 def _created(note: _Note) -> tuple[datetime, set[str]]:
     """When a note was written, and which values of its front matter should say so and do not."""
-    given = {key: moment(note.front.get(key)) for key in ("date", "created")}
+    given = {key: moment(_spelt(note.front.get(key))) for key in ("date", "created")}
     times = {key: _time(value) for key, value in given.items()}
     unread = {key for key, value in given.items() if value is not None and times[key] is None}
     written = next((time for time in times.values() if time is not None), None)
     return written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC), unread
+
+
+def _spelt(value: Any) -> Any:
+    """Digits that YAML took for a number, though they spell a date (20260103) or a year."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number and 0 <= value < _SECONDS else value
 
 
 def _time(value: Any) -> datetime | None:

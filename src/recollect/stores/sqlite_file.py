@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from recollect.errors import RecollectError, StoreError
+from recollect.errors import RecollectError, StoreClosed, StoreError
 from recollect.stores.migrations import migrations
 from recollect.text import text_key
 
@@ -69,7 +69,11 @@ def translated(path: str, problem: sqlite3.Error) -> Exception:
     """SQLite's error as a `StoreError`; a wrong use of SQLite as it is."""
     text = str(problem)
     if isinstance(problem, sqlite3.ProgrammingError):
-        return StoreError(f"{path}: the store is closed") if "closed" in text else problem
+        return (
+            StoreClosed(f"{path}: the store is closed; open it again with Memory.open(...)")
+            if "closed" in text
+            else problem
+        )
     remedy = next((r for sign, r in _REMEDIES if sign in text.lower()), "")
     return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from itertools import islice
 from typing import Any
 
@@ -86,6 +86,13 @@ class Adding(StoreCase):
     )
     def test_times_keep_their_microseconds(self, memory: Memory, moment: datetime) -> None:
         assert record(memory, memory.add("When?", created_at=moment).id).created_at == moment
+
+    def test_a_day_is_its_first_moment(self, memory: Memory) -> None:
+        memory.add("Packed.", id="before", created_at=date(2026, 3, 1))
+        memory.add("Moved.", id="moved", created_at=date(2026, 3, 2))
+        assert record(memory, "moved").created_at == datetime(2026, 3, 2, tzinfo=timezone.utc)
+        since = {"created_at": {"gte": date(2026, 3, 2)}}
+        assert found(memory, "moved packed", filters=since) == ["moved"]
 
     def test_the_last_moment_there_is_can_be_read_again(self, memory: Memory) -> None:
         kept = record(memory, memory.add("Doomsday.", created_at=datetime.max).id)
