@@ -161,6 +161,20 @@ def test_the_vectors_of_sides_and_facets_are_made_anew_too(tmp_path: Path) -> No
     }
 
 
+def test_an_edit_meanwhile_has_the_vector_of_its_own_words(url: str) -> None:
+    with Memory.open(url) as memory:
+
+        def progress(done: int, of: int) -> None:
+            if memory.get("lease").content.startswith("We"):  # type: ignore[union-attr]
+                memory.update("lease", content="A dog barks at the postman")
+
+        assert Memory.reembed(url, embedder=Half(), progress=progress) == 4
+    with Memory.open(url, embedder=Half()) as memory:
+        [best, *_] = memory.search("A dog barks at the postman", limit=1)
+        assert (best.id, best.routes["vector"]) == ("lease", 1)
+        assert best.similarity == pytest.approx(1, abs=1e-3)
+
+
 def test_what_an_edit_made_stale_is_not_made_anew(tmp_path: Path) -> None:
     url = chat_in(f"sqlite:///{tmp_path / 'm.db'}", "default")
     with Memory.open(url) as memory:

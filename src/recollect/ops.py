@@ -350,8 +350,9 @@ class Put:
     that are not there are none.
 
     With `replace=True` each takes the place of the memory of the same id, whose accesses count on
-    and whose vectors stay where it brings none of that name and `stale` does not list it; the
-    answer is then the ids that do not exist. Nothing is written unless the answer is empty.
+    and whose vectors stay where it brings none of that name and `stale` does not list it (those
+    that are staged, where nothing is stale); the answer is then the ids that do not exist. Nothing
+    is written unless the answer is empty.
     What `was` the memory when it was read has to be so still, but for its accesses; else its id is
     answered, too, so that no change that others made since is undone.
 

@@ -17,7 +17,7 @@ from recollect.events import ACCESSES, STATE
 from recollect.features import FEATURES, features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector, recent, value_at
-from recollect.ops import Put
+from recollect.ops import STAGED, Put
 from recollect.text import term_ids, text_key, words
 
 LOGGED = (*STATE, "metadata")
@@ -202,6 +202,21 @@ def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
         "last_accessed": max(times, default=None),
         "accesses": most["accesses"],
     }
+
+
+def handed_on(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The vectors that stay with a memory as a draft replaces it, and those history keeps: names.
+
+    Staged ones were made of the same words as those that are stale, and go with these.
+    """
+    stay, gone = [], []
+    for name in had:
+        staged = name.startswith(STAGED)
+        if name not in op.stale and name not in draft.vectors and not (staged and op.stale):
+            stay.append(name)
+        elif not staged:
+            gone.append(name)
+    return stay, gone
 
 
 def check_vectors(

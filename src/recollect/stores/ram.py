@@ -123,16 +123,17 @@ class RamRecords(RamReader):
             before = memories[old]
             values["sequence"] = before["sequence"]
             values.update(codec.accesses(values, before))
-            replaced = {*op.stale, *draft.vectors}
-            vectors = {n: blob for n, blob in self._vectors[old].items() if n not in op.stale}
-            former = {n: blob for n, blob in self._vectors[old].items() if n in replaced}
+            had = self._vectors[old]
+            stay, gone = codec.handed_on(op, draft, had)
+            vectors = {name: had[name] for name in stay}
             event = edited(
                 codec.record(namespace, before),
                 draft.record,
                 op.actor,
-                draft.vectors.keys() - self._vectors[old].keys(),
+                draft.vectors.keys() - had.keys(),
             )
-            self._former[self._append(namespace, values["sequence"], event)] = former
+            place = self._append(namespace, values["sequence"], event)
+            self._former[place] = {name: had[name] for name in gone}
             self._drop(namespace, old)
         elif op.past is None:
             self._append(namespace, row, written(draft, op.actor))

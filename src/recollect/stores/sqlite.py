@@ -176,11 +176,9 @@ class SqliteRecords(SqliteLog):
                 with decoding(self.path):
                     was = codec.record(key[0], before)
                 event = edited(was, draft.record, op.actor, fresh)
-                for name, blob in had.items():
-                    if name not in op.stale:
-                        blobs[name] = blob
-                    if name in op.stale or name in draft.vectors:
-                        former.append((before["sequence"], len(entries), name, blob))
+                stay, gone = codec.handed_on(op, draft, had)
+                blobs.update((name, had[name]) for name in stay)
+                former += [(before["sequence"], len(entries), name, had[name]) for name in gone]
             else:
                 event = written(draft, op.actor)
             if op.past is None:

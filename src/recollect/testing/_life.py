@@ -161,6 +161,23 @@ class Logging(StoreCase):
         assert (last.id, last.at) == ("a", clock.now)
         assert len(events(memory)) == 4
 
+    def test_a_staged_vector_does_not_outlast_the_words_it_was_made_of(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana plays the cello", id="a")
+        memory.add("Ben rows on the lake", id="b")
+        rows = answer(memory, ops.Unembedded("default", "_next", 9))
+        staged = ops.PutVectors("default", "_next", rows, list(np.eye(2, dtype=np.float32)))
+        answer(memory, staged)
+        memory.update("a", tags=["music"])
+        assert not len(answer(memory, ops.Unembedded("default", "_next", 9)))
+        memory.update("a", content="The boiler needs a repair")
+        [row] = answer(memory, ops.Find("default", ("a",))).values()
+        assert answer(memory, ops.Unembedded("default", "_next", 9)).tolist() == [row]
+        assert not answer(memory, ops.AdoptVectors("_next", "content", "another"))
+        former = answer(memory, ops.FormerVectors("default"))
+        assert [name for _, name, _ in former] == ["content"]
+
     def test_what_is_erased_leaves_no_trace(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         memory.link("b", "a")

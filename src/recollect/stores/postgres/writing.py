@@ -207,15 +207,14 @@ def _take(space: Space, draft: Draft, values: dict[str, Any], op: ops.Put) -> No
     before = space.old.get(record.id)
     if before is not None:
         had = space.vectors.get(before["row"], set())
-        handed = had - set(op.stale) - set(draft.vectors)
+        handed, lost = codec.handed_on(op, draft, had)
         space.moved += [(row, space.namespace, name, before["row"]) for name in sorted(handed)]
         space.lose(before["row"], before, handed)
         kept = plain(before)
         values.update(codec.accesses(values, kept), sequence=before["sequence"])
         old = codec.record(space.namespace, kept)
         event = edited(old, record, op.actor, draft.vectors.keys() - had)
-        lost = sorted(had - handed)
-        space.former.append((before["sequence"], len(space.entries), before["row"], lost))
+        space.former.append((before["sequence"], len(space.entries), before["row"], sorted(lost)))
     else:
         event = written(draft, op.actor)
     if op.past is None:
