@@ -158,6 +158,21 @@ def test_what_is_edited_just_then_is_erased_all_the_same(
     assert other.get("x") is None
 
 
+@pytest.mark.parametrize("url", ["ram://", "sqlite:///:memory:", None], indirect=True)
+def test_what_no_longer_passes_the_filter_just_then_is_not_erased(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.add_many({"id": id, "content": id, "metadata": {"old": 1}} for id in "xyz")
+
+    def happens() -> None:
+        memory.update("x", metadata={"old": 0})
+        memory.update("z", content="Z", metadata={"old": 2})
+
+    before_erasing(memory, monkeypatch, happens)
+    assert memory.delete_all({"metadata.old": {"gte": 1}}) == 2
+    assert memory.get_all().records[0].metadata == {"old": 0}
+
+
 class Other(WordHashEmbedder):
     """Another model whose vectors are as long."""
 

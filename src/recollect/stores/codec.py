@@ -64,6 +64,13 @@ def metadata_value(value: str | None, key: str) -> Any:
     return value_at(json.loads(value), key) if value else None
 
 
+def comparable(kept: Mapping[str, Any], name: str) -> Any:
+    """A value out of those kept of a memory as the index has it, which is as filters compare it."""
+    if name.startswith("metadata."):
+        return metadata_value(kept["metadata"], name.removeprefix("metadata."))
+    return indexed(name, kept[name]) if name in FIELDS else kept[name]
+
+
 def check(name: str, values: Iterable[Any]) -> None:
     """Raise a TypeError or ValueError where an index cannot take in kept values as they are."""
     kind = "features" if name == "features" else FIELDS[name].type if name in FIELDS else ""

@@ -230,9 +230,12 @@ class EmbeddedStore(Indexed):
     def _delete(self, op: ops.Delete) -> int:
         if op.where is None or op.ids is not None:
             return self._records.delete(op.namespace, ids=op.ids)
-        erased = 0
+        erased, before = 0, list[int]()
         while rows := self._matching(op.namespace, op.where):  # an edit meanwhile gives a new row
-            erased += self._records.delete(op.namespace, rows=rows)
+            if rows == before:  # when they were to be erased, none of them passed
+                break
+            erased += self._records.delete(op.namespace, rows=rows, where=op.where)
+            before = rows
         return erased
 
     def _matching(self, namespace: str, where: Filter) -> list[int]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import Any
 
 from recollect.events import Event, advance, edited, linked, unlinked, written
+from recollect.filters import Filter, passes
 from recollect.index.source import Version
 from recollect.memory import Draft, Link, MemoryRecord
 from recollect.ops import STAGED, Events, Note, Past, Put, Touch
@@ -277,6 +279,7 @@ class RamRecords(RamReader):
         *,
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
+        where: Filter | None = None,
     ) -> int:
         """Erase memories, their vectors, links and events; how many there were."""
         with self._lock:
@@ -285,7 +288,11 @@ class RamRecords(RamReader):
                 rows = list(self.find(namespace, ids).values())
             if rows is None:
                 self._notes.pop(namespace, None)
-            chosen = [row for row in (list(here) if rows is None else rows) if row in here]
+            chosen = [
+                row
+                for row in (list(here) if rows is None else rows)
+                if row in here and passes(where, partial(codec.comparable, here[row]))
+            ]
             gone = {here[row]["id"] for row in chosen}
             self._forget(namespace, gone, {here[row]["sequence"] for row in chosen})
             for row in chosen:

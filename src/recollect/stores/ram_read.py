@@ -7,7 +7,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.fields import FIELDS
 from recollect.index.source import Changes
 from recollect.memory import Link
 from recollect.ops import STAGED
@@ -65,7 +64,9 @@ class RamReader(ABC):
             part = chosen[start : start + _CHUNK]
             with self._lock:
                 chunk = [memories[row] for row in part if row in memories]
-                found = {name: [_value(memory, name) for memory in chunk] for name in names}
+                found = {
+                    name: [codec.comparable(memory, name) for memory in chunk] for name in names
+                }
             found["row"] = [memory["row"] for memory in chunk]
             if chunk:
                 yield found
@@ -95,9 +96,3 @@ class RamReader(ABC):
             (link.source, link.target, codec.encode("created_at", link.created_at))
             for link in self.neighbors(namespace, ids)
         ]
-
-
-def _value(memory: Mapping[str, Any], name: str) -> Any:
-    if name.startswith("metadata."):
-        return codec.metadata_value(memory["metadata"], name.removeprefix("metadata."))
-    return codec.indexed(name, memory[name]) if name in FIELDS else memory[name]

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from recollect import ops
 from recollect.events import Event
+from recollect.filters import Filter
 from recollect.index.source import Source, Version
 from recollect.memory import Link, MemoryRecord
 
@@ -59,8 +60,12 @@ class Records(Source, Protocol):
         *,
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
+        where: Filter | None = None,
     ) -> int:
-        """Erase memories by row or id (else all), their vectors and links; how many there were."""
+        """Erase memories by row or id (else all), their vectors and links; how many there were.
+
+        Those that do not pass the filter by then stay.
+        """
         ...
 
     def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:

@@ -15,12 +15,21 @@ from weakref import WeakSet
 from recollect.errors import StoreError
 from recollect.events import Event, edited, linked, unlinked, written
 from recollect.fields import FIELDS, LEXICAL
+from recollect.filters import Filter, fields_of, passes
 from recollect.memory import Draft, Link
 from recollect.ops import STAGED, Put, Touch
 from recollect.stores import codec
 from recollect.stores.sqlite_file import connect, decoding, guarded, identity, prepare, transaction
 from recollect.stores.sqlite_log import Entry, SqliteLog
-from recollect.stores.sqlite_read import at_once, dimensions, embedder, marks, parts, vectors_of
+from recollect.stores.sqlite_read import (
+    at_once,
+    column,
+    dimensions,
+    embedder,
+    marks,
+    parts,
+    vectors_of,
+)
 from recollect.stores.touches import Batch, Touches
 
 _CHANGES_KEPT = 200_000
@@ -415,12 +424,14 @@ class SqliteRecords(SqliteLog):
         *,
         rows: Sequence[int] | None = None,
         ids: Sequence[str] | None = None,
+        where: Filter | None = None,
     ) -> int:
         """Erase memories, their vectors and links; how many. Freed pages are overwritten."""
         self._touches.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
-            select = "SELECT id, row, sequence FROM memories WHERE space = ?"
+            names = ("id", "row", "sequence", *sorted(map(column, fields_of(where))))
+            select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
             key, chosen = ("row", rows) if ids is None else ("id", ids)
             gone = []
             if chosen is None:
@@ -428,6 +439,12 @@ class SqliteRecords(SqliteLog):
                 gone = db.execute(select, (space,)).fetchall()
             for part in parts(chosen or ()):
                 gone += db.execute(f"{select} AND {key} IN ({marks(part)})", (space, *part))
+            with decoding(self.path):
+                gone = [
+                    each[:3]
+                    for each in gone
+                    if passes(where, partial(codec.comparable, dict(zip(names, each, strict=True))))
+                ]
             for id, _, sequence in gone:
                 for end in ("source", "target"):
                     db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))

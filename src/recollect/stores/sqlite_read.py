@@ -222,7 +222,7 @@ class SqliteReader:
         asked = [name for name in ACCESSES if name in names]
         waiting = self._touches.waiting() if asked else ()
         wanted = ("row", *names, *(ACCESSES if waiting else ()), "seq")
-        what = ", ".join(_SEQ if name == "seq" else _column(name) for name in wanted)
+        what = ", ".join(_SEQ if name == "seq" else column(name) for name in wanted)
         for values in self._selected(namespace, what, rows):
             columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
             with decoding(self.path):
@@ -378,7 +378,8 @@ def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None
             columns[name][i] = value
 
 
-def _column(name: str) -> str:
+def column(name: str) -> str:
+    """The column of the table that a field, or a key of the metadata, is kept in."""
     if name.startswith("metadata."):
         return "metadata"
     return name.replace(".", "_")

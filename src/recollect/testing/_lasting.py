@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from contextlib import suppress
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -194,6 +196,26 @@ class Concurrency(StoreCase):
             assert Counter(won) == {"prize": 1, None: THREADS - 1}
             assert len(found(memory, "claimed")) == 1
             memory.delete("prize")
+
+    def test_what_is_kept_from_an_erasure_stays(self, memory: Memory) -> None:
+        ids = [f"m{i:03}" for i in range(300)]
+        memory.add_many({"id": id, "content": id, "metadata": {"old": 1}} for id in ids)
+
+        def keep(ids: Sequence[str]) -> list[str]:
+            kept = []
+            for id in ids:
+                with suppress(NotFound):
+                    kept.append(memory.update(id, metadata={"old": 0}).id)
+            return kept
+
+        def erase() -> list[str]:
+            while memory.get_all({"metadata.old": 0}, limit=1).total < 9:
+                time.sleep(0.001)
+            memory.delete_all({"metadata.old": {"gte": 1}})
+            return []
+
+        kept = self._together([lambda: keep(ids[::2]), lambda: keep(ids[1::2]), erase])
+        assert sorted(listed(memory)) == sorted(chain(*kept))
 
     def test_no_access_is_lost(self, memory: Memory) -> None:
         memory.add("apple", id="one")

@@ -10,7 +10,7 @@ from recollect.ops import STAGED
 from recollect.stores.postgres.commands import Abandon, Command, Many, Statement, Steps
 from recollect.stores.postgres.draft import Space
 from recollect.stores.postgres.known import fingerprint
-from recollect.stores.postgres.where import compiled
+from recollect.stores.postgres.where import Condition, compiled
 from recollect.stores.postgres.writing import LOCK, buried, unvectored
 
 _GONE = ("row", "sequence", "session_id", "speaker")
@@ -20,19 +20,14 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
     """Erase memories by id or filter, their vectors and links; how many there were."""
     if ids is None and where is None:
         return (yield from _emptied(namespace))
-    condition = compiled(where, "m")
-    chosen = (
-        Statement(
-            "SELECT id, " + ", ".join(f'm."{name}"' for name in _GONE) + " FROM memories m "
-            f"WHERE m.namespace = %s AND {condition.sql}",
-            (namespace, *condition.parameters),
-        )
-        if ids is None
-        else Statement(
-            "SELECT id, " + ", ".join(f'"{name}"' for name in _GONE) + " FROM memories "
-            "WHERE namespace = %s AND id = ANY(%s::text[])",
-            (namespace, list(ids)),
-        )
+    condition = (
+        compiled(where, "m") if ids is None else Condition("id = ANY(%s::text[])", (list(ids),))
+    )
+    # Locked, so that what changes just then is looked at again.
+    chosen = Statement(
+        "SELECT id, " + ", ".join(f'm."{name}"' for name in _GONE) + " FROM memories m "
+        f'WHERE m.namespace = %s AND {condition.sql} ORDER BY m."row" FOR UPDATE',
+        (namespace, *condition.parameters),
     )
     [head, found] = yield [Statement(LOCK, (namespace,)), chosen]
     if not found:
