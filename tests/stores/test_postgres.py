@@ -452,3 +452,25 @@ def test_vectors_that_another_embedder_has_made_since_are_not_compared(
         assert memory.search("green tea").ids == ("tea",)
         memory.add("Green tea, too", id="too", vectors={"extra": [1.0, 0.0]})
         assert set(memory.search("green tea").ids) == {"tea", "too"}
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["the first", "one more"])
+def test_what_happens_to_all_happens_to_what_is_being_added(database: str, before: int) -> None:
+    store = PostgresStore(database, memory=0)
+    with opened(store) as memory, opened(database) as other:  # type: ignore[arg-type]
+        filled(memory, before)
+        decay = threading.Thread(target=other.decay_all)
+        writes: list[str] = []
+
+        def meanwhile(command: Command) -> None:
+            sql = getattr(command, "sql", "")
+            writes.extend([sql] * sql.startswith("INSERT INTO memories"))
+            if sql == "COMMIT" and writes and decay.ident is None:
+                decay.start()
+                decay.join(0.3)  # it is to wait for the write
+
+        store.database.on_command = meanwhile
+        memory.add("An apple.", id="late", created_at="2025-01-01", dedup=False)
+        decay.join()
+        assert memory.get("late").strength is not None  # type: ignore[union-attr]
+        assert memory.verify()

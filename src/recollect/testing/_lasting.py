@@ -217,6 +217,22 @@ class Concurrency(StoreCase):
         kept = self._together([lambda: keep(ids[::2]), lambda: keep(ids[1::2]), erase])
         assert sorted(listed(memory)) == sorted(chain(*kept))
 
+    def test_what_happens_finds_memories_that_are_being_edited(self, memory: Memory) -> None:
+        memory.add("apple 0", id="one")
+
+        def edit() -> None:
+            for i in range(1, 40):
+                memory.update("one", content=f"apple {i}")
+
+        def judge() -> None:
+            for _ in range(40):
+                memory.feedback("one", "useful")
+
+        self._together([edit, judge, judge])
+        kept = record(memory, "one")
+        assert (kept.content, kept.feedback_for) == ("apple 39", 80)
+        assert memory.verify()
+
     def test_no_access_is_lost(self, memory: Memory) -> None:
         memory.add("apple", id="one")
 

@@ -37,6 +37,12 @@ CLOCK = (
     "INSERT INTO clocks AS c (namespace, seq) VALUES (%s, %s) "
     "ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
+# Who writes to the namespace is waited for, so that what is read after it is what they wrote; no
+# index has to look at anything again, so the version stays.
+_HOLD = (
+    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 0) ON CONFLICT (namespace)"
+    " DO UPDATE SET version = spaces.version"
+)
 _KINDS = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
 
 
@@ -188,10 +194,13 @@ def _kept(name: str, value: Any) -> Any:
 
 def log(op: ops.Log) -> Steps[tuple[str, ...]]:
     """Append events and apply them, or nothing and the ids that are not there."""
-    [rows] = yield [states(op.namespace, asked_ids(op.events))]
+    _, [[last]], rows = yield [
+        Statement(_HOLD, (op.namespace,)),
+        clock(op.namespace, len(op.events)),
+        states(op.namespace, asked_ids(op.events)),
+    ]
     commands, entries = happened(op.namespace, rows, op.events)
-    *_, [[last]] = yield [*commands, clock(op.namespace, len(entries))]
-    yield appended(op.namespace, last, entries)
+    yield [*commands, *appended(op.namespace, last, entries)]
     return ()
 
 
