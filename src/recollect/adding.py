@@ -9,14 +9,14 @@ from typing import Any
 
 from recollect import linking
 from recollect.dedup import STRENGTHENING, Dedup, Known, known
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import InvalidInput
 from recollect.events import Event
 from recollect.items import Item, Scope, item
 from recollect.life import supersede
-from recollect.memory import Added, AddResult, Draft, Link
+from recollect.memory import Added, AddResult, Draft, Link, MemoryRecord
 from recollect.ops import Events, Find, Log, Neighbors
 from recollect.plan import Plan, ask
-from recollect.write import dimensions_of, embedded, named, put, update
+from recollect.write import TRIES, contested, dimensions_of, embedded, named, put, revise
 
 _CHUNK = 2048  # memories in one transaction
 _TAKEN = "the id is taken; update that memory, or leave the id out"
@@ -110,15 +110,7 @@ def _added(
             keys |= {one.key} if one.key is not None else set()
     made, lack = yield from embedded((yield from named([*fresh.values()])), scope)
     drafts = dict(zip(fresh, made, strict=True))
-    told = yield from known(drafts, scope, policy)
-    wanted = {
-        place: (draft if one.key is None else replace(draft, note=_note(one, told.get(place))), one)
-        for place, (draft, one) in drafts.items()
-        if _is_kept(told.get(place))
-    }
-    taken, links = yield from put([*wanted.values()], scope, strict)
-    written = _written(wanted, taken)
-    yield from _take_effect(drafts, told, written, scope)
+    told, written, taken, links = yield from _settled(drafts, scope, policy, strict)
     outcomes: list[Added] = []
     raced = [one for one in fresh.values() if one.key is not None and one.record.id in taken]
     before |= yield from _outcomes_by_key(raced, scope)
@@ -133,6 +125,37 @@ def _added(
             before.setdefault(one.key, replace(outcome, reason=_AGAIN))
         outcomes.append(outcome)
     return outcomes, links, lack
+
+
+def _settled(
+    drafts: Mapping[int, tuple[Draft, Item]], scope: Scope, policy: Dedup, strict: bool
+) -> Plan[tuple[dict[int, Known], set[int], set[str], list[Link]]]:
+    """Write what is new, and let all take effect: what is known of each, by its place, the places
+    of what was written, the ids that were taken, and the links made."""
+    told: dict[int, Known] = {}
+    written: set[int] = set()
+    taken: set[str] = set()
+    links: list[Link] = []
+    left = drafts
+    for _ in range(TRIES):
+        judged = yield from known(left, scope, policy)
+        wanted = {
+            place: (draft if one.key is None else replace(draft, note=_note(one, found)), one)
+            for place, (draft, one) in left.items()
+            if _is_kept(found := judged.get(place))
+        }
+        refused, made = yield from put([*wanted.values()], scope, strict)
+        new = _written(wanted, refused)
+        links += made
+        taken |= refused
+        written |= new
+        told |= judged
+        left = yield from _take_effect(left, judged, new, scope)
+        if not left:
+            return told, written, taken, links
+        for place in left:  # others have changed what they were held against
+            del told[place]
+    raise contested(judged[min(left)].match.id)
 
 
 def _written(wanted: Mapping[int, tuple[Draft, Item]], taken: set[str]) -> set[int]:
@@ -204,24 +227,30 @@ def _take_effect(
     told: Mapping[int, Known],
     written: set[int],
     scope: Scope,
-) -> Plan[None]:
-    """What items do to memories there are: duplicates strengthen them, others supersede them."""
+) -> Plan[dict[int, tuple[Draft, Item]]]:
+    """What items do to memories there are: duplicates strengthen them, others supersede them.
+
+    Returns those whose match is not there as it was any more, which are to be judged anew.
+    """
+    left: dict[int, tuple[Draft, Item]] = {}
     for place, (draft, one) in drafts.items():
         found = told.get(place)
         if one.supersedes is not None and place in written:
             yield from supersede(one.supersedes, draft.record.id, scope)
         elif found is not None and found.outcome.outcome in STRENGTHENING:
-            yield from _strengthen(one, found, scope)
+            done = yield from _strengthen(draft.record, one, found, scope)
+            left |= {} if done else {place: (draft, one)}
+    return left
 
 
-def _strengthen(one: Item, found: Known, scope: Scope) -> Plan[None]:
-    """Count a use of the memory that says the same; it takes on what the item has besides."""
+def _strengthen(new: MemoryRecord, one: Item, found: Known, scope: Scope) -> Plan[bool]:
+    """Count a use of the memory that says the same; it takes on what the item has besides.
+
+    False where it does not say so any more.
+    """
     id = found.match.id
     payload = {**({"key": one.key} if one.key is not None else {}), **_noted(found.outcome)}
     use = Event("reference", id, scope.now, scope.actor, payload=payload)
-    try:
-        if found.gained:
-            yield from update(id, found.gained, scope)
-        yield from ask(Log(scope.namespace, (use,)))
-    except NotFound:  # erased meanwhile
-        return
+    if (yield from revise(id, lambda now: found.gained_by(now, new), scope)) is None:
+        return False
+    return not (yield from ask(Log(scope.namespace, (use,))))

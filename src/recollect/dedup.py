@@ -17,6 +17,7 @@ import numpy as np
 from recollect.differences import differences
 from recollect.entities import folded
 from recollect.errors import InvalidInput
+from recollect.events import ACCESSES
 from recollect.fields import FIELDS
 from recollect.filters import Both, Compare, Filter
 from recollect.items import Item, Scope
@@ -33,7 +34,10 @@ _RECALLED = 0.9  # share of the shingles of a text at which it is what was recal
 _FEWEST = 5  # words of a text that is more than one recalled memory
 _REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part of a text is looked at twice
 _FRAMING = frozenset({"memori", "memory", "recal", "rememb", "note", "context", "relev", "known"})
-_MERGED = frozenset({"content", "id", "importance", "tags", "metadata", "idempotency_key"})
+_GAINED = frozenset({"content", "importance", "tags", "metadata"})
+_MERGED = _GAINED | {"id", "idempotency_key"}
+_MOVING = _GAINED - {"content"} | {"entities", "updated_at", *ACCESSES}
+"""What items that say the same, and uses, change of a memory that still is what it was."""
 STRENGTHENING = ("DUPLICATE", "MERGED")
 Owner = tuple[str | None, str | None, str | None]
 
@@ -86,6 +90,13 @@ class Known:
     outcome: Added
     match: MemoryRecord
     gained: Mapping[str, Any] = field(default_factory=dict)
+
+    def gained_by(self, now: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
+        """What the match as it is now takes on from the item; None if it is another by now."""
+        same = FIELDS.keys() - _MOVING
+        if any(getattr(now, name) != getattr(self.match, name) for name in same):
+            return None
+        return _gained(now, new, self.outcome.outcome)
 
 
 @dataclass
@@ -290,6 +301,10 @@ def _strengthened(
     old: MemoryRecord, new: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None
 ) -> Known:
     """What says the same or more, with what the memory there is takes on from it."""
+    return _refused(old, outcome, reason, cosine, **_gained(old, new, outcome))
+
+
+def _gained(old: MemoryRecord, new: MemoryRecord, outcome: Outcome) -> dict[str, Any]:
     gained: dict[str, Any] = {}
     if new.importance is not None and new.importance > (old.importance or 0.0):
         gained["importance"] = new.importance
@@ -301,7 +316,7 @@ def _strengthened(
     metadata = {**new.metadata, **old.metadata}
     if metadata != old.metadata:
         gained["metadata"] = metadata
-    return _refused(old, outcome, reason, cosine, **gained)
+    return gained
 
 
 def _near(drafts: Mapping[int, Draft], least: float) -> dict[int, list[tuple[int, float]]]:

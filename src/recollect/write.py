@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -175,19 +175,45 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
             sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
         )
     checked = {name: CHECKS[name](name, value) for name, value in changes.items()}
+    in_place = all(FIELDS[name].patchable for name in checked)
+    changed = yield from revise(text("id", id), lambda _: checked, scope, in_place=in_place)
+    if changed is None:
+        raise no_memory(id, scope.namespace)
+    return changed
+
+
+def revise(
+    id: str,
+    changes_of: Callable[[MemoryRecord], Mapping[str, Any] | None],
+    scope: Scope,
+    *,
+    in_place: bool = False,
+) -> Plan[MemoryRecord | None]:
+    """The plan of changing a memory by what it is, again if others change it meanwhile.
+
+    Changes `in_place`, of fields that can be, are made whatever others change. None where there is
+    no such memory, or `changes_of` it is None.
+    """
     made: dict[str, Vector] = {}
     for _ in range(TRIES):
-        record = yield from read(text("id", id), scope.namespace)
-        if record is None:
-            raise no_memory(id, scope.namespace)
-        changed = (yield from _updated(record, checked, made, scope)) if checked else record
+        record = yield from read(id, scope.namespace)
+        changes = None if record is None else changes_of(record)
+        if record is None or changes is None:
+            return None
+        if not changes:
+            return record
+        changed = yield from _updated(record, changes, made, scope, in_place)
         if changed is not None:
             return changed
     raise contested(id)
 
 
 def _updated(
-    record: MemoryRecord, checked: Mapping[str, Any], made: dict[str, Vector], scope: Scope
+    record: MemoryRecord,
+    checked: Mapping[str, Any],
+    made: dict[str, Vector],
+    scope: Scope,
+    in_place: bool,
 ) -> Plan[MemoryRecord | None]:
     """Change a memory that was just read; None if somebody else has changed it meanwhile.
 
@@ -202,7 +228,7 @@ def _updated(
             changed = replace(changed, entities=named)
     names = linking.names_of(changed) - linking.names_of(record)
     old, new = yield from linking.waiting(scope.namespace, {id: names}, scope.now)
-    if all(FIELDS[name].patchable for name in checked):
+    if in_place:
         became = {name: plain(value) for name, value in checked.items()}
         event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
         if (yield from ask(Log(scope.namespace, (event,)))):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from recollect import Memory
 from recollect.errors import InvalidInput
 from recollect.memory import Added
-from recollect.ops import Op, Put
+from recollect.ops import Find, Log, Op, Put, Same
 from recollect.plan import drive
 from recollect.testing._case import WORDS, Clock, StoreCase, listed, record
 
@@ -21,6 +21,25 @@ def outcome(memory: Memory, content: str, **fields: Any) -> Added:
     """What becomes of one text."""
     [found] = memory.add(content, **fields)
     return found
+
+
+def meanwhile(
+    memory: Memory, item: dict[str, Any], moment: type[Op], happens: Callable[[], object]
+) -> Added:
+    """What becomes of an item when something happens right before an operation on its match."""
+    batch, once = memory._core.world.batch, iter([True])
+    judged = False
+
+    def late(asked: Sequence[Op]) -> Sequence[Any]:
+        nonlocal judged
+        if judged and any(isinstance(op, moment) for op in asked) and next(once, False):
+            happens()
+        judged = judged or any(isinstance(op, Same) for op in asked)
+        return batch(asked)
+
+    given = {name: value for name, value in item.items() if name != "content"}
+    [added] = drive(memory._core.add(item["content"], given), late)
+    return added
 
 
 class Outcomes(StoreCase):
@@ -139,6 +158,45 @@ class Outcomes(StoreCase):
         assert [one.match for one in result.items[2:4]] == [first, first]
         assert len(result.ids) == 2
         assert record(memory, first).access_count == 2
+
+    @pytest.mark.parametrize(
+        "other", [{}, {"content": FACT.replace("blue", "big blue"), "dedup": 0.8}], ids=str
+    )
+    def test_what_is_strengthened_keeps_what_others_changed_just_then(
+        self, memory: Memory, other: dict[str, Any]
+    ) -> None:
+        for moment in (Find, Put, Log):
+            fact = {"content": FACT, "tags": ["a"], "metadata": {"v": 1}}
+            memory.add_many([{"id": "known", **fact}])
+            change = {"metadata": {"v": 2, "w": 2}, "tags": ["a", "checked"]}
+            added = meanwhile(
+                memory,
+                {**fact, "tags": ["b"], "metadata": {"v": 0, "x": 3}, **other},
+                moment,
+                lambda: memory.update("known", **change),  # noqa: B023
+            )
+            assert (added.outcome, added.id) == ("MERGED" if other else "DUPLICATE", "known")
+            kept = record(memory, "known")
+            assert kept.content == other.get("content", FACT)
+            assert set(kept.tags) >= {"a", "checked"}
+            assert {**kept.metadata, "x": 3} == {"v": 2, "w": 2, "x": 3}
+            assert memory.verify()
+            memory.delete("known")
+
+    @pytest.mark.parametrize("gains", [{}, {"tags": ["b"]}], ids=str)
+    @pytest.mark.parametrize("how", ["erased", "rewritten", "archived"])
+    def test_what_was_known_a_moment_ago_is_no_duplicate(
+        self, memory: Memory, how: str, gains: dict[str, Any]
+    ) -> None:
+        memory.add(FACT, id="known")
+        happens: dict[str, Callable[[], object]] = {
+            "erased": lambda: memory.delete("known"),
+            "rewritten": lambda: memory.update("known", content="The boiler needs a repair."),
+            "archived": lambda: memory.update("known", status="archived"),
+        }
+        added = meanwhile(memory, {"content": FACT, **gains}, Find, happens[how])
+        assert added.outcome == "ADDED"
+        assert record(memory, str(added.id)).content == FACT
 
     @pytest.mark.parametrize("there", [True, False])
     def test_what_items_of_one_write_bring_is_united(self, memory: Memory, there: bool) -> None:
