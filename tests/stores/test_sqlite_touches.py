@@ -1,20 +1,26 @@
+import linecache
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
+from itertools import count
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
 from recollect import Memory
 from recollect.errors import StoreError
-from recollect.stores import EmbeddedStore, touches
+from recollect.stores import EmbeddedStore, sqlite, sqlite_file, touches
 from recollect.stores.sqlite import SqliteRecords
 from recollect.testing import WordHashEmbedder
+
+WRITING = {Path(str(module.__file__)) for module in (touches, sqlite, sqlite_file)}
 
 
 class Watcher:
@@ -173,6 +179,82 @@ def test_what_could_not_be_written_is_kept(path: Path) -> None:
         assert watcher.count() == 2
         watcher.db.close()
         assert len(memory.get_all({"access_count": 2})) == 1
+
+
+@contextmanager
+def interrupted(at: int) -> Iterator[None]:
+    """A Ctrl-C before the `at`-th line that runs in the modules that write accesses."""
+    lines = count()
+    before = sys.gettrace()
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if Path(frame.f_code.co_filename) not in WRITING:
+            return None
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
+        # Python itself lets none come while it leaves a `with`.
+        if event == "line" and not line.startswith("with ") and next(lines) == at:
+            raise KeyboardInterrupt
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.usefixtures("late")
+@pytest.mark.parametrize("where", ["touch", "flush"])
+def test_an_interrupt_neither_loses_an_access_nor_counts_it_twice(
+    memory: Memory, watcher: Watcher, where: str
+) -> None:
+    told = 0
+    for at in count():
+        memory.touch("a")
+        told += 1
+        try:
+            with interrupted(at):
+                memory.touch("b") if where == "touch" else memory.flush()
+            break
+        except KeyboardInterrupt:
+            pass
+        used = [memory.get("a"), memory.get("b")]
+        memory.flush()
+        assert used == [memory.get("a"), memory.get("b")]  # what is read before says as much
+        assert watcher.count() == told
+        assert memory.verify()
+    assert at > 5  # else nothing was interrupted
+
+
+@pytest.mark.usefixtures("late")
+def test_an_interrupt_right_after_the_commit_leaves_nothing_to_write(
+    memory: Memory, watcher: Watcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = memory._core.world.store._records  # type: ignore[attr-defined]
+
+    class Interrupted:
+        """Raises what Python does when Ctrl-C comes while SQLite commits."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(writer, name)
+
+        def execute(self, sql: str, *given: Any) -> Any:
+            answer = writer.execute(sql, *given)
+            if sql == "COMMIT":
+                monkeypatch.undo()
+                raise KeyboardInterrupt
+            return answer
+
+    writer = records._writer
+    memory.touch("a")
+    monkeypatch.setattr(records, "_writer", Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        memory.flush()
+    memory.touch("a")
+    assert [event.type for event in memory.history("a")] == ["write", "reference", "reference"]
+    memory.flush()
+    assert watcher.count() == 2
+    assert memory.verify()
 
 
 def test_reading_while_accesses_are_written_never_counts_twice(

@@ -33,6 +33,7 @@ from recollect.stores.sqlite_read import (
 from recollect.stores.touches import Batch, Touches
 
 _CHANGES_KEPT = 200_000
+_LARGEST = 2**31 - 1  # of the numbers that SQLite keeps in the head of a file
 _PATIENCE = 500  # milliseconds that an erasure waits for others to finish reading
 _COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
@@ -69,6 +70,7 @@ class SqliteRecords(SqliteLog):
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._writes = 0
+        self._batches = 0  # of accesses that were begun to be written
         self._lingering = False  # whether the log holds erased text
         self._touches = Touches(self._write_touches, lazy=path != ":memory:")
         _OPEN.add(self)
@@ -370,14 +372,29 @@ class SqliteRecords(SqliteLog):
         try:
             self._write_batch(batch)
         except BaseException:
-            batch.seq = None
+            seq, batch.seq = batch.seq, None
+            if seq is not None and self._committed() == self._batches:
+                batch.seq = seq
             raise
 
+    def _committed(self) -> int:
+        """The number of the last batch whose transaction was committed.
+
+        An interrupt may come right after the commit. Like all else in the transaction, the number
+        that a connection keeps for its temporary tables is taken back when that is undone.
+        """
+        with self._write_lock, guarded(self.path), transaction(self._writer) as db:
+            [number] = db.execute("PRAGMA temp.user_version").fetchone()
+        return int(number)
+
     def _write_batch(self, batch: Batch) -> None:
+        self._batches = self._batches % _LARGEST + 1
         with self._writing() as db:
+            db.execute(f"PRAGMA temp.user_version = {self._batches:d}")
             [before] = db.execute("SELECT value FROM counter").fetchone()
             known: list[tuple[int, int, int, bytes | None]] = []
-            for part in parts(sorted(batch.rows)):
+            waiting = batch.rows
+            for part in parts(sorted(waiting)):
                 known += db.execute(
                     f"SELECT row, space, sequence, accesses FROM memories WHERE row IN "
                     f"({marks(part)}) ORDER BY row",
@@ -385,7 +402,7 @@ class SqliteRecords(SqliteLog):
                 ).fetchall()
             changed = []
             for row, _, _, accesses in known:
-                count, times = batch.rows[row]
+                count, times = waiting[row]
                 with decoding(self.path):
                     changed.append((row, count, times[0], codec.accessed(accesses, times)))
             at_once(

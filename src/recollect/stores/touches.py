@@ -24,20 +24,33 @@ _DELAY = 0.5  # seconds from the first queued access to the write
 
 @dataclass(eq=False)
 class Batch:
-    """Accesses by row, and the uses that they come from, which are written together.
+    """Uses that are written together.
 
     `seq` is the number of the change that writes them: whoever reads a state of the records at or
     beyond it has them already. It is None until then.
     """
 
-    rows: dict[int, Waiting] = field(default_factory=dict)
-    seq: int | None = None
     uses: list[Use] = field(default_factory=list)
+    seq: int | None = None
+    _counted: tuple[int, Mapping[int, Waiting]] = field(init=False, default=(0, {}))
 
-    def add(self, row: int, count: int, times: Sequence[float]) -> None:
-        """Count accesses of a row, at least one of them with its time."""
-        before, known = self.rows.get(row, (0, ()))
-        self.rows[row] = (before + count, recent(known, times))
+    @property
+    def rows(self) -> Mapping[int, Waiting]:
+        """The accesses by row.
+
+        They are counted when asked for and kept by one assignment: wherever an interrupt comes,
+        they are those of the uses.
+        """
+        done, before = self._counted  # of how many uses, and what they come to
+        if done == len(self.uses):
+            return before
+        fresh, counted = self.uses[done:], dict(before)
+        for rows, at, *_ in fresh:
+            for row in rows:
+                count, times = counted.get(row, (0, ()))
+                counted[row] = (count + 1, recent(times, (at,)))
+        self._counted = (done + len(fresh), counted)
+        return counted
 
     def waits(self, seq: int) -> bool:
         """Whether its accesses are not in the state of the records at change `seq`."""
@@ -52,11 +65,13 @@ class Touches:
     """
 
     def __init__(self, write: Callable[[Batch], None], lazy: bool):
+        """`write` leaves a batch with its `seq` if and only if it is written."""
         self._write = write
         self._lazy = lazy
         self._process = os.getpid()
-        self._pending = Batch()
-        self._writing = Batch()
+        # What is written, or was last, and what comes after it; both change at once, so that an
+        # interrupt neither loses uses nor has any written twice.
+        self._batches = (Batch(), Batch())
         self._lock = threading.Lock()
         self._flushing = threading.RLock()
         self._timer: threading.Timer | None = None
@@ -65,11 +80,8 @@ class Touches:
 
     def add(self, use: Use) -> None:
         """Queue a use of rows."""
-        rows, at, *_ = use
         with self._lock:
-            self._pending.uses.append(use)
-            for row in rows:
-                self._pending.add(row, 1, (at,))
+            self._batches[1].uses.append(use)
             if self._lazy and self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._flush_later)
                 self._timer.daemon = True
@@ -92,19 +104,13 @@ class Touches:
                 if self._timer is not None:
                     self._timer.cancel()
                     self._timer = None
-                if not self._pending.rows:
+                last, pending = self._batches
+                unwritten = last.uses if last.seq is None else []
+                if not unwritten and not pending.uses:
                     return
-                batch = self._writing = self._pending
-                self._pending = Batch()
-            try:
-                self._write(batch)
-            except BaseException:
-                with self._lock:
-                    for row, (count, times) in batch.rows.items():
-                        self._pending.add(row, count, times)
-                    self._pending.uses[:0] = batch.uses
-                    self._writing = Batch()
-                raise
+                batch = Batch([*unwritten, *pending.uses])
+                self._batches = (batch, Batch())
+            self._write(batch)
 
     def close(self) -> None:
         """Write what waits; what cannot be written is given up."""
@@ -116,7 +122,7 @@ class Touches:
     def waiting(self) -> tuple[Batch, ...]:
         """What may not be written yet."""
         with self._lock:
-            return tuple(batch for batch in (self._writing, self._pending) if batch.rows)
+            return tuple(batch for batch in self._batches if batch.uses)
 
 
 _LAZY: WeakSet[Touches] = WeakSet()
@@ -138,8 +144,9 @@ def overlay(
     """The accesses of a row as kept at change `seq`, with those counted in that waited then."""
     found = {name: kept[name] for name in ACCESSES}
     for batch in waiting:
-        if row in batch.rows and batch.waits(seq):
-            count, times = batch.rows[row]
+        waits = batch.rows.get(row)
+        if waits is not None and batch.waits(seq):
+            count, times = waits
             last = found["last_accessed"]
             found["access_count"] += count
             found["last_accessed"] = times[0] if last is None else max(last, times[0])

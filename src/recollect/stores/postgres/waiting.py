@@ -29,12 +29,8 @@ class Waiting:
 
     def add(self, namespace: str, use: Use) -> None:
         """Count accesses, soon."""
-        rows, at, *_ = use
         with self._changed:
-            batch = self._pending.setdefault(namespace, Batch())
-            batch.uses.append(use)
-            for row in rows:
-                batch.add(row, 1, (at,))
+            self._pending.setdefault(namespace, Batch()).uses.append(use)
             if self._timer is None:
                 self._timer = threading.Timer(_DELAY, self._later)
                 self._timer.daemon = True
@@ -97,10 +93,7 @@ class Waiting:
     def _again(self, name: str, batch: Batch) -> None:
         """Let what could not be written wait on, before what came after it."""
         later = self._pending.get(name, Batch())
-        for row, (count, times) in batch.rows.items():
-            later.add(row, count, times)
-        later.uses[:0] = batch.uses
-        self._pending[name] = later
+        self._pending[name] = Batch([*batch.uses, *later.uses])
 
     def _take(self, about: set[str] | None) -> Mapping[str, Batch]:
         """What waits of some namespaces, as soon as nobody else is writing it."""
