@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 
 from recollect import Memory, ops
 from recollect.errors import InvalidInput, Locked, NotFound
+from recollect.plan import drive
 from recollect.testing._case import WORDS, Clock, StoreCase, answer, record
 from recollect.testing._life import events
 from recollect.testing._linked import ends
+from recollect.upkeep.maintenance import consolidate_on
 
 
 def everything(memory: Memory) -> dict[str, dict[str, Any]]:
@@ -159,6 +162,44 @@ class Keeping(StoreCase):
         assert list(memory.undo(done.run).left) == [done.clusters[0].id]
         assert record(memory, done.clusters[0].id).status == "archived"
         assert {record(memory, f"n{i}").status for i in range(3)} == {"active"}
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda memory: memory.update("tea1", content="Ana has gone off tea."),
+            lambda memory: memory.update("tea1", pinned=True),
+            lambda memory: memory.delete("tea1"),
+        ],
+    )
+    def test_consolidation_leaves_what_others_change_meanwhile(
+        self, memory: Memory, change: Callable[[Memory], Any]
+    ) -> None:
+        alike(memory)
+        changed: list[dict[str, dict[str, Any]]] = []
+
+        def meanwhile(records: Any) -> str:
+            change(memory)
+            changed.append(everything(memory))
+            return "Ana likes tea"
+
+        report = memory.consolidate(apply=True, summarise=meanwhile)
+        assert (report.clusters, report.run, len(changed)) == ((), None, 1)
+        assert everything(memory) == changed[0]
+        again = [sorted(one.members) for one in memory.consolidate().clusters]
+        assert again == [["tea0", "tea2", "tea3"]]  # it was not taken for seen
+
+    def test_what_is_erased_last_of_all_is_not_reported_as_merged(self, memory: Memory) -> None:
+        alike(memory)
+        batch = memory._core.world.batch
+
+        def erasing(asked: Sequence[ops.Op]) -> Sequence[Any]:
+            if any(isinstance(op, ops.Put) for op in asked):
+                memory.delete("tea1")
+            return batch(asked)
+
+        report = drive(consolidate_on(memory._core.scope(), apply=True), erasing)
+        assert (report.clusters, report.run) == ((), None)
+        assert {one.status for one in memory.get_all()} == {"active"}
 
     def test_consolidation_looks_at_what_is_new(self, memory: Memory) -> None:
         alike(memory, 2, 18)

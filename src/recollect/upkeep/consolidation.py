@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
 from recollect.differences import differences
+from recollect.events import ACCESSES
 from recollect.filters import Both, Compare, Filter, Not
 from recollect.items import Scope
 from recollect.memory import MemoryRecord, new_id, text
@@ -35,6 +36,7 @@ _AGREED = (
 Summariser = Callable[[Sequence[MemoryRecord]], str]
 """The text that stands for some memories, the most central first."""
 Progress = Callable[[int, int], None]
+_Proposed = tuple["Cluster", Sequence[MemoryRecord]]  # with its members as they were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,27 +117,30 @@ def consolidate(
 
     Of memories with rows up to `since` a former run has seen all, so only clusters that later
     ones make possible are looked for, unless `everything` is asked for. The second part of the
-    result is the largest row there is now. Nothing is changed without `apply`. Conversation turns
-    and what is pinned stay as they are.
+    result is the largest row of which that is so now. Nothing is changed without `apply`. Conversation turns
+    and what is pinned stay as they are, and so do clusters that others change meanwhile.
     """
     found = yield from _table(scope, where)
     seen = 0 if everything else since
     last = int(found.rows.max(initial=0))
     owners = [places for places in _owners(found) if len(places) > OWNED]
     total = sum(map(len, owners))
-    proposed: list[Cluster] = []
+    proposed: list[_Proposed] = []
     done = fresh = 0
     for places in owners:
         part = found.take(places)
         new = part.rows > seen
         fresh += int(new.sum())
         if new.any():
-            told = _within(progress, done, total, len(places))
-            proposed += yield from _of_owner(part, new, summarise, told)
+            within = _within(progress, done, total, len(places))
+            proposed += yield from _of_owner(part, new, summarise, within)
         done += len(places)
-    report = Consolidation(tuple(proposed), total, fresh, len(owners))
+    told = tuple(cluster for cluster, _ in proposed)
+    report = Consolidation(told, total, fresh, len(owners))
     if apply and report.merged:
-        report = yield from _apply(scope, report)
+        report = yield from _apply(scope, report, proposed)
+    if len(report.clusters) < len(proposed):  # the next run looks at what was left out again
+        return report, since
     return report, max(last, since)
 
 
@@ -173,7 +178,7 @@ def _within(progress: Progress | None, done: int, total: int, size: int) -> Prog
 
 def _of_owner(
     part: Candidates, new: NDArray[np.bool_], summarise: Summariser, progress: Progress | None
-) -> Plan[list[Cluster]]:
+) -> Plan[list[_Proposed]]:
     vectors = yield from ask(Vectors(part.rows, "content"))
     if not vectors.shape[1]:
         return []
@@ -184,7 +189,7 @@ def _of_owner(
         order = np.concatenate([group[middle : middle + 1], np.delete(group, middle)])
         members = yield from ask(Read(part.rows[order]))
         if all(member is not None for member in members):
-            proposed.append(_cluster(members, summarise))
+            proposed.append((_cluster(members, summarise), members))
     return proposed
 
 
@@ -209,28 +214,32 @@ def _differs(members: Sequence[MemoryRecord]) -> str:
     return f"differ in a {' and a '.join(found)}" if found else ""
 
 
-def _apply(scope: Scope, report: Consolidation) -> Plan[Consolidation]:
-    """Merge, each cluster in a transaction of its own."""
+def _apply(
+    scope: Scope, report: Consolidation, proposed: Sequence[_Proposed]
+) -> Plan[Consolidation]:
+    """Merge, each cluster in a transaction of its own; those that others change are left out."""
     run = yield from begun("consolidate", scope.namespace)
     done: list[Cluster] = []
     lacks: dict[str, None] = {}
-    for one in report.clusters:
+    for one, members in proposed:
         if one.apart:
             done.append(one)
             continue
-        found = yield from records(scope.namespace, one.members)
-        members = [found[id] for id in one.members if id in found]
-        if len(members) == len(one.members) and all(m.status == "active" for m in members):
-            merged, lack = yield from _merge(scope, run, one, members)
+        merged, lack = yield from _merge(scope, run, one, members)
+        if merged is not None:
             done.append(merged)
             lacks |= {lack: None} if lack else {}
-    return replace(report, clusters=tuple(done), run=run, degraded=tuple(lacks))
+    report = replace(report, clusters=tuple(done), degraded=tuple(lacks))
+    return replace(report, run=run) if report.merged else report
 
 
 def _merge(
     scope: Scope, run: str, cluster: Cluster, members: Sequence[MemoryRecord]
-) -> Plan[tuple[Cluster, str]]:
-    """Write what stands for the members, which are `consolidated` from then on; what it lacks."""
+) -> Plan[tuple[Cluster | None, str]]:
+    """Write what stands for the members, which are `consolidated` from then on; what it lacks.
+
+    None if the members are not what they were when they were read, but for their accesses.
+    """
     [(draft, each)], lack = yield from drafts([_standing(cluster, members)], scope)
     consolidated = {"status": CONSOLIDATED}
     events = tuple(
@@ -243,8 +252,18 @@ def _merge(
         actor=scope.actor,
         also=Log(scope.namespace, events),
     )
-    yield from ask(put)
+    # Read again last of all, since a summariser and an embedder may take their time.
+    now = yield from records(scope.namespace, cluster.members)
+    if any(one.id not in now or not _is_still(one, now[one.id]) for one in members):
+        return None, ""
+    if (yield from ask(put)):  # one of them was erased
+        return None, ""
     return replace(cluster, id=draft.record.id), lack
+
+
+def _is_still(was: MemoryRecord, now: MemoryRecord) -> bool:
+    """Whether a memory is what it was, but for its accesses."""
+    return replace(now, **{name: getattr(was, name) for name in ACCESSES}) == was
 
 
 def _standing(cluster: Cluster, members: Sequence[MemoryRecord]) -> dict[str, Any]:
