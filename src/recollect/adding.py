@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from recollect import linking
 from recollect.dedup import STRENGTHENING, Dedup, Known, known
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.events import Event
 from recollect.items import Item, Scope, item
 from recollect.life import supersede
@@ -20,6 +21,7 @@ from recollect.write import TRIES, contested, dimensions_of, embedded, named, pu
 
 _CHUNK = 2048  # memories in one transaction
 _TAKEN = "the id is taken; update that memory, or leave the id out"
+_ALONE = "what it was to supersede has been erased meanwhile"
 _AGAIN = "the same idempotency_key again"
 
 
@@ -69,7 +71,6 @@ def _checked(chunk: Sequence[Any], scope: Scope, strict: bool) -> Plan[list[Item
             if strict:
                 raise
             found.append(Added(_id_of(given), "REJECTED", str(problem)))
-    yield from _superseding(found, scope, strict)
     return found
 
 
@@ -78,14 +79,22 @@ def _id_of(given: Any) -> str | None:
     return id if isinstance(id, str) else None
 
 
-def _superseding(checked: list[Item | Added], scope: Scope, strict: bool) -> Plan[None]:
-    """Reject the items that would take the place of a memory that is not there."""
-    old = {one.supersedes for one in checked if isinstance(one, Item) and one.supersedes}
-    if not old:
-        return
+def _superseding(
+    checked: Sequence[Item | Added], before: Mapping[str, Added], scope: Scope, strict: bool
+) -> Plan[list[Item | Added]]:
+    """Reject the new items that would take the place of a memory that is not there."""
+    found = [*checked]
+    new = {
+        place: one
+        for place, one in enumerate(checked)
+        if isinstance(one, Item) and one.supersedes and one.key not in before
+    }
+    if not new:
+        return found
+    old = {one.supersedes for one in new.values() if one.supersedes}
     there = yield from ask(Find(scope.namespace, tuple(sorted(old))))
-    for at, one in enumerate(checked):
-        if isinstance(one, Item) and one.supersedes and one.supersedes not in there:
+    for place, one in new.items():
+        if one.supersedes not in there:
             problem = InvalidInput(
                 "supersedes",
                 f"there is no memory {one.supersedes!r} in the namespace {scope.namespace!r}",
@@ -93,7 +102,8 @@ def _superseding(checked: list[Item | Added], scope: Scope, strict: bool) -> Pla
             )
             if strict:
                 raise problem
-            checked[at] = Added(one.record.id, "REJECTED", str(problem))
+            found[place] = Added(one.record.id, "REJECTED", str(problem))
+    return found
 
 
 def _added(
@@ -101,6 +111,7 @@ def _added(
 ) -> Plan[tuple[list[Added], list[Link], str]]:
     """Write what is new of a chunk: the outcome of each item, links made, what was lacking."""
     before = yield from _outcomes_by_key(checked, scope)
+    checked = yield from _superseding(checked, before, scope, strict)
     yield from _complete(checked, before, scope)
     fresh: dict[int, Item] = {}  # by place: ids may occur twice
     keys = set(before)
@@ -110,7 +121,7 @@ def _added(
             keys |= {one.key} if one.key is not None else set()
     made, lack = yield from embedded((yield from named([*fresh.values()])), scope)
     drafts = dict(zip(fresh, made, strict=True))
-    told, written, taken, links = yield from _settled(drafts, scope, policy, strict)
+    told, written, alone, taken, links = yield from _settled(drafts, scope, policy, strict)
     outcomes: list[Added] = []
     raced = [one for one in fresh.values() if one.key is not None and one.record.id in taken]
     before |= yield from _outcomes_by_key(raced, scope)
@@ -119,6 +130,8 @@ def _added(
             outcome = one
         elif one.key is not None and one.key in before:
             outcome = before[one.key]
+        elif place in alone:
+            outcome = Added(one.record.id, "ADDED", _ALONE)
         else:
             outcome = _outcome(one, told.get(place), place in written)
         if isinstance(one, Item) and one.key is not None:
@@ -129,11 +142,15 @@ def _added(
 
 def _settled(
     drafts: Mapping[int, tuple[Draft, Item]], scope: Scope, policy: Dedup, strict: bool
-) -> Plan[tuple[dict[int, Known], set[int], set[str], list[Link]]]:
-    """Write what is new, and let all take effect: what is known of each, by its place, the places
-    of what was written, the ids that were taken, and the links made."""
+) -> Plan[tuple[dict[int, Known], set[int], set[int], set[str], list[Link]]]:
+    """Write what is new, and let all take effect.
+
+    Returns what is known of each by its place, the places of what was written and of what was to
+    supersede a memory that has been erased meanwhile, the ids that were taken, and the links made.
+    """
     told: dict[int, Known] = {}
     written: set[int] = set()
+    alone: set[int] = set()
     taken: set[str] = set()
     links: list[Link] = []
     left = drafts
@@ -150,9 +167,10 @@ def _settled(
         taken |= refused
         written |= new
         told |= judged
-        left = yield from _take_effect(left, judged, new, scope)
+        left, erased = yield from _take_effect(left, judged, new, scope)
+        alone |= erased
         if not left:
-            return told, written, taken, links
+            return told, written, alone, taken, links
         for place in left:  # others have changed what they were held against
             del told[place]
     raise contested(judged[min(left)].match.id)
@@ -219,7 +237,8 @@ def _complete(
             continue
         links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, (first.id,)))
         if not any((at.source, at.type) == (first.id, "supersedes") for at in links):
-            yield from supersede(one.supersedes, first.id, scope)
+            with suppress(NotFound):  # it did, and the other was erased since
+                yield from supersede(one.supersedes, first.id, scope)
 
 
 def _take_effect(
@@ -227,20 +246,25 @@ def _take_effect(
     told: Mapping[int, Known],
     written: set[int],
     scope: Scope,
-) -> Plan[dict[int, tuple[Draft, Item]]]:
+) -> Plan[tuple[dict[int, tuple[Draft, Item]], set[int]]]:
     """What items do to memories there are: duplicates strengthen them, others supersede them.
 
-    Returns those whose match is not there as it was any more, which are to be judged anew.
+    Returns those whose match is not there as it was any more, which are to be judged anew, and the
+    places of those that were to supersede one that has been erased meanwhile.
     """
     left: dict[int, tuple[Draft, Item]] = {}
+    alone: set[int] = set()
     for place, (draft, one) in drafts.items():
         found = told.get(place)
         if one.supersedes is not None and place in written:
-            yield from supersede(one.supersedes, draft.record.id, scope)
+            try:
+                yield from supersede(one.supersedes, draft.record.id, scope)
+            except NotFound:
+                alone.add(place)
         elif found is not None and found.outcome.outcome in STRENGTHENING:
             done = yield from _strengthen(draft.record, one, found, scope)
             left |= {} if done else {place: (draft, one)}
-    return left
+    return left, alone
 
 
 def _strengthen(new: MemoryRecord, one: Item, found: Known, scope: Scope) -> Plan[bool]:

@@ -30,7 +30,7 @@ from recollect.memory import (
     plain,
     text,
 )
-from recollect.ops import Delete, Dimensions, Embed, Extract, Find, Log, Put, Read
+from recollect.ops import Delete, Dimensions, Embed, Events, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
 
 TRIES = 100  # of changing a memory that others change, too
@@ -115,6 +115,7 @@ def put(
 ) -> Plan[tuple[set[str], list[Link]]]:
     """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
 
+    What has an idempotency key that somebody else has used meanwhile is left out in either case.
     Links to a name lead to who has it, and those that waited for a name to who comes to have it.
     """
     seen: set[str] = set()
@@ -146,13 +147,25 @@ def put(
         if not found:
             break
         if strict:
-            raise InvalidInput(
-                "id", f"{found[0]!r} is taken", "update that memory, or leave the id out"
-            )
+            raced = yield from _raced([draft for draft, _ in fresh], scope)
+            for id in found:
+                if id not in raced:
+                    raise InvalidInput(
+                        "id", f"{id!r} is taken", "update that memory, or leave the id out"
+                    )
         links = []
         taken.update(found)
         fresh = [(draft, each) for draft, each in fresh if draft.record.id not in taken]
     return taken, links
+
+
+def _raced(drafts: Sequence[Draft], scope: Scope) -> Plan[set[str]]:
+    """The ids of drafts whose idempotency key the log has."""
+    keyed = {draft.note["key"]: draft.record.id for draft in drafts if "key" in draft.note}
+    if not keyed:
+        return set()
+    events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=tuple(keyed)))
+    return {keyed[event.payload["key"]] for event in events}
 
 
 def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from recollect import Memory
+from recollect.adding import add
+from recollect.dedup import NO_DEDUP
 from recollect.errors import InvalidInput
 from recollect.memory import Added
 from recollect.ops import Find, Log, Op, Put, Same
@@ -40,6 +42,20 @@ def meanwhile(
     given = {name: value for name, value in item.items() if name != "content"}
     [added] = drive(memory._core.add(item["content"], given), late)
     return added
+
+
+def before_put(
+    memory: Memory, change: Callable[[Memory], Any]
+) -> Callable[[Sequence[Op]], Sequence[Any]]:
+    """Answers operations; somebody else makes a change right before the first write."""
+    batch, once = memory._core.world.batch, iter([True])
+
+    def answers(ops: Sequence[Op]) -> Sequence[Any]:
+        if any(isinstance(op, Put) for op in ops) and next(once, False):
+            change(memory)
+        return batch(ops)
+
+    return answers
 
 
 class Outcomes(StoreCase):
@@ -143,6 +159,15 @@ class Outcomes(StoreCase):
             memory.add("Ana works.", supersedes="nobody")
         result = memory.add_many([{"content": "Ana works.", "supersedes": "nobody"}])
         assert [one.outcome for one in result] == ["REJECTED"]
+
+    def test_what_is_erased_before_it_is_superseded_is_told(self, memory: Memory) -> None:
+        memory.add("Ana lives in Porto.", id="old")
+        items = [{"content": "Ana lives in Lisbon.", "supersedes": "old"}, "Tea is green."]
+        plan = add(items, memory._core.scope(), NO_DEDUP, strict=True)
+        told = drive(plan, before_put(memory, lambda space: space.delete("old")))
+        assert [one.outcome for one in told] == ["ADDED", "ADDED"]
+        assert "erased" in told.items[0].reason
+        assert {one.content for one in memory.get_all()} == {"Ana lives in Lisbon.", items[1]}
 
     def test_items_of_one_write_are_held_against_each_other(self, memory: Memory) -> None:
         other = "Under the blue pot Ana keeps the spare key of the flat."
@@ -354,6 +379,39 @@ class Keys(StoreCase):
         again = memory.add("Ana lives in Lisbon.", supersedes="other", idempotency_key="once")
         assert (again.items[0].outcome, again.items[0].id) == ("ADDED", "first")
         assert record(memory, "other").status == "active"
+
+    def test_who_comes_second_with_a_key_gets_the_first_outcome(self, memory: Memory) -> None:
+        items = ["Ben plays the cello.", {"content": FACT, "idempotency_key": "mail"}]
+        first: list[Added] = []
+
+        def meanwhile(space: Memory) -> None:
+            first.append(outcome(space, "Ben has a cello.", idempotency_key="mail"))
+
+        for strict in (True, False):
+            space = memory.within(f"strict {strict}")
+            plan = add(items, space._core.scope(), NO_DEDUP, strict=strict)
+            told = drive(plan, before_put(space, meanwhile))
+            assert [one.outcome for one in told] == ["ADDED", "ADDED"]
+            assert (told.ids[1], "idempotency_key" in told.items[1].reason) == (first[-1].id, True)
+            assert {one.content for one in space.get_all()} == {items[0], "Ben has a cello."}
+        memory.add("Tea is green.", id="tea")
+        with pytest.raises(InvalidInput, match="taken"):
+            memory.add("Tea is black.", id="tea", idempotency_key="tea")
+
+    @pytest.mark.parametrize("many", [True, False])
+    def test_a_key_gives_its_first_outcome_when_what_it_superseded_is_erased(
+        self, memory: Memory, many: bool
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="old")
+        given: dict[str, Any] = {"supersedes": "old", "idempotency_key": "move"}
+        first = outcome(memory, "Ana lives in Lisbon.", **given)
+        memory.delete("old")
+        if many:
+            [again] = memory.add_many([{"content": "Ana lives in Lisbon.", **given}])
+        else:
+            again = outcome(memory, "Ana lives in Lisbon.", **given)
+        assert (again.outcome, again.id) == ("SUPERSEDES", first.id)
+        assert memory.get_all().total == 1
 
     def test_keys_hold_within_a_write_and_for_messages(self, memory: Memory) -> None:
         items = [{"content": f"text {i % 2}", "idempotency_key": f"k{i % 2}"} for i in range(4)]
