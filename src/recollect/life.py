@@ -137,7 +137,8 @@ def decay_all(scope: Scope) -> Plan[None]:
 def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
     """The plan of letting a memory take the place of another.
 
-    What the old one says holds until the new one does: from its `valid_from`, else its creation.
+    What the old one says holds until the new one does: from its `valid_from`, else its creation;
+    but never ends before it begins.
     """
     before = yield from existing(old, scope.namespace)
     after = yield from existing(new, scope.namespace)
@@ -153,6 +154,8 @@ def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tupl
     """The events of one memory's taking the place of another."""
     turn = after.valid_from or after.created_at
     ends = turn if before.valid_to is None else min(turn, before.valid_to)
+    if before.valid_from is not None:  # the newer one may be the older, as after moving back
+        ends = max(ends, before.valid_from)
     changes = {
         before.id: {"status": "superseded", "valid_to": plain(ends)},
         after.id: {"valid_from": plain(turn)},

@@ -234,7 +234,8 @@ def _updated(
     """
     id = record.id
     changed = replace(record, **checked, updated_at=scope.now)
-    check_span(changed)
+    if not checked.keys().isdisjoint(("valid_from", "valid_to")):
+        check_span(changed)
     if "entities" not in checked and _naming_text(changed) != _naming_text(record):
         read_out, named = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
         if record.entities == read_out:  # they were read out of the words that change

@@ -353,6 +353,22 @@ class Living(StoreCase):
             with pytest.raises(InvalidInput, match="itself"):
                 both("new", "new")
 
+    def test_an_older_one_may_take_the_place_of_a_newer(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana lives in Berlin.", id="old", valid_from="2025-01-01")
+        memory.add("Ana lives in Lisbon.", id="new", valid_from="2025-06-01")
+        memory.supersede("new", "old")
+        new = record(memory, "new")
+        assert new.valid_to == new.valid_from
+        memory.update("new", content="Ana lived in Lisbon.", tags=["home"])
+        memory.update("new", importance=0.3)
+        # However it came about, a span that is not to be changed is no reason to refuse a change.
+        ends = {"set": {"valid_to": "2024-01-01T00:00:00+00:00"}}
+        answer(memory, ops.Log("default", (Event("edit", "new", clock.now, payload=ends),)))
+        memory.update("new", content="Ana was in Lisbon.", importance=0.2)
+        with pytest.raises(InvalidInput, match="valid_to"):
+            memory.update("new", valid_from="2025-02-01")
+        assert memory.verify()
+
     def test_verifying_finds_and_mends(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         for _ in range(12):
