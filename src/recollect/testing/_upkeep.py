@@ -16,6 +16,8 @@ from recollect.testing._case import WORDS, Clock, StoreCase, answer, record
 from recollect.testing._life import events
 from recollect.testing._linked import ends
 from recollect.upkeep.maintenance import consolidate_on
+from recollect.upkeep.pruning import archive, restore
+from recollect.upkeep.runs import undo
 
 
 def everything(memory: Memory) -> dict[str, dict[str, Any]]:
@@ -108,6 +110,27 @@ class Keeping(StoreCase):
             memory.undo("prune-99")
         with pytest.raises(InvalidInput, match="run"):
             memory.undo("whatever")
+
+    def test_what_others_edit_meanwhile_is_there(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "ab")
+        scope, batch = memory._core.scope(), memory._core.world.batch
+
+        def editing(times: int) -> Callable[[Sequence[ops.Op]], Sequence[Any]]:
+            words = iter([f"words {i} of {times}" for i in range(times)])
+
+            def answers(asked: Sequence[ops.Op]) -> Sequence[Any]:
+                if any(isinstance(op, ops.Read) for op in asked) and (said := next(words, None)):
+                    memory.update("a", content=said)
+                return batch(asked)
+
+            return answers
+
+        drive(archive(scope, ("a", "b")), editing(2))
+        assert {record(memory, id).status for id in "ab"} == {"archived"}
+        assert drive(restore(scope, ("a", "b")), editing(2)) == dict.fromkeys("ab", "active")
+        run = drive(archive(scope, ("a", "b")), editing(1))
+        assert drive(undo(scope, str(run)), editing(1)).left == {}
+        assert {record(memory, id).status for id in "ab"} == {"active"}
 
     def test_consolidating_and_undoing_it(self, memory: Memory, clock: Clock) -> None:
         alike(memory)

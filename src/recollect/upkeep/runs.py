@@ -18,6 +18,7 @@ from recollect.ops import Delete, Events, Fetch, Find, Log, Read, Search
 from recollect.plan import Plan, ask
 from recollect.query import Query
 from recollect.routes import Scan
+from recollect.write import TRIES, contested
 
 RUN = "run"  # the key of an event's payload that names its run
 _DIGITS = 18  # the most of a place in the log
@@ -57,9 +58,16 @@ def table(scope: Scope, where: Filter | None, names: Sequence[str]) -> Plan[Cand
 
 def records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
     """The memories of these ids, of those that there are."""
-    rows = yield from ask(Find(namespace, tuple(ids)))
-    found = yield from ask(Read(np.array(sorted(rows.values()), dtype=np.int64)))
-    return {record.id: record for record in found if record is not None}
+    known: dict[str, MemoryRecord] = {}
+    wanted = tuple(ids)
+    for _ in range(TRIES):
+        rows = yield from ask(Find(namespace, wanted))
+        found = yield from ask(Read(np.array(sorted(rows.values()), dtype=np.int64)))
+        known.update((record.id, record) for record in found if record is not None)
+        wanted = tuple(id for id in rows if id not in known)
+        if not wanted:  # else edits have given them other rows meanwhile
+            return known
+    raise contested(wanted[0])
 
 
 def begun(kind: str, namespace: str) -> Plan[str]:
