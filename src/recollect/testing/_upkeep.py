@@ -132,6 +132,20 @@ class Keeping(StoreCase):
         assert drive(undo(scope, str(run)), editing(1)).left == {}
         assert {record(memory, id).status for id in "ab"} == {"active"}
 
+    def test_runs_that_begin_at_once_are_undone_one_by_one(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "ab")
+        scope, batch, runs = memory._core.scope(), memory._core.world.batch, list[str | None]()
+
+        def meanwhile(asked: Sequence[ops.Op]) -> Sequence[Any]:
+            if any(isinstance(op, ops.Log) for op in asked):
+                runs.append(memory.archive("b"))
+            return batch(asked)
+
+        run = drive(archive(scope, ("a",)), meanwhile)
+        assert memory.undo(str(run)).restored == ("a",)
+        assert record(memory, "b").status == "archived"
+        assert memory.undo(str(runs[0])).restored == ("b",)
+
     def test_consolidating_and_undoing_it(self, memory: Memory, clock: Clock) -> None:
         alike(memory)
         memory.add("Ana likes green tea in the morning", id="said", kind="turn", session_id="s")

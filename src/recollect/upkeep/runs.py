@@ -13,7 +13,7 @@ from recollect.errors import InvalidInput, NotFound, shown
 from recollect.events import USES, Event, EventType, revived
 from recollect.filters import Filter
 from recollect.items import Scope
-from recollect.memory import MemoryRecord, plain
+from recollect.memory import MemoryRecord, new_id, plain
 from recollect.ops import Delete, Events, Fetch, Find, Log, Read, Search
 from recollect.plan import Plan, ask
 from recollect.query import Query
@@ -71,9 +71,10 @@ def records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]
 
 
 def begun(kind: str, namespace: str) -> Plan[str]:
-    """The name of a run that begins now: what it does, and where in the log it begins."""
+    """The name of a run that begins now: what it does, what tells it from those of others that
+    begin at once, and where in the log it begins."""
     last: Sequence[Event] = yield from ask(Events(namespace, last=1))
-    return f"{kind}-{last[0].seq if last else 0}"
+    return f"{kind}-{new_id()[:8]}-{last[0].seq if last else 0}"
 
 
 def change(
