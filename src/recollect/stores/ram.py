@@ -288,6 +288,7 @@ class RamRecords(RamReader):
                 rows = list(self.find(namespace, ids).values())
             if rows is None:
                 self._notes.pop(namespace, None)
+                self._events.get(namespace, {}).pop(0, None)  # what happened to all
             chosen = [
                 row
                 for row in (list(here) if rows is None else rows)

@@ -453,6 +453,8 @@ class SqliteRecords(SqliteLog):
             gone = []
             if chosen is None:
                 db.execute("DELETE FROM notes WHERE space = ?", (space,))
+                # What happened to all
+                db.execute("DELETE FROM events WHERE space = ? AND memory = 0", (space,))
                 gone = db.execute(select, (space,)).fetchall()
             for part in parts(chosen or ()):
                 gone += db.execute(f"{select} AND {key} IN ({marks(part)})", (space, *part))

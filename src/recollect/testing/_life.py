@@ -189,8 +189,11 @@ class Logging(StoreCase):
         assert answer(memory, ops.FormerVectors("default")) == []
         memory.add("New.", id="a")
         assert told(events(memory, "a")) == [("write", "a")]
+        memory.decay_all()
         memory.delete_all(namespace="default")
         assert events(memory) == []
+        memory.add("New.", id="a")
+        assert told(events(memory)) == [("write", "a")]
 
     def test_looking_leaves_everything_as_it_is(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")

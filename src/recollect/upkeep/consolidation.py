@@ -117,8 +117,9 @@ def consolidate(
 
     Of memories with rows up to `since` a former run has seen all, so only clusters that later
     ones make possible are looked for, unless `everything` is asked for. The second part of the
-    result is the largest row of which that is so now. Nothing is changed without `apply`. Conversation turns
-    and what is pinned stay as they are, and so do clusters that others change meanwhile.
+    result is the largest row of which that is so now. Nothing is changed without `apply`.
+    Conversation turns and what is pinned stay as they are, and so do clusters that others change
+    meanwhile.
     """
     found = yield from _table(scope, where)
     seen = 0 if everything else since

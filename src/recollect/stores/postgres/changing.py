@@ -89,7 +89,7 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
 
 _TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
-    "notes", "attempts",
+    "notes", "attempts", "events",
 )  # fmt: skip
 
 
@@ -110,7 +110,6 @@ def _emptied(namespace: str) -> Steps[int]:
     ]
     commands += [
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
-        Statement("DELETE FROM events WHERE namespace = %s AND memory <> 0", (namespace,)),
         Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
     ]
     yield commands
