@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect import Memory, Profile
-from recollect.dates import named_dates, named_time
+from recollect.dates import date_wordings, named_dates, named_time
 from recollect.query import Dates
 from recollect.routes import Scan
 from recollect.signals import OnDate
 from recollect.stages import cut, recall, score
+from recollect.text import terms
 
 
 def days(text: str, now: str) -> tuple[str, ...] | None:
@@ -98,3 +99,43 @@ def test_days_around_new_year_are_near_whatever_else_is_remembered() -> None:
         assert scores == {"eve": 1.0, "before": 0.0, "after": 0.0}
         scores = {hit.id: hit.score for hit in memory.search("on January 1, 2023", profile=near)}
         assert scores["eve"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "parts"),
+    [
+        ("on 12 June", "Dentist on 12 June at 9:15", "month day"),
+        ("on June 12th, 2026", "Dentist on Jun 12", "month day"),
+        ("on 2026-06-12", "Dentist on the 12th of June", "month day"),
+        ("on 12 June", "dentist 2026-06-12", "month day"),
+        ("on 12 June", "dentist 12.06.2026", "month day"),
+        ("on 12 June", "dentist 2019-06-12", ""),
+        ("on 12 June 2019", "dentist 2019-06-12", "year month day"),
+        ("on 1 February", "Paid on the 1st of February", "month day"),
+        ("on 22 February", "Paid on February 22nd", "month day"),
+        ("on 3 February", "Paid on February 03", "month day"),
+        ("on 31 February", "Paid on February 31st", "month day"),
+        ("on 12 June", "Dentist on 13 June", "month"),
+        ("on 12 June", "Dentist on 12 July", ""),
+        ("in June", "The rent goes up in June", "month"),
+        ("in 2026", "The passport is good until June 2026", "year"),
+        ("in June or in July", "Holidays begin in July", "month"),
+        # words that are mostly not a month
+        ("in May", "I may be late", ""),
+        ("in May 2026", "I may be late", ""),
+        ("in May 2026", "The rent goes up in May 2026", "year month"),
+        ("on 5 May", "The fair is on 5 May", "month day"),
+        ("on 5 March", "We march on", ""),
+        ("what happened?", "Dentist on 12 June 2026", ""),
+    ],
+)
+def test_what_a_text_names_of_the_dates_that_a_question_names(
+    question: str, text: str, parts: str
+) -> None:
+    held = set(terms(text))
+    wordings = date_wordings(named_dates(question.lower()), 2026)
+    assert parts.split() == [
+        part
+        for part, ways in wordings.items()
+        if any(all(held.intersection(word) for word in way) for way in ways)
+    ]

@@ -49,7 +49,7 @@ The map, in flow order:
       formats.py         text, markdown, xml, chat messages
       assembly.py        the plan of it all, and what each line came from
     analysis.py          reads a question: its terms, names and dates, the kind of answer it wants
-    dates.py             the dates that a question names, and the past time they stand for
+    dates.py             the dates that a question names, as texts name them and as a past time
     when.py              the stretch of time that a question names
     entities.py          what a text names, by rules; when two names mean the same
     lexicon.py           the English word lists and patterns that reading draws on

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 
-from recollect.dates import named_dates
+from recollect.dates import date_wordings, named_dates
 from recollect.lexicon import (
     ASKS_ADVICE,
     ASKS_NAME,
@@ -27,7 +27,7 @@ from recollect.lexicon import (
     STOP,
     USER,
 )
-from recollect.query import During, Reading, Term
+from recollect.query import Dates, During, Reading, Term
 from recollect.text import fold, stem, words
 
 _FORMS: dict[str, Term] = {
@@ -156,13 +156,16 @@ def analyse(
     assistants: frozenset[str] = frozenset(),
     during: During | None = None,
     about: tuple[float, float] | None = None,
+    *,
+    this_year: int,
 ) -> Reading:
     """A question read, given whom its words name and who the users and assistants are.
 
-    `during` and `about` are the times that it keeps to and that it is about (see `Reading`).
+    `during` and `about` are the times that it keeps to and that it is about (see `Reading`), and
+    it is asked in `this_year`.
 
     The facts are `about_self`, `about_assistant`, `wants_summary` (whose words answer it),
-    `names_one`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
+    `names_one`, `names_date`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
     `asks_present`, `looks_ahead` (not a question about what was said or done) and `roles`.
     "Phrases" in quotation marks and beginnings of words (deploy*) are noted for the routes that
     mind them; their words count like any other.
@@ -175,15 +178,19 @@ def analyse(
     kept = list(dict.fromkeys([*kept, *(word for word in asked if word in prefixes)]))
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
     who = frozenset().union(*names.values())
+    dates = named_dates(low)
+    wordings = {} if dates == Dates() else date_wordings(dates, this_year)
+    if names:
+        wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
     return Reading(
         tuple(terms),
         _without(text, names) or text,
         who,
-        tuple(dict.fromkeys((stem(word),) for word in names)),
+        wordings,
         users,
         assistants,
-        named_dates(low),
-        _facts(low, set(asked), who, bool(users)),
+        dates,
+        _facts(low, set(asked), who, bool(users), dates),
         tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
         prefixes,
         during,
@@ -191,7 +198,9 @@ def analyse(
     )
 
 
-def _facts(low: str, asked: set[str], who: frozenset[str], roles: bool) -> dict[str, float]:
+def _facts(
+    low: str, asked: set[str], who: frozenset[str], roles: bool, dates: Dates
+) -> dict[str, float]:
     def has(pattern: re.Pattern[str]) -> bool:
         return pattern.search(low) is not None
 
@@ -200,6 +209,7 @@ def _facts(low: str, asked: set[str], who: frozenset[str], roles: bool) -> dict[
     facts = {
         "roles": roles,
         "names_one": len(who) == 1,
+        "names_date": dates != Dates(),
         "wants_summary": summary and not who,
         "about_assistant": said and not summary and not who,
         "about_self": bool(asked & FIRST_PERSON) and not said and not summary and not who,

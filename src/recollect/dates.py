@@ -1,4 +1,4 @@
-"""The dates that a question names, and the past time that they stand for."""
+"""The dates that a question names, as texts name them and as the past time they stand for."""
 
 from __future__ import annotations
 
@@ -27,12 +27,17 @@ from recollect.lexicon import (
     YEAR_BEFORE,
     YEAR_OF,
 )
-from recollect.query import Dates
-from recollect.text import fold
+from recollect.query import Dates, Wording
+from recollect.text import fold, stem
 
 Stretch = tuple[datetime, datetime]
 _LEAP = 8  # years from a 29 February to the next one, at most
 _LAST_YEAR = 9998  # the next one can be told, too
+_MONTH_FORMS = {
+    month: tuple(stem(name) for name in MONTHS if MONTHS[name] == month) for month in range(1, 13)
+}
+_MOSTLY_WORDS = frozenset(MONTHS[name] for name in AMBIGUOUS_MONTHS)
+_ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 
 class _Named(NamedTuple):
@@ -64,6 +69,34 @@ def named_dates(low: str) -> Dates:
         frozenset(each.month for each in named),
         frozenset((each.month, each.day) for each in named if each.day is not None),
     )
+
+
+def date_wordings(dates: Dates, this_year: int) -> dict[str, tuple[Wording, ...]]:
+    """How a text names a year, month or day that a question names, by "year", "month" and "day".
+
+    A year by its number, a day by its month and number or by figures such as 2026-06-12 and
+    12.06.2026, a month by its name and by those days. May and March are mostly other words: they
+    are months beside a day or year that the question names. Figures are of the years that it names,
+    else of this year or one next to it.
+    """
+    years = tuple(map(str, sorted(dates.years)))
+    near = years or tuple(str(this_year + by) for by in (-1, 0, 1))
+    days: list[Wording] = []
+    for month, day in sorted(dates.days):
+        number = (str(day), f"{day:02}", f"{day}{_ORDINALS.get(day, 'th')}")
+        days.append((_MONTH_FORMS[month], number))
+        days.append((near, (f"{month:02}",), (f"{day:02}",)))
+    clear = sorted(dates.months - _MOSTLY_WORDS)
+    names = tuple(form for month in clear for form in _MONTH_FORMS[month])
+    months: list[Wording] = [(names,)] if names else []
+    if years:
+        months += [(_MONTH_FORMS[month], years) for month in sorted(dates.months & _MOSTLY_WORDS)]
+    found: dict[str, tuple[Wording, ...]] = {
+        "year": ((years,),) if years else (),
+        "month": (*months, *days),
+        "day": tuple(days),
+    }
+    return {part: wordings for part, wordings in found.items() if wordings}
 
 
 def named_time(text: str, now: datetime) -> tuple[float, float] | None:

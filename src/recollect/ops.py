@@ -16,7 +16,7 @@ from recollect.candidates import Floats, Rows
 from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
-from recollect.query import Formula, Query, Term
+from recollect.query import Formula, Query, Wording
 from recollect.routes import Lexical, Route
 
 
@@ -149,9 +149,9 @@ class Matched:
 
 @dataclass(frozen=True, eq=False)
 class Mentions:
-    """Whether each row holds one of the terms in its content -> float64 array (rows,) of 1 or 0."""
+    """Whether each row's content holds all words of a wording -> float64 array (rows,), 1 or 0."""
 
-    terms: tuple[Term, ...]
+    wordings: tuple[Wording, ...]
     rows: Rows
 
 

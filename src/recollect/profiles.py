@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from recollect.errors import InvalidInput, shown
 from recollect.expr import (
@@ -91,6 +91,12 @@ def _balanced() -> Pipeline:
     words = Col("content_words")
     # A fact is told at one time and holds at others.
     event = lookup("kind", {"fact": 0.0}).default(1.0)
+
+    def dated(part: Literal["year", "month", "day"]) -> Signal:
+        """Of the date asked about: written then, or speaking of it, as a plan does long before."""
+        spoken = Col(f"mentions_{part}")
+        return Given("names_date", maximum(OnDate(part) * event, spoken))
+
     return (
         recall(Lexical(before=0.5, after=0.3), Vector(), depth=200)
         >> score(
@@ -117,9 +123,9 @@ def _balanced() -> Pipeline:
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
             # when
-            + 1.25 * (OnDate("month") * event).named("month")
-            + 0.25 * (OnDate("year") * event).named("year")
-            + 1.25 * (OnDate("day") * event).named("day")
+            + 1.25 * dated("month").named("month")
+            + 0.25 * dated("year").named("year")
+            + 1.25 * dated("day").named("day")
             + 0.25 * Given("asks_when", Col("has_time")).named("time_word")
             + 0.3 * Given("asks_present", MinMax(Col("created_at"))).named("latest")
             # facts, when they held

@@ -15,8 +15,11 @@ from recollect.memory import Vector
 from recollect.text import count_tokens
 
 _NO_FACTS: Mapping[str, float] = MappingProxyType({})
+_NO_WORDINGS: Mapping[str, tuple[Wording, ...]] = MappingProxyType({})
 Term = tuple[str, ...]
 """The stems of one word's forms, which count as one word: ("go", "went", "gone")."""
+Wording = tuple[Term, ...]
+"""Words by which a text names something, in any order: (("june", "jun"), ("12", "12th"))."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +53,18 @@ class Reading:
     """What was read out of a question.
 
     `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
-    participants it names, `name_terms` the words that name them; `users` and `assistants` are who
-    talks with whom here by role; `facts` are properties of the question as 0.0 or 1.0, see
-    `recollect.analysis.analyse`. `phrases` stood in quotation marks, `prefixes` before a star
-    (folded), `during` is a time it asks about, which the search keeps to. `asked` is the past
-    time that it is about by its words, from and until in seconds.
+    participants it names; `users` and `assistants` are who talks with whom here by role;
+    `wordings` tell by what words a text names what the question names: the participants under
+    "named", its dates under "year", "month" and "day"; `facts` are properties of the question as
+    0.0 or 1.0, see `recollect.analysis.analyse`. `phrases` stood in quotation marks, `prefixes`
+    before a star (folded), `during` is a time it asks about, which the search keeps to. `asked` is
+    the past time that it is about by its words, from and until in seconds.
     """
 
     terms: tuple[Term, ...] = ()
     meaning: str = ""
     speakers: frozenset[str] = frozenset()
-    name_terms: tuple[Term, ...] = ()
+    wordings: Mapping[str, tuple[Wording, ...]] = field(default_factory=lambda: _NO_WORDINGS)
     users: frozenset[str] = frozenset()
     assistants: frozenset[str] = frozenset()
     dates: Dates = Dates()

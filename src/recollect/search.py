@@ -248,7 +248,8 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
         VectorNames(asked.namespaces),
         *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
-    reading = analyse(text, known.names, known.users, known.assistants, during, asked.about)
+    people = (known.names, known.users, known.assistants)
+    reading = analyse(text, *people, during, asked.about, this_year=asked.now.year)
     vector: Vector | None = None
     started = time.perf_counter()
     if not asked.embeds:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.candidates import Rows
+from recollect.candidates import Floats, Rows
 from recollect.fields import LEXICAL
 from recollect.index.bm25 import Lengths, WordScores
 from recollect.index.postings import Postings
@@ -17,11 +17,12 @@ from recollect.index.relevance import MEASURES
 from recollect.index.sessions import Sessions
 from recollect.index.source import Source
 from recollect.index.vocabulary import Vocabulary
-from recollect.query import Reading, Term
+from recollect.query import Reading, Term, Wording
 from recollect.routes import Lexical
 from recollect.text import term_id, term_ids, terms
 
 Alive = NDArray[np.bool_]
+Ordinals = NDArray[np.int64]
 
 
 class LexicalIndex:
@@ -53,10 +54,9 @@ class LexicalIndex:
         """Which of some words occur in the content of a living memory."""
         return self._postings["content"].known(term_ids(words), alive)
 
-    def holding(self, wanted: Sequence[Term]) -> NDArray[np.int64]:
-        """The memories whose content holds one of some terms."""
-        ids = np.array([term_id(form) for term in wanted for form in term], dtype=np.uint64)
-        return self._postings["content"].holders(ids)
+    def mentions(self, wordings: Sequence[Wording], ordinals: Ordinals, size: int) -> Floats:
+        """Whether the content of each of some memories holds a wording (see `mentions`)."""
+        return mentions(self._postings["content"], wordings, ordinals, size)
 
     def scores(
         self, route: Lexical, reading: Reading, rows: Rows, alive: Alive, sessions: Sessions
@@ -112,6 +112,24 @@ class LexicalIndex:
     def nbytes(self) -> int:
         words = 0 if self._vocabulary is None else self._vocabulary.nbytes
         return words + sum(postings.nbytes for postings in self._postings.values())
+
+
+def mentions(
+    postings: Postings, wordings: Sequence[Wording], ordinals: Ordinals, size: int
+) -> Floats:
+    """Whether each of some memories holds all words of a wording, as 1 or 0.
+
+    There are `size` memories; an ordinal of -1 or `size` is of none, and holds nothing.
+    """
+    found = np.zeros(len(ordinals), dtype=bool)
+    for wording in wordings:
+        holding = np.ones(len(ordinals), dtype=bool)
+        for word in wording:
+            having = np.zeros(size + 1, dtype=bool)
+            having[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] = True
+            holding &= having[ordinals]
+        found |= holding
+    return found.astype(np.float64)
 
 
 def within(needle: bytes, blob: bytes | None) -> bool:

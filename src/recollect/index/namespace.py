@@ -21,7 +21,7 @@ from recollect.index.exact import ExactIndex
 from recollect.index.loaded import Loaded, Ordinals
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
-from recollect.query import Query, Term
+from recollect.query import Query, Wording
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
@@ -205,11 +205,9 @@ class NamespaceIndex(Loaded):
         found[at[here], words.found.term[here]] = words.idf[words.found.term[here]]
         return found
 
-    def mentions(self, terms: Sequence[Term], rows: Rows) -> Floats:
-        """Whether each row holds one of the terms in its content, as 1 or 0."""
-        holding = np.zeros(len(self) + 1)  # the last is read for rows that are gone
-        holding[self._lexical.holding(terms)] = 1.0
-        return holding[self._ordinals(rows)]
+    def mentions(self, wordings: Sequence[Wording], rows: Rows) -> Floats:
+        """Whether each row holds all words of a wording in its content, as 1 or 0."""
+        return self._lexical.mentions(wordings, self._ordinals(rows), len(self))
 
     @property
     def vector_names(self) -> frozenset[str]:

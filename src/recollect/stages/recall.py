@@ -18,7 +18,7 @@ from recollect.query import Query
 from recollect.routes import During, Lexical, Route, Scan, Vector, check_depth
 from recollect.stages.core import Depth, Stage, is_stored
 
-_NAMES = "mentions_named"
+_MENTIONS = {f"mentions_{what}": what for what in ("named", "year", "month", "day")}
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Recall(Stage):
 
     Writes `<route>.rank`, and on demand the exact `<route>.score` of every candidate, whichever
     route found it, `previous.<route>.score`, and for a lexical route `<route>.matched`, the weight
-    of each of the query's terms that the memory holds, and `mentions_named`, whether the memory's
-    words hold a name that the question names. A store needs two round trips for it.
+    of each of the query's terms that the memory holds, and `mentions_named`, `mentions_year`,
+    `mentions_month` and `mentions_day`, whether the memory's words hold a name, or such a part of
+    a date, that the question names. A store needs two round trips for it.
 
     Of all rows of the routes, only the best are read where one formula decides which are left and
     the store can tell them by it.
@@ -50,7 +51,7 @@ class Recall(Stage):
         return frozenset(route.name for route in self.routes)
 
     def writes(self) -> frozenset[str]:
-        return frozenset({_NAMES}) | frozenset(
+        return frozenset(_MENTIONS) | frozenset(
             name
             for route in self.routes
             for name in (
@@ -104,12 +105,17 @@ class Recall(Stage):
                 scored[f"previous.{route.name}.score"] = ScoreOp(route, query, rows, "previous")
             if isinstance(route, Lexical) and f"{route.name}.matched" in wanted:
                 scored[f"{route.name}.matched"] = Matched(route, query, rows)
-        if _NAMES in wanted:
-            scored[_NAMES] = Mentions(query.reading.name_terms, rows)
+        unmentioned: dict[str, Held] = {}
+        for name in _MENTIONS.keys() & wanted:
+            wordings = query.reading.wordings.get(_MENTIONS[name])
+            if wordings:
+                scored[name] = Mentions(wordings, rows)
+            else:  # nothing to ask a store
+                unmentioned[name] = np.zeros(len(rows))
         if len(query.namespaces) > 1:
             wanted |= {"namespace"}  # sessions of two are not the same, whatever their names
         fetched, *scores = yield [Fetch(rows, _stored(wanted)), *scored.values()]
-        return {**fetched, **dict(zip(scored, scores, strict=True))}
+        return {**fetched, **dict(zip(scored, scores, strict=True)), **unmentioned}
 
     @staticmethod
     def _ranks(

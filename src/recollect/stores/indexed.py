@@ -153,7 +153,7 @@ class Indexed:
     def _mentions(self, op: ops.Mentions) -> NDArray[np.float64]:
         return self._by_row(
             op.rows,
-            lambda index, rows: index.mentions(op.terms, rows),
+            lambda index, rows: index.mentions(op.wordings, rows),
             lambda: np.zeros(len(op.rows)),
         )
 

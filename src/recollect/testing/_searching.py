@@ -159,6 +159,60 @@ class Searching(StoreCase):
         memory.delete("d")
         assert speaks("m")
 
+    def test_a_date_is_when_a_memory_was_written_or_what_it_speaks_of(self, memory: Memory) -> None:
+        texts = {
+            "plan": "The roof is mended on 12 June.",
+            "letter": "The roof is mended, June 12th they say.",
+            "figures": "2026-06-12: the roof is mended.",
+            "month": "The roof is mended in June, 1200 euros.",
+            "year": "The roof was never mended in 2026, not by 12 people.",
+            "modal": "It may take 12 days until the roof is mended.",
+            "none": "The roof is mended.",
+        }
+        written = "2024-02-03T10:00:00Z"
+        memory.add_many({"id": i, "content": t, "created_at": written} for i, t in texts.items())
+        memory.add("A roof is mended.", id="then", created_at="2026-06-13T10:00:00Z")
+        memory.add("On 12 June mended: a roof.", id="fact", kind="fact", created_at=written)
+        memory.add("Mended was a roof.", id="told", kind="fact", created_at="2026-06-12T10:00:00Z")
+
+        def dated(question: str) -> dict[str, set[str]]:
+            hits = memory.search(question, touch=False, explain=True, limit=50)
+            trees = {hit.id: hit.explanation for hit in hits if hit.explanation}
+            assert set(trees) == {*texts, "then", "fact", "told"}
+            return {
+                name: {id for id, tree in trees.items() if (part := tree.find(name)) and part.value}
+                for name in ("year", "month", "day")
+            }
+
+        days = {"plan", "letter", "figures", "then", "fact"}
+        years = {"figures", "year", "then"}
+        assert dated("Which roof is mended on 12 June 2026?") == {
+            "year": years, "month": days | {"month"}, "day": days,
+        }  # fmt: skip
+        assert dated("Which roof is mended in June?") == {
+            "year": set(), "month": days - {"figures"} | {"month"}, "day": set(),
+        }  # fmt: skip
+        assert dated("Which roof is mended in May?")["month"] == set()
+        assert dated("Which roof is mended on 13 June 2025?")["day"] == set()
+        assert dated("Which roof is mended?") == {"year": set(), "month": set(), "day": set()}
+
+    def test_what_is_edited_or_erased_speaks_of_no_date(self, memory: Memory) -> None:
+        signal = Col("mentions_day") * Col("mentions_month")
+        by_day = Profile("day", recall(Scan(), depth=None) >> score(signal) >> cut())
+
+        def speaking() -> list[str]:
+            hits = memory.search("on 12 June", profile=by_day, touch=False)
+            return sorted(hit.id for hit in hits if hit.score)
+
+        memory.add("Tea on 12 June.", id="a")
+        memory.add("Cake on 12 June.", id="b")
+        memory.add("Bread on 11 June.", id="c")
+        assert speaking() == ["a", "b"]
+        memory.delete("a")
+        memory.update("b", content="Cake on 14 June.")
+        memory.update("c", content="Bread on the 12th of June.")
+        assert speaking() == ["c"]
+
     def test_nothing_is_found_in_nothing(self, memory: Memory) -> None:
         for profile in PROFILES:
             assert memory.search("anything", profile=profile).ids == ()

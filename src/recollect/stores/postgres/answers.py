@@ -13,6 +13,7 @@ from recollect import ops
 from recollect.analysis import named
 from recollect.candidates import Floats, Rows, best_first
 from recollect.fields import FIELDS
+from recollect.index.lexical import mentions
 from recollect.index.vectors import Vectors
 from recollect.ops import STAGED
 from recollect.query import Query
@@ -21,7 +22,13 @@ from recollect.stores.postgres import best, segments, threshold
 from recollect.stores.postgres.commands import Statement, Steps
 from recollect.stores.postgres.formula import NoForm
 from recollect.stores.postgres.known import Known
-from recollect.stores.postgres.routes import check_comparable, cosines, indexed, postings
+from recollect.stores.postgres.routes import (
+    check_comparable,
+    cosines,
+    indexed,
+    postings,
+    worded_ids,
+)
 from recollect.stores.postgres.sight import needed, together
 from recollect.stores.postgres.spelled import alike, names_asked, same, text_fields
 from recollect.stores.postgres.stored import Stored
@@ -316,18 +323,14 @@ class Answers(Stored):
 
     def mentions(self, op: ops.Mentions) -> Steps[Floats]:
         found = np.zeros(len(op.rows))
-        ids = np.array([term_id(form) for term in op.terms for form in term], dtype=np.uint64)
         for namespace, rows, places in self._numbers.parts(op.rows):
             known = yield from self.current(namespace)
-            if len(ids) == 0:
-                continue
-            if namespace not in self._sight.segments:
-                [read] = yield [segments.fetch(namespace, ids.tolist(), ("content",))]
-                self._sight.segments[namespace] = segments.fetched(read)
-            content = postings(known, self._sight.segments[namespace])["content"]
-            holding = np.zeros(known.counter + 1)
-            holding[content.holders(ids)] = 1.0
-            found[places] = holding[_at(rows, known)]
+            held = self._sight.segments.get(namespace)  # with the words of all wordings
+            if held is None:
+                [read] = yield [segments.fetch(namespace, worded_ids(op.wordings), ("content",))]
+                held = segments.fetched(read)
+            content = postings(known, held)["content"]
+            found[places] = mentions(content, op.wordings, _at(rows, known), known.counter)
         return found
 
 

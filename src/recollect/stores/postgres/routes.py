@@ -7,6 +7,7 @@ are read for the terms asked about. Vectors are found by the server and compared
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from recollect.fields import FIELDS, LEXICAL
 from recollect.index.bm25 import WordScores
 from recollect.index.postings import Postings
 from recollect.index.relevance import MEASURES
-from recollect.query import Query, Reading, Term
+from recollect.query import Query, Reading, Term, Wording
 from recollect.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
 from recollect.stores.postgres import segments
 from recollect.stores.postgres.commands import Statement, Steps, setting
@@ -113,7 +114,7 @@ class Routes:
         if key in sight.scores and not besides:
             return sight.scores[key], []
         wanted = yield from self._expanded(sight, known, route, reading)
-        asked = [*_ids(wanted), *_ids(reading.name_terms)]
+        asked = [*_ids(wanted), *chain.from_iterable(map(worded_ids, reading.wordings.values()))]
         fields = tuple(dict.fromkeys((*(f for f, _ in route.fields if f in LEXICAL), "content")))
         news = known.news()
         reads = segments.fetch(known.namespace, asked, fields)
@@ -321,6 +322,11 @@ def _values(fields: Sequence[str], cells: Sequence[Any]) -> list[Any]:
 
 def _ids(terms: Iterable[Term]) -> list[int]:
     return [term_id(form) for term in terms for form in term]
+
+
+def worded_ids(wordings: Iterable[Wording]) -> list[int]:
+    """The terms of all words of some wordings."""
+    return _ids(chain.from_iterable(wordings))
 
 
 def postings(known: Known, held: Any) -> dict[str, Postings]:
