@@ -125,7 +125,7 @@ def test_a_search_takes_two_round_trips(database: str, profile: str, linked: boo
         store.flush()
         store.database.on_trip = lambda: trips.append(None)
         asked: dict[str, Any] = {"profile": profile, "touch": False, "now": 2e9}
-        for text in ("What did Ana say of topic5 word7?", "word3 topic4"):
+        for text in ("What did Ana say of topic5 word7 on 12 June?", "word3 topic4"):
             trips.clear()
             found = memory.search(text, **asked)
             # The threshold algorithm reads who came first before it can tell who is the best.
