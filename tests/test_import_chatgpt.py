@@ -9,10 +9,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from import_support import items, problem, put
-from recollect.importers import ImportProblem, Item
+from recollect.importers import ImportProblem
 
 
-def message(id: str, role: str, *parts: Any, time: float | None = None, **more: Any) -> Item:
+def message(
+    id: str, role: str, *parts: Any, time: float | None = None, **more: Any
+) -> dict[str, Any]:
     return {
         "id": id,
         "author": {"role": role, "name": None, "metadata": {}},
@@ -25,9 +27,9 @@ def message(id: str, role: str, *parts: Any, time: float | None = None, **more: 
     }
 
 
-def tree(*nodes: tuple[str, str | None, Item | None]) -> Item:
+def tree(*nodes: tuple[str, str | None, dict[str, Any] | None]) -> dict[str, Any]:
     """A conversation of (name, parent, message) nodes."""
-    mapping: dict[str, Item] = {
+    mapping: dict[str, dict[str, Any]] = {
         name: {"id": name, "parent": parent, "children": [], "message": said}
         for name, parent, said in nodes
     }

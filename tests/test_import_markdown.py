@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from import_support import by_id, items, problem, put
 from recollect import Memory
-from recollect.importers import ImportProblem, markdown
+from recollect.importers import ImportProblem, markdown, read
 
 
 def test_a_note_with_front_matter(tmp_path: Path) -> None:
@@ -265,3 +265,55 @@ def test_aliases_nested_without_end_are_refused(tmp_path: Path, entry: str) -> N
 def test_a_few_aliases_are_read(tmp_path: Path) -> None:
     [item] = items(put(tmp_path, "a.md", "---\nx: &x [1, 2]\ny: [*x, *x]\n---\nbody"))
     assert item["metadata"]["y"] == [[1, 2], [1, 2]]
+
+
+def test_what_is_no_text_stays_in_the_metadata(tmp_path: Path) -> None:
+    front = "title: [a, b]\ntags: [x, {a: b}, 7, true]\ntag: {a: b}"
+    [item] = items(put(tmp_path, "a.md", f"---\n{front}\n---\n# Heading\n\ntext"))
+    assert (item["title"], item["tags"]) == ("Heading", ["x", "7"])
+    kept = {name: item["metadata"][name] for name in ("title", "tags", "tag")}
+    assert kept == {"title": ["a", "b"], "tags": ["x", {"a": "b"}, 7, True], "tag": {"a": "b"}}
+    [item] = items(put(tmp_path, "a.md", "---\ntitle: 7\ntags:\n---\ntext"))
+    assert (item["title"], item["tags"]) == ("7", [])
+    assert item["metadata"] == {"path": "a.md"}
+
+
+def test_a_note_without_letters_in_its_name_goes_by_that_name(tmp_path: Path) -> None:
+    put(tmp_path, "v/🐢.md", "A turtle.")
+    put(tmp_path, "v/b.md", "[[Note]] [[🐢]] [[🦊]]")
+    put(tmp_path, "v/deep/🐢🐢.md", "Two turtles.")
+    put(tmp_path, "v/c.md", "[[deep]] [[deep/🦊]]")
+    notes = by_id(tmp_path / "v")
+    assert set(notes) == {"🐢", "deep/🐢🐢", "b", "c"}
+    assert [link["target"] for link in notes["b"]["links"]] == ["note", "🐢", "🦊"]
+    assert [link["target"] for link in notes["c"]["links"]] == ["deep", "deep/🦊"]
+    assert notes["c"]["metadata"]["unresolved_links"] == ["deep", "deep/🦊"]
+
+
+def test_all_notes_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    for number in range(12):
+        put(tmp_path, f"v/sub/n{number:02}.md", "---\na: 1\nb: {\n---\n")
+    put(tmp_path, "v/whole.md", "whole")
+    said = str(problem(tmp_path / "v"))
+    assert "12 notes cannot be read: sub/n00.md, line " in said
+    assert "sub/n09.md" in said
+    assert "and 2 more" in said
+    told: list[ImportProblem] = []
+    assert [item["id"] for item in read(tmp_path / "v", left_out=told.append)] == ["whole"]
+    assert [each.path.name for each in told] == [f"n{number:02}.md" for number in range(12)]
+
+
+@pytest.mark.parametrize(
+    ("front", "line"),
+    [
+        ("a: 1\nx: [1, {y: 2026-13-45}]", 3),
+        ("a: 1\n\nb: 2026-02-30", 4),
+        ("x: 2026-01-01 25:00:00", 2),
+    ],
+)
+def test_a_date_that_cannot_be_is_named_with_its_line(
+    tmp_path: Path, front: str, line: int
+) -> None:
+    found = problem(put(tmp_path, "a.md", f"---\n{front}\n---\ntext"))
+    assert found.line == line
+    assert "2026-" in found.problem

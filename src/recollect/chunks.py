@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -162,7 +163,7 @@ def from_items(
         if _is_turn(item):
             sessions.setdefault(item["session_id"], []).append(item)
         else:
-            yield dict(item)
+            yield item if isinstance(item, dict) else dict(item)
     for name, turns in sessions.items():
         common = {"session_id": name, **{k: turns[0][k] for k in _KEPT if k in turns[0]}}
         first = turns[0]["speaker"]
@@ -188,7 +189,7 @@ def _is_turn(item: Mapping[str, Any]) -> bool:
 
 def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items in their order, turns with the texts of their vectors."""
-    found = [dict(item) for item in items]
+    found = [copy(item) if isinstance(item, dict) else dict(item) for item in items]
     first: dict[str, str] = {}
     before: dict[str, dict[str, str]] = {}  # the texts of the last turn, by session
     for item in found:

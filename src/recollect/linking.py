@@ -31,7 +31,7 @@ def _names(title: str | None, aliases: object) -> frozenset[str]:
         written.append(aliases)
     elif isinstance(aliases, Sequence):
         written += [each for each in aliases if isinstance(each, str)]
-    return frozenset(written) | {slug(each) for each in written if each.strip()}
+    return frozenset(written) | {slug(each) for each in written if slug(each)}
 
 
 def waiting(
@@ -82,7 +82,7 @@ def _by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
     """The memories that go by the names of some targets, by target; the oldest of several."""
     wanted: dict[str, list[str]] = {}
     for target in targets:
-        for name in {target, slug(target)}:
+        for name in {target, slug(target) or target}:
             wanted.setdefault(name, []).append(target)
     rows = (yield from ask(Search(Scan(), Query("", (namespace,), 0.0), None))).rows
     rows.sort()

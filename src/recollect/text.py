@@ -169,10 +169,13 @@ def text_key(text: str) -> int:
 
 
 def slug(name: str) -> str:
-    """`name` in small letters, with dashes for all but letters, digits and slashes."""
+    """`name` in small letters, with dashes for all but letters, digits and slashes.
+
+    Empty where it has neither letters nor digits.
+    """
     folded = unicodedata.normalize("NFKC", name).casefold()
     steps = (re.sub(r"[\W_]+", "-", step).strip("-") for step in folded.split("/"))
-    return "/".join(step for step in steps if step) or "note"
+    return "/".join(step for step in steps if step)
 
 
 def count_tokens(text: str) -> int:

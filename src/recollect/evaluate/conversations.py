@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from recollect import chunks
-from recollect.importers import ImportProblem, Item, conversation
+from recollect.importers import ImportProblem, conversation
 from recollect.importers.conversation import Query
 from recollect.memory import moment
 
@@ -17,7 +18,7 @@ class Conversation:
     """One conversation: its memories, and the questions that are asked `now`, at its end."""
 
     name: str
-    memories: tuple[Item, ...]
+    memories: tuple[dict[str, Any], ...]
     queries: tuple[Query, ...]
     now: datetime | None
 
@@ -54,7 +55,7 @@ def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
 
 
 def _read(path: Path, sides: bool) -> Conversation:
-    memories = tuple(conversation.read(path))
+    memories: tuple[dict[str, Any], ...] = tuple(conversation.read(path))
     if sides:
         memories = tuple(chunks.from_items(memories, "sides"))
     times = [moment("created_at", item["created_at"]) for item in memories if "created_at" in item]

@@ -37,12 +37,17 @@ _TREE = re.compile(r'"mapping"\s*:\s*\{')
 _CONVERSATION = re.compile(r'"memories"\s*:\s*\[')
 
 
-def read(path: str | Path, format: str | None = None) -> Iterator[Item]:
+def read(
+    path: str | Path,
+    format: str | None = None,
+    left_out: Callable[[ImportProblem], None] | None = None,
+) -> Iterator[Item]:
     """The memories at `path`, one after another, ready for `Memory.add_many`.
 
     Args:
         path: a file or a folder.
         format: one of `FORMATS`; without it, it is told by the file's ending and first bytes.
+        left_out: told of each note that cannot be read, which is left out; without it, they raise.
 
     Raises:
         ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
@@ -60,6 +65,8 @@ def read(path: str | Path, format: str | None = None) -> Iterator[Item]:
     name = format or detect(path)
     if name not in FORMATS:
         raise ImportProblem(path, f"there is no format {name!r}", f"use one of {_names()}")
+    if name == "markdown" and left_out is not None:
+        return markdown.read(path, left_out)
     return FORMATS[name](path)
 
 

@@ -4,15 +4,36 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 from recollect.errors import RecollectError
 
-Item = dict[str, Any]
-"""The fields of one memory by name, as `Memory.add_many` takes them."""
+
+class Item(dict[str, Any]):
+    """The fields of one memory by name, as `Memory.add_many` takes them, and what a file says more.
+
+    `place` is where in its file it stands, `namespace` the one that it says it is of, and `assumed`
+    are the fields that were told by the file, not by its text.
+    """
+
+    __slots__ = ("assumed", "namespace", "place")
+
+    def __init__(
+        self,
+        fields: Mapping[str, Any] | None = None,
+        place: str = "",
+        *,
+        namespace: str | None = None,
+        assumed: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(fields or {})
+        self.place = place
+        self.namespace = namespace
+        self.assumed = assumed
+
 
 _MARKS = (  # the longer mark of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -35,8 +56,18 @@ class ImportProblem(RecollectError, ValueError):
         self.line = line
         self.problem = problem
         self.remedy = remedy
-        where = f"{path}, line {line}" if line is not None else str(path)
+        where = f"{path}, {self.place}" if self.place else str(path)
         super().__init__(f"{where}: {problem}" + (f"; {remedy}" if remedy else ""))
+
+    @property
+    def place(self) -> str:
+        """Where in the file it is, if that is known."""
+        return "" if self.line is None else f"line {self.line}"
+
+    def within(self, folder: Path) -> str:
+        """The file and the place in it, as they are called within a folder."""
+        path = self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
+        return f"{path}, {self.place}" if self.place else str(path)
 
 
 def head(path: Path) -> bytes:

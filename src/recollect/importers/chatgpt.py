@@ -103,7 +103,7 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
         said_at = moment(message.get("create_time"))
         created = latest if said_at is None else said_at
         latest = created if isinstance(created, (datetime, str)) else latest
-        item: Item = {
+        item = {
             "id": str(message.get("id") or f"{session}:{node}"),
             "content": content,
             "speaker": message["author"]["role"],
@@ -113,7 +113,9 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
             "metadata": _details(message),
         }
         filled = {key: value for key, value in item.items() if value}
-        yield filled if created is None else {**filled, "created_at": created}
+        if created is not None:
+            filled["created_at"] = created
+        yield Item(filled, f"conversation {number}")
 
 
 def _branch(conversation: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:

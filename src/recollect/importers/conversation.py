@@ -34,7 +34,9 @@ def read(path: Path) -> Iterator[Item]:
         if not content:
             continue
         place += 1
-        item: Item = {"id": f"{path.stem}:{place}", "content": content, "kind": "turn"}
+        item = Item(
+            {"id": f"{path.stem}:{place}", "content": content, "kind": "turn"}, f"memory {number}"
+        )
         for key, field in (("id", "id"), ("speaker", "speaker"), ("session", "session_id")):
             if entry.get(key) is not None:
                 item[field] = str(entry[key])

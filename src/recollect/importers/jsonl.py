@@ -28,6 +28,8 @@ _ALIASES = {
     "role": "speaker",
 }
 _BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count", "accesses"))
+# Of what is not recalled as before; any other status is somebody else's.
+_FALLEN = frozenset(("archived", "consolidated", "contradicted", "superseded"))
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
@@ -42,9 +44,12 @@ class _Place:
     number: int
     in_array: bool = False
 
+    def __str__(self) -> str:
+        return f"{'item' if self.in_array else 'line'} {self.number}"
+
     def problem(self, problem: str, remedy: str) -> ImportProblem:
         if self.in_array:
-            return ImportProblem(self.path, f"item {self.number}: {problem}", remedy)
+            return ImportProblem(self.path, f"{self}: {problem}", remedy)
         return ImportProblem(self.path, problem, remedy, line=self.number)
 
     @property
@@ -57,9 +62,11 @@ def read(path: Path) -> Iterator[Item]:
 
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
     `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. What
-    else it has goes to the metadata, save what a store keeps count of by itself. An object with
-    `messages` gives a turn for each message that has text, all in one session. What has no content
-    is named by its place, as it will be refused.
+    else it has goes to the metadata, save what a store keeps count of by itself. The `status` of a
+    memory that is not active any more (archived, consolidated, contradicted, superseded) is passed
+    on: `add_many` refuses it, `Memory.update` sets it. An object with `messages` gives a turn for
+    each message that has text, all in one session. What has no content is named by its place, as it
+    will be refused.
 
     Raises:
         ImportProblem: a line is no JSON object.
@@ -72,7 +79,7 @@ def read(path: Path) -> Iterator[Item]:
         if isinstance(entry.get("messages"), list):
             yield from _turns(place, entry)
             continue
-        item = _item(entry)
+        item = _item(entry, str(place))
         if "content" not in item:
             item.setdefault("id", place.name)
         yield item
@@ -88,8 +95,9 @@ def _entries(path: Path) -> Iterator[tuple[_Place, Any]]:
             yield _Place(path, number), parsed(path, line, line=number)
 
 
-def _item(entry: dict[str, Any]) -> Item:
-    item: Item = {}
+def _item(entry: dict[str, Any], place: str) -> Item:
+    namespace = entry.get("namespace")
+    item = Item({}, place, namespace=None if namespace is None else str(namespace))
     extra: dict[str, Any] = {}
     # Of two names for a field the first one counts, and the other is an extra.
     for key in sorted(entry, key=lambda key: _RANKS.get(key, len(_RANKS))):
@@ -99,6 +107,8 @@ def _item(entry: dict[str, Any]) -> Item:
             value = moment(value)
         if value is None or key in _BOOKKEEPING or (key, value) == ("status", "active"):
             continue
+        if key == "status" and isinstance(value, str) and value in _FALLEN:
+            name = key
         if name is None or name in item:
             extra[key] = value
         elif name == "content":
@@ -130,7 +140,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
     """The messages of a conversation, each with the fields that the conversation has."""
-    shared = _item({key: value for key, value in entry.items() if key != "messages"})
+    shared = _item({key: value for key, value in entry.items() if key != "messages"}, str(place))
     name = shared.pop("id", None) or place.name
     session = str(shared.get("session_id") or name)
     for number, message in enumerate(entry["messages"], start=1):
@@ -139,9 +149,13 @@ def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
                 f"message {number} is not a JSON object but {type(message).__name__}",
                 'write it as {"role": "user", "content": "..."}',
             )
-        own = _item(message)
+        own = _item(message, f"{place}, message {number}")
         if "content" not in own:  # a call of a tool, or an empty answer
             continue
         item = {"id": f"{session}:{number}", "kind": "turn", **shared, **own, "session_id": session}
         metadata = {**_mapping(shared.get("metadata")), **_mapping(own.get("metadata"))}
-        yield {**item, "metadata": metadata} if metadata else item
+        yield Item(
+            {**item, "metadata": metadata} if metadata else item,
+            own.place,
+            namespace=own.namespace or shared.namespace,
+        )

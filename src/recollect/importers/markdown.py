@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import import_module
@@ -21,6 +21,7 @@ LONGEST = 20_000
 
 _MOST_VALUES = 100_000  # in a front matter
 _TITLE = 500  # characters of a title
+_TOLD = 10  # notes of a folder that are named when they cannot be read
 _SECONDS = 100_000_000  # since 1970, from 1973 on; fewer of them spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
@@ -45,29 +46,54 @@ class _Note:
     def __post_init__(self) -> None:
         heading = _HEADING.search(self.plain)
         written = self.front.get("title")
-        found = str(written) if written is not None else _words(heading, self.body)
+        found = str(written) if _is_word(written) else _words(heading, self.body)
         self.title = clean(found)[:_TITLE] or self.path.stem
 
 
-def read(path: Path) -> Iterator[Item]:
+def read(path: Path, left_out: Callable[[ImportProblem], None] | None = None) -> Iterator[Item]:
     """Yields the notes of a file, or of a folder and the folders in it.
 
     The id of a note is made of its path in the folder, its title of the front matter, the first
     heading or the file's name. `[[Links]]` become links of type "mentions" to the note that is
     named by path, file, title or alias; the targets that no note has are also listed in
-    `metadata["unresolved_links"]`. Hidden files and folders are left out.
+    `metadata["unresolved_links"]`. Hidden files and folders are left out. Of the front
+    matter, what is no text in the title or tags, or no time in the date, stays in the metadata.
 
     Raises:
-        ImportProblem: a file cannot be read, or its front matter is broken.
+        ImportProblem: a file cannot be read, or its front matter is broken; names all of them,
+            unless `left_out` is told instead, one by one.
     """
-    notes = [_note(file, path if path.is_dir() else path.parent) for file in _files(path)]
+    notes, problems = [], []
+    for file in _files(path):
+        try:
+            notes.append(_note(file, path if path.is_dir() else path.parent))
+        except ImportProblem as problem:
+            problems.append(problem)
+    if left_out is not None:
+        for each in problems:
+            left_out(each)
+    elif problems:
+        raise _together(path, problems)
     taken: set[str] = set()
     for note in notes:
-        note.id = _unused(slug(note.place), taken)
+        note.id = _unused(_id(note.place), taken)
         taken.add(note.id)
     targets = _targets(notes)
     for note in notes:
         yield from _items(note, targets)
+
+
+def _together(path: Path, problems: list[ImportProblem]) -> ImportProblem:
+    if len(problems) == 1:
+        return problems[0]
+    told = [f"{one.within(path)}: {one.problem}" for one in problems[:_TOLD]]
+    if len(problems) > _TOLD:
+        told.append(f"and {len(problems) - _TOLD:,} more")
+    return ImportProblem(
+        path,
+        f"{len(problems):,} notes cannot be read: {'; '.join(told)}",
+        "repair them, or leave them out",
+    )
 
 
 def _words(heading: re.Match[str] | None, body: str) -> str:
@@ -119,17 +145,43 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or str(problem)
+        line = 2 + mark.line if mark else 1
+        if isinstance(problem, ValueError) and (wrong := _wrong_value(yaml, found[1])) is not None:
+            line, reason = 2 + wrong.start_mark.line, f"{wrong.value}: {reason}"
         raise ImportProblem(
             file,
             f"the front matter is not YAML: {reason}",
             "repair it, or put quotes around the value",
-            line=2 + mark.line if mark else 1,
+            line=line,
         ) from None
     if front is None:
         return {}, source[found.end() :]
     if not isinstance(front, dict):  # two rules around a paragraph
         return {}, source
     return front, source[found.end() :]
+
+
+def _wrong_value(yaml: Any, source: str) -> Any:
+    """The first value that looks like a date or a number and is none (2026-13-45)."""
+    loader = yaml.SafeLoader(source)
+    nodes = [loader.get_single_node()]
+    seen: set[int] = set()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or node is None:
+            continue
+        seen.add(id(node))
+        if isinstance(node.value, list):
+            parts = (part if isinstance(part, tuple) else (part,) for part in node.value)
+            nodes += reversed([*chain.from_iterable(parts)])
+            continue
+        try:
+            loader.construct_object(node)
+        except ValueError:
+            return node
+        except yaml.YAMLError:
+            continue
+    return None
 
 
 def _check_size(root: Any) -> None:
@@ -176,18 +228,34 @@ def _folded(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold().strip()
 
 
-def _texts(value: Any) -> list[str]:
-    """The texts of a front matter value: a list, or one text with commas."""
+def _id(name: str) -> str:
+    """A name as ids are spelt; as it stands where the last step has neither letters nor digits."""
+    return slug(name) if slug(name.rpartition("/")[2]) else clean(_folded(name)) or "-"
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The parts of a front matter value: a list, or one text with commas."""
     if isinstance(value, str):
-        value = value.split(",")
-    if not isinstance(value, list):
-        value = [] if value is None else [value]
-    return [text for text in (clean(str(part)) for part in value if part is not None) if text]
+        return value.split(",")
+    return value if isinstance(value, list) else [value]
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts and numbers of a front matter value."""
+    return [
+        text for text in (clean(str(part)) for part in _listed(value) if _is_word(part)) if text
+    ]
 
 
 def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
     parts = _parts(note)
-    created, unread = _created(note)
+    written, unread = _created(note)
+    unread |= {key for key in ("title", "tags", "tag") if not _is_read(key, note.front.get(key))}
+    created = written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC)
     front = {key: value for key, value in note.front.items() if key not in _KNOWN or key in unread}
     shared = {"kind": "note", "created_at": created, "tags": _tags(note)}
     for number, (start, stop) in enumerate(parts, start=1):
@@ -202,7 +270,7 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
             links.insert(
                 0, {"target": _part_id(note, number - 1), "type": "mentions", "weight": 1.0}
             )
-        yield {
+        fields = {
             **shared,
             "id": _part_id(note, number),
             "title": f"{note.title}: {heading}"[: 2 * _TITLE] if heading else note.title,
@@ -210,6 +278,9 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
             "metadata": metadata,
             "links": links,
         }
+        yield Item(
+            fields, note.place + note.path.suffix, assumed=() if written else ("created_at",)
+        )
 
 
 def _part_id(note: _Note, number: int) -> str:
@@ -248,14 +319,20 @@ def _links(
         name = name[:-3] if name.lower().endswith(".md") else name
         if not name:  # a heading of the note itself
             continue
-        target = targets.get(_folded(name)) or targets.get(slug(name))
+        target = targets.get(_folded(name)) or targets.get(_id(name))
         if target is None:
             unresolved[name] = None
-            target = slug(name)
+            target = _id(name)
         if target != note.id:
             found[target] = None
     links = [{"target": target, "type": "mentions", "weight": 1.0} for target in found]
     return links, list(unresolved)
+
+
+def _is_read(key: str, value: Any) -> bool:
+    """Whether all there is of a title or of tags is text."""
+    parts = [value] if key == "title" else _listed(value)
+    return all(part is None or _is_word(part) for part in parts)
 
 
 def _tags(note: _Note) -> list[str]:
@@ -264,13 +341,13 @@ def _tags(note: _Note) -> list[str]:
     return [tag for tag in dict.fromkeys(tags) if tag]
 
 
-def _created(note: _Note) -> tuple[datetime, set[str]]:
-    """When a note was written, and which values of its front matter should say so and do not."""
+def _created(note: _Note) -> tuple[datetime | None, set[str]]:
+    """When a note says it was written, and which values of its front matter should and do not."""
     given = {key: moment(_spelt(note.front.get(key))) for key in ("date", "created")}
     times = {key: _time(value) for key, value in given.items()}
     unread = {key for key, value in given.items() if value is not None and times[key] is None}
     written = next((time for time in times.values() if time is not None), None)
-    return written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC), unread
+    return written, unread
 
 
 def _spelt(value: Any) -> Any:

@@ -66,6 +66,15 @@ class Pending(StoreCase):
         memory.add_many([{"id": id, "content": id, "title": "Atlas"} for id in "cb"])
         assert ends(memory) == [("a", "c")]
 
+    def test_names_without_letters_are_told_apart(self, memory: Memory) -> None:
+        memory.add("x", id="a", title="Note")
+        memory.add("y", id="b", title="🐢", metadata={"aliases": ["***"]})
+        links = [{"target": target, "type": "mentions"} for target in ("🦊", "note", "🐢")]
+        [link] = memory.add("z", id="c", links=links).pending
+        assert link.target == "🦊"
+        memory.add("w", id="d", links=[{"target": "***", "type": "mentions"}])
+        assert ends(memory) == [("c", "a"), ("c", "b"), ("c", "🦊"), ("d", "b")]
+
     def test_an_erased_link_is_not_pending(self, memory: Memory) -> None:
         memory.add("x", id="a")
         memory.add("y", id="b", links=[{"target": "a", "type": "mentions"}])
