@@ -254,3 +254,39 @@ def test_an_interrupt_ends_it_quietly(run: Run, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("recollect.serve.cli.writing._from_stdin", interrupted)
     ran = run("add", "-")
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
+
+
+@pytest.mark.parametrize("columns", ["0", "5", "many", "-3", "9" * 5_000])
+def test_a_width_of_no_use_is_none(
+    notes: Run, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    shown = notes("search", "piano")
+    assert shown.code == 0
+    assert "tuned" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("search", "piano"), 1),
+        (("compare", "piano", "--profile", "balanced", "--profile", "composite"), 1),
+        (("context", "piano"), 1),
+        (("context", "piano", "--json"), 1),
+        (("delete", "--filter", '{"kind": "fact"}', "--yes"), 1),
+        (("list",), 0),
+        (("list", "--filter", '{"kind": "fact"}'), 0),
+        (("zones",), 0),
+        (("stats",), 0),
+        (("delete", "--all", "--yes"), 0),
+    ],
+)
+def test_the_exit_code_where_there_is_nothing(
+    run: Run, arguments: tuple[str, ...], code: int
+) -> None:
+    run("add", "x", "--id", "x", "--embedder", "none")
+    run("delete", "x")
+    ran = run(*arguments, "--embedder", "none")
+    assert ran.code == code
+    assert ("nothing found" in ran.err) == (code == 1 and arguments[0] != "delete")

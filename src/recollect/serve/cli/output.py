@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from recollect.memory import Link
+
+_NOTES = 10  # how many of many are printed
 _PIPED_WIDTH, _PIPED_TABLE = 100, 200
+_LEAST_WIDTH = 40  # less leaves no room for texts beside the figures
 
 
 def emit(data: Any) -> None:
@@ -31,9 +38,14 @@ def console(table: bool = False) -> Console:
     # Imported here: what prints JSON need not wait for it.
     from rich.console import Console
 
-    if sys.stdout.isatty() or "COLUMNS" in os.environ:
-        return Console(highlight=False, soft_wrap=False)
-    width = _PIPED_TABLE if table else _PIPED_WIDTH
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and len(given) < 6 and int(given):
+        width = int(given)
+    elif sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+    else:
+        width = _PIPED_TABLE if table else _PIPED_WIDTH
+    width = max(width, _LEAST_WIDTH)
     # Where the environment knows no terminal, a width counts only beside a height.
     return Console(width=width, height=_PIPED_WIDTH, highlight=False, soft_wrap=False)
 
@@ -47,6 +59,28 @@ def degraded(lacks: Iterable[str]) -> None:
     """Say what had to be done without."""
     for lack in lacks:
         note(f"degraded: {lack}")
+
+
+def nothing(why: str = "nothing found") -> NoReturn:
+    """Say that there is no result, and end with the exit code for that."""
+    note(why)
+    raise typer.Exit(1)
+
+
+def notes(messages: Iterable[str], rest: str = "") -> None:
+    """Say many such things: the first of them, and how many more there are."""
+    said = list(messages)
+    for message in said[:_NOTES]:
+        note(message)
+    if len(said) > _NOTES:
+        note(f"... and {len(said) - _NOTES:,} more{rest}")
+
+
+def pending(links: Iterable[Link]) -> None:
+    """Say which links lead to no memory yet."""
+    notes(
+        f"pending: {link.source} links to {link.target!r}, which is no memory yet" for link in links
+    )
 
 
 Told = Callable[[str, int, int | None], None]

@@ -99,8 +99,7 @@ def search(
         if explain and result.read is not None:
             console.print(f"{result.read[0]:,} of {result.read[1]:,} memories were read")
     if not result.hits:
-        output.note("nothing found")
-        raise typer.Exit(1)
+        output.nothing()
 
 
 def explain(
@@ -162,10 +161,12 @@ def compare(
     output.degraded(found.degraded)
     if settings.json:
         output.emit(found.to_dict())
-        return
-    from recollect.serve.cli import insight
+    elif len(found):
+        from recollect.serve.cli import insight
 
-    insight.show_comparison(output.console(), found)
+        insight.show_comparison(output.console(), found)
+    if not len(found):
+        output.nothing()
 
 
 def context(
@@ -196,12 +197,15 @@ def context(
             touch=touch,
         )
     output.degraded(found.degraded)
+    crowded = any(each.without_room for each in found.sections)
     if settings.json:
         output.emit(found.to_dict())
-        return
-    from recollect.serve.cli import insight
+    elif found.ids or crowded:
+        from recollect.serve.cli import insight
 
-    insight.show_context(output.console(), found)
+        insight.show_context(output.console(), found)
+    if not found.ids:
+        output.nothing("nothing fits" if crowded else "nothing found")
 
 
 def profiles(
