@@ -194,7 +194,8 @@ The map, in flow order:
     serve/cli/           the command line
       app.py             the options that all commands share, and the commands
       settings.py        what options mean
-      writing.py         add, import, delete, reembed
+      writing.py         add, update, delete, reembed
+      importing.py       import
       recall.py          search, explain, compare, context, profiles
       insight.py         what is printed of explain, compare, context and profiles
       life.py            history, touch, feedback, supersede and the like, verify

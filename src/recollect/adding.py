@@ -20,7 +20,9 @@ from recollect.plan import Plan, ask
 from recollect.write import TRIES, contested, dimensions_of, embedded, named, put, revise
 
 _CHUNK = 2048  # memories in one transaction
-_TAKEN = "the id is taken; update that memory, or leave the id out"
+_TAKEN = (
+    "the id is taken; update that memory (as `recollect import --update` does), or leave the id out"
+)
 _ALONE = "what it was to supersede has been erased meanwhile"
 _AGAIN = "the same idempotency_key again"
 

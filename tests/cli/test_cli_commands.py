@@ -74,7 +74,13 @@ def test_import_in_batches_takes_several_files(run: Run, tmp_path: Path) -> None
         lines = (json.dumps({"id": f"{name}{i}", "content": f"note {i}"}) for i in range(5))
         (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
     ran = run("import", "a", "b", "--format", "jsonl", "--batch", "2", "--json")
-    assert ran.json == {"added": 10, "rejected": [], "degraded": []}
+    assert ran.json == {
+        "added": 10,
+        "outcomes": {"ADDED": 10},
+        "rejected": [],
+        "known": [],
+        "degraded": [],
+    }
 
 
 def test_import_of_a_damaged_file_writes_nothing(run: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 import recollect
 from recollect.serve.cli import (
     demo,
+    importing,
     life,
     measuring,
     moving,
@@ -116,7 +117,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 _COMMANDS: dict[str, Callable[..., None]] = {
     "add": writing.add,
     "update": writing.update,
-    "import": writing.import_,
+    "import": importing.import_,
     "search": recall.search,
     "explain": recall.explain,
     "compare": recall.compare,

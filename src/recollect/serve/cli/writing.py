@@ -1,27 +1,19 @@
-"""Commands that write: add, import and delete."""
+"""Commands that write: add, update, reembed and delete."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections import deque
-from collections.abc import Iterator, Sequence
-from itertools import islice
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
-from recollect import chunks, importers
 from recollect.engine import Memory
 from recollect.errors import InvalidInput
 from recollect.fields import FIELDS
-from recollect.memory import Added, Link
 from recollect.serve.cli import output
 from recollect.serve.cli.recall import Where
 from recollect.serve.cli.settings import Settings, parsed
-
-_REASONS_SHOWN = 10
 
 
 def add(
@@ -99,7 +91,7 @@ def add(
     for each in result.items:
         if each.outcome != "ADDED":
             output.note(" ".join(filter(None, (each.outcome, each.match, each.reason))))
-    _pending(result.pending)
+    output.pending(result.pending)
     if settings.json:
         items = [one.to_dict() for one in result]
         output.emit({"id": result.id, "items": items, "degraded": list(result.degraded)})
@@ -153,65 +145,11 @@ def _assigned(change: str) -> tuple[str, Any]:
         raise InvalidInput(name, f"is {value!r}", "write its value as JSON") from None
 
 
-def _pending(links: Sequence[Link]) -> None:
-    """Say which links lead to no memory yet."""
-    for link in links[:_REASONS_SHOWN]:
-        output.note(f"pending: {link.source} links to {link.target!r}, which is no memory yet")
-    if len(links) > _REASONS_SHOWN:
-        output.note(f"... and {len(links) - _REASONS_SHOWN:,} more links are pending")
-
-
 def _from_stdin() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError:
         raise InvalidInput("text", "what stdin gives is not UTF-8", "convert it first") from None
-
-
-def import_(
-    settings: Settings,
-    paths: Annotated[list[Path], typer.Argument(help="Files or folders.")],
-    format: Annotated[
-        str | None,
-        typer.Option(help=f"One of {', '.join(importers.FORMATS)}; else it is told by itself."),
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Memories written at once.")] = 2048,
-    mode: Annotated[
-        Literal["turns", "sides", "chunks", "hybrid"],
-        typer.Option(
-            help="Conversations as turns, those with a vector for each side, as question and "
-            "answer, or those and wholes."
-        ),
-    ] = "turns",
-    lenient: Annotated[
-        bool, typer.Option("--lenient", help="Succeed even if some were rejected.")
-    ] = False,
-) -> None:
-    """Remember what files hold: JSON lines, Markdown notes, conversations, ChatGPT exports."""
-    _check(paths, format)
-    sources: list[Iterator[dict[str, Any]]] = [importers.read(path, format) for path in paths]
-    if mode != "turns":
-        sources = [chunks.from_items(source, mode) for source in sources]
-    added, rejected, lacks, unmet = 0, [], dict[str, None](), False
-    with settings.open(make=True) as memory, output.progress() as told:
-        for path, source in zip(paths, sources, strict=True):
-            for done, refused, without, linked in _imported(memory, source, batch):
-                added += done
-                unmet |= linked
-                rejected += [(path, item) for item in refused]
-                lacks |= dict.fromkeys(without)
-                told(f"importing {path.name}", added, None)
-        waiting = memory.pending_links() if unmet else []
-    _pending(waiting)
-    _report(settings, added, rejected, list(lacks))
-    if rejected and not lenient:
-        raise typer.Exit(1)
-
-
-def _check(paths: Sequence[Path], format: str | None) -> None:
-    """Read all there is to its end before the first is written: nothing is imported by half."""
-    for path in paths:
-        deque(importers.read(path, format), maxlen=0)
 
 
 def reembed(
@@ -233,34 +171,6 @@ def reembed(
         output.emit({"embedded": made})
     else:
         output.note(f"{made:,} memories embedded")
-
-
-def _imported(
-    memory: Memory, source: Iterator[dict[str, Any]], size: int
-) -> Iterator[tuple[int, tuple[Added, ...], tuple[str, ...], bool]]:
-    """For each batch written: how many were added, those rejected, what was lacking, and whether
-    there were links that led nowhere.
-    """
-    while items := list(islice(source, size)):
-        result = memory.add_many(items)
-        yield len(result.ids), result.rejected, result.degraded, bool(result.pending)
-
-
-def _report(
-    settings: Settings, added: int, rejected: list[tuple[Path, Added]], lacks: list[str]
-) -> None:
-    output.degraded(lacks)
-    if settings.json:
-        refused = [
-            {"path": str(path), "id": item.id, "reason": item.reason} for path, item in rejected
-        ]
-        output.emit({"added": added, "rejected": refused, "degraded": lacks})
-        return
-    for path, item in rejected[:_REASONS_SHOWN]:
-        output.note(f"rejected: {path}: {item.id or 'without id'}: {item.reason}")
-    if len(rejected) > _REASONS_SHOWN:
-        output.note(f"... and {len(rejected) - _REASONS_SHOWN:,} more; --json gives them all")
-    print(f"{added:,} added, {len(rejected):,} rejected")
 
 
 def delete(

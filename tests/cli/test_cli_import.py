@@ -1,0 +1,212 @@
+"""What import tells of each item, and what it does with memories that are there already."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from import_support import put
+
+if TYPE_CHECKING:
+    from cli.conftest import Run
+
+
+def lines(*entries: Any) -> str:
+    return "".join(json.dumps(each) + "\n" for each in entries)
+
+
+def test_every_outcome_is_counted(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "same.jsonl", lines(*[{"content": "Ana plays chess."}] * 5))
+    ran = run("import", "same.jsonl")
+    assert (ran.code, ran.out) == (0, "1 added, 4 duplicate, 0 rejected\n")
+    put(tmp_path, "more.jsonl", lines({"content": "Ana plays chess.", "tags": ["games"]}))
+    ran = run("import", "more.jsonl", "same.jsonl", "--json")
+    assert (ran.json["added"], ran.json["outcomes"]) == (0, {"DUPLICATE": 6})
+    [there] = run("list", "--json").json["memories"]
+    told = [(each["place"], each["outcome"], each["id"]) for each in ran.json["known"]]
+    assert told[:2] == [("line 1", "DUPLICATE", there["id"]), ("line 1", "DUPLICATE", there["id"])]
+    assert told[-1][0] == "line 5"
+
+
+def test_a_rejected_item_is_told_with_its_line(run: Run, tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        "two.jsonl",
+        lines({"content": "one"}) + "\n" + lines({"content": "two", "created_at": "03/04/2026"}),
+    )
+    put(tmp_path, "a.json", [{"content": "three"}, {"content": "four", "importance": 7}])
+    put(tmp_path, "b.jsonl", lines({"messages": [{"content": "x", "importance": 7}]}))
+    ran = run("import", "two.jsonl", "a.json", "b.jsonl", "--json")
+    assert [(each["path"], each["place"]) for each in ran.json["rejected"]] == [
+        ("two.jsonl", "line 3"),
+        ("a.json", "item 2"),
+        ("b.jsonl", "line 1, message 1"),
+    ]
+    assert "rejected: two.jsonl, line 3: created_at: " in run("import", "two.jsonl").err
+
+
+def test_what_is_no_more_active_comes_back_as_it_was(run: Run, tmp_path: Path) -> None:
+    run("add", "Ana lives in Rome.", "--id", "rome", "--kind", "fact")
+    run("add", "Ana lives in Oslo.", "--id", "oslo", "--kind", "fact", "--supersedes", "rome")
+    run("add", "The old office was in Mill Road.", "--id", "office")
+    run("archive", "office")
+    records = run("list", "--json").json["memories"]
+    assert len(records) == 3
+    # Two of the same words, of which the first is not active, are two memories.
+    fallen = {"content": "The key is blue.", "status": "archived"}
+    put(tmp_path, "all.jsonl", lines(*records, fallen, {"content": fallen["content"]}))
+    other = ("--db", "other.db")
+    ran = run("import", "all.jsonl", *other)
+    assert (ran.code, ran.out) == (0, "5 added, 0 rejected\n")
+    there = {each["id"]: each for each in run("list", "--json", *other).json["memories"]}
+    assert {id: there[id]["status"] for id in ("rome", "oslo", "office")} == {
+        "rome": "superseded",
+        "oslo": "active",
+        "office": "archived",
+    }
+    assert there["rome"]["valid_to"] == next(r for r in records if r["id"] == "rome")["valid_to"]
+    assert all("status" not in each["metadata"] for each in there.values())
+    assert run("verify", *other).code == 0
+    assert run("restore", "office", *other).out == "office: active\n"
+    chunked = run("import", "all.jsonl", "--db", "third.db", "--mode", "chunks", "--json")
+    assert chunked.json["added"] == 2
+    assert all(each["reason"].startswith("status: ") for each in chunked.json["rejected"])
+
+
+def test_a_status_of_others_is_metadata(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", lines({"id": "a", "content": "Mend the roof.", "status": "open"}))
+    assert run("import", "a.jsonl").code == 0
+    found = run("get", "a", "--json").json
+    assert (found["status"], found["metadata"]) == ("active", {"status": "open"})
+
+
+def test_a_memory_of_another_namespace_is_rejected(run: Run, tmp_path: Path) -> None:
+    entries = [{"id": name, "content": name, "namespace": name} for name in ("ana", "ben")]
+    talk = {"namespace": "ben", "messages": [{"content": "Hello"}]}
+    put(tmp_path, "a.jsonl", lines(*entries, talk))
+    ran = run("import", "a.jsonl", "--namespace", "ana", "--json")
+    assert (ran.code, ran.json["added"]) == (1, 1)
+    assert [each["place"] for each in ran.json["rejected"]] == ["line 2", "line 3, message 1"]
+    reason = ran.json["rejected"][0]["reason"]
+    assert reason.startswith("namespace: is 'ben', but memories go to 'ana'; give ")
+    assert run("get", "ben", "--namespace", "ana").code == 1
+
+
+def test_update_changes_what_changed(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "n/door.md", "The door sticks.")
+    put(tmp_path, "n/key.md", "---\ntags: [home]\ncolour: red\n---\nBehind the [[door]].")
+    assert run("import", "n").out == "2 added, 0 rejected\n"
+    assert "recollect import --update" in run("import", "n").err
+    os.utime(tmp_path / "n/door.md", (1_700_000_000, 1_700_000_000))  # a copy of the folder
+    assert run("import", "n", "--update").out == "0 added, 2 unchanged, 0 rejected\n"
+    put(tmp_path, "n/key.md", "---\ntags: [cellar]\n---\nBehind [[new]], left of [[door]].")
+    put(tmp_path, "n/new.md", "A curtain.")
+    ran = run("import", "n", "--update", "--json")
+    assert ran.code == 0
+    assert ran.json["outcomes"] == {"ADDED": 1, "UPDATED": 1, "UNCHANGED": 1}
+    found = run("get", "key", "--json").json
+    assert (found["tags"], found["content"]) == (["cellar"], "Behind [[new]], left of [[door]].")
+    assert found["metadata"] == {"path": "key.md"}
+    assert run("import", "n", "--update").out == "0 added, 3 unchanged, 0 rejected\n"
+    assert run("stats", "--json").json["links"] == 2
+
+
+def test_update_of_every_format(run: Run, tmp_path: Path) -> None:
+    said = {"id": "m", "author": {"role": "user"}, "content": {"parts": ["Hi"]}, "create_time": 1.7}
+    put(tmp_path, "conversations.json", [{"mapping": {"a": {"message": said}}}])
+    put(tmp_path, "c.json", {"memories": [{"text": "Hello", "created_at": "2026-01-01"}]})
+    entry = {"id": "x", "content": "One", "importance": 0.1, "tags": ["b", "a"], "mood": "calm"}
+    put(tmp_path, "a.jsonl", lines(entry))
+    paths = ("conversations.json", "c.json", "a.jsonl")
+    assert run("import", *paths).out == "3 added, 0 rejected\n"
+    assert run("import", *paths, "--update").out == "0 added, 3 unchanged, 0 rejected\n"
+    said["content"] = {"parts": ["Hi there"]}
+    put(tmp_path, "conversations.json", [{"mapping": {"a": {"message": said}}}])
+    put(tmp_path, "c.json", {"memories": [{"text": "Ho", "created_at": "2026-01-01"}]})
+    wrong = {"id": "x", "content": "One", "importance": 7}
+    put(tmp_path, "a.jsonl", lines({**entry, "content": "Two"}, wrong, {"id": "y", "content": "Z"}))
+    ran = run("import", *paths, "--update", "--json")
+    assert ran.json["outcomes"] == {"UPDATED": 3, "ADDED": 1, "REJECTED": 1}
+    assert [(one["place"], one["id"]) for one in ran.json["rejected"]] == [("line 2", "x")]
+    assert [run("get", id, "--json").json["content"] for id in ("m", "c:1", "x")] == [
+        "Hi there",
+        "Ho",
+        "Two",
+    ]
+    assert run("import", *paths, "--update", "--mode", "chunks").code == 2
+
+
+def test_the_last_of_an_id_counts_with_update(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", lines(*({"id": "x", "content": text} for text in ("a", "b", "c"))))
+    assert run("import", "a.jsonl", "--update").out == "1 added, 2 updated, 0 rejected\n"
+    assert run("get", "x", "--json").json["content"] == "c"
+
+
+@pytest.mark.parametrize("id", ["", " ", 7, "x" * 600, "\udcff", None, ["x"]])
+def test_an_id_that_is_none_is_rejected_with_update_too(
+    run: Run, tmp_path: Path, id: object
+) -> None:
+    put(tmp_path, "a.jsonl", lines({"content": "one"}, {"id": id, "content": "two"}))
+    plain = run("import", "a.jsonl", "--db", "one.db", "--json").json
+    assert run("import", "a.jsonl", "--update", "--json").json == plain
+
+
+def test_a_rejected_side_is_told_with_its_line(run: Run, tmp_path: Path) -> None:
+    turn = {"content": "Hi", "session_id": "s", "speaker": "user", "importance": 7}
+    put(tmp_path, "a.jsonl", lines({"content": "one"}, turn))
+    ran = run("import", "a.jsonl", "--mode", "sides", "--json")
+    assert [each["place"] for each in ran.json["rejected"]] == ["line 2"]
+
+
+def test_a_link_of_a_changed_memory_to_none_is_told(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "n/a.md", "Alone.")
+    run("import", "n")
+    put(tmp_path, "n/a.md", "See [[Nowhere]].")
+    assert "not linked: a to 'nowhere'" in run("import", "n", "--update").err
+    run("add", "It is.", "--id", "other", "--title", "Nowhere")
+    put(tmp_path, "n/nowhere.md", "Here.")
+    assert "not linked" not in run("import", "n", "--update").err
+    assert run("stats", "--json").json["links"] == 1
+
+
+def test_notes_that_cannot_be_read_are_all_told_and_can_be_left_out(
+    run: Run, tmp_path: Path
+) -> None:
+    put(tmp_path, "n/good.md", "Fine.")
+    put(tmp_path, "n/tpl.md", "---\n{{template}}: x\n---\nbody")
+    put(tmp_path, "n/colon.md", "---\ntitle: T: with colon\n---\nbody")
+    put(tmp_path, "n/month.md", "---\ntags: [a]\ncreated: 2026-13-45\n---\nbody")
+    ran = run("import", "n")
+    assert (ran.code, ran.out) == (2, "")
+    assert all(name in ran.err for name in ("tpl.md, line", "colon.md, line 2", "month.md, line 3"))
+    assert not (tmp_path / "memory.db").exists()
+    ran = run("import", "n", "--lenient", "--json")
+    assert (ran.code, ran.json["added"]) == (0, 1)
+    told = {each["path"]: (each["place"], each["reason"]) for each in ran.json["rejected"]}
+    assert set(told) == {f"n/{name}.md" for name in ("tpl", "colon", "month")}
+    assert told["n/month.md"][0] == "line 3"
+    assert "2026-13-45" in told["n/month.md"][1]
+
+
+def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
+    source = lines({"content": "One"}, {"content": " "}).encode()
+    ran = run("import", "-", stdin=source)
+    assert (ran.code, ran.out) == (1, "1 added, 1 rejected\n")
+    assert "rejected: -, line 2: stdin:2: content: is missing" in ran.err
+    assert "recollect: -, line 1: not JSON" in run("import", "-", stdin=b"{broken").err
+    assert run("import", "-", stdin=b"").out == "0 added, 0 rejected\n"
+    talk = json.dumps({"memories": [{"text": "Hello"}]}).encode()
+    assert run("import", "-", stdin=talk).out == "1 added, 0 rejected\n"
+    assert "check the path" in run("import", "x" * 5_000).err
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(lines({"content": "Two"}).encode(),))
+    writer.start()
+    ran = run("import", "pipe")
+    writer.join(60)
+    assert ran.out == "1 added, 0 rejected\n"
