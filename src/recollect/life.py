@@ -41,6 +41,9 @@ class History:
     def __len__(self) -> int:
         return len(self.events)
 
+    def __getitem__(self, index: int) -> Event:
+        return self.events[index]
+
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         return {

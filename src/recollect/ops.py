@@ -7,7 +7,7 @@ written later. A memory gets a new row whenever its words, vectors or place in a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -325,11 +325,14 @@ class Page:
     total: int
     cursor: str | None = None
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[MemoryRecord]:
         return iter(self.records)
 
     def __len__(self) -> int:
         return len(self.records)
+
+    def __getitem__(self, index: int) -> MemoryRecord:
+        return self.records[index]
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,6 +264,7 @@ class Living(StoreCase):
         memory.update("a", importance=0.75)
         memory.update("a", content="Ana lives in Porto.")
         told_of = memory.history("a")
+        assert told_of[-1] is told_of.events[-1]
         assert [v.record.content for v in told_of.versions] == [
             "Ana lives in Berlin.",
             "Ana lives in Lisbon.",

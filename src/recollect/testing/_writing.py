@@ -193,6 +193,7 @@ class Listing(StoreCase):
         memory.add_many(items, dedup=False)
         page = memory.get_all({"kind": "fact"}, limit=2)
         assert (len(page), page.total) == (2, 6)
+        assert page[0] is page.records[0]
 
 
 class Updating(StoreCase):
