@@ -139,3 +139,39 @@ def test_what_a_text_names_of_the_dates_that_a_question_names(
         for part, ways in wordings.items()
         if any(all(held.intersection(word) for word in way) for way in ways)
     ]
+PRESENT = [
+    "Which tool is used to build images?",
+    "Which tools are mostly used to build images?",
+    "What’s used to build images?",
+    "Is Kaniko used to build images?",
+    "Is it used to test?",
+    "Which tool do we use to build images?",
+    "What is the command used to start it?",
+    "Which key has Anna used to sign it?",
+    "Did Tom get used to the noise?",
+    "Which tool can be used to test?",
+    "Why isn't it used to build images?",
+]
+FORMER = [
+    "Where did I use to live?",
+    "Where did Anna's brother use to live?",
+    "What didn't she use to eat?",
+    "Did he used to sing?",
+    "Which tool used to build images?",
+    "Where is the house that we used to live in?",
+    "What is the firm Anna used to work for?",
+    "Who is Tom's boss who used to sing?",
+    "Is it used to test, as it used to be?",
+    "What was it originally?",
+]
+
+
+@pytest.mark.parametrize("text", PRESENT)
+def test_what_something_is_used_to_do_is_no_past(text: str) -> None:
+    assert named_time(text, datetime(2025, 6, 1, tzinfo=timezone.utc)) is None
+
+
+@pytest.mark.parametrize("text", FORMER)
+def test_what_once_was(text: str) -> None:
+    now = datetime(2025, 6, 1, tzinfo=timezone.utc)
+    assert named_time(text, now) == (float("-inf"), now.timestamp())

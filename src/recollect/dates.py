@@ -107,10 +107,11 @@ def named_time(text: str, now: datetime) -> tuple[float, float] | None:
     "to" between them, the second is the first one after that. All the past ("originally", "used
     to") where no date is named. None without either, or for a date that is still to come.
     """
-    low = fold(text)
+    low = fold(text.replace("\u2019", "'"))
     read = _read(low)
     if not read.named and not read.years:
-        return (-inf, now.timestamp()) if ASKS_FORMER.search(low) else None
+        former = any(found["other"] is None for found in ASKS_FORMER.finditer(low))
+        return (-inf, now.timestamp()) if former else None
     begun = [each for each in _stretches(read, now) if each[0] <= now]
     if not begun:
         return None

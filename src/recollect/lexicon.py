@@ -185,12 +185,13 @@ ASKS_NUMBER = re.compile(
     r"(?:number|amount|price|cost|budget|rate|score|size|age|distance|salary|total)\b"
 )
 ASKS_NAME = re.compile(
-    r"^\W*(?:who|where|which"
-    r"|what (?:book|movie|show|game|city|country|place|brand|name|song|band|artist))"
+    r"^\W*(?:who(?:se|m)?|where|which"
+    r"|what (?:book|movie|show|game|city|country|place|brand|name|song|band|artist)s?)\b"
 )
 ASKS_SUMMARY = re.compile(r"\b(?:summar(?:y|i[sz]e|ies)|overview|recap|sum up)\b")
 ASKS_ORDER = re.compile(
-    r"\b(?:(?:in|the|what) (?:chronological )?order\b|sequence|timeline|chronolog)"
+    r"\b(?:(?:in|what) (?:chronological )?order\b(?! to\b)|the order in\b"
+    r"|order of events\b|sequence|timeline|chronolog)"
 )
 ASKS_WHAT_YOU_SAID = re.compile(
     r"\b(?:did|have|had|were|was) you\b"
@@ -206,19 +207,23 @@ ASKS_ADVICE = re.compile(
     r"\b(?:suggest|recommend|advice|advise|ideas?|options?|tips)\b|\bshould i\b"
     r"|\bhow (?:should|can|could|do|would) (?:i|you)\b"
     r"|\b(?:can|could|would|will) you (?:please )?(?:help|show|explain|walk me through how|suggest"
-    r"|recommend|plan|write|make|create|give me (?:some|an?) (?:ideas?|tips|advice|example|plan))"
+    r"|recommend|plan|write|make|create|give me (?:some|an?) (?:ideas?|tips|advice|example|plan))\b"
     r"|\bhelp me\b|\bwhat (?:should|can|could) i\b"
     r"|\bi(?:'m| am) (?:looking|planning|thinking|working|trying|about)\b|\bwhere do you think\b"
-    r"|\bwhat (?:\w+ ){0,3}(?:might|would|could) \w+ (?:like|enjoy|prefer|want)"
+    r"|\bwhat (?:\w+ ){0,3}(?:might|would|could) \w+ (?:like|enjoy|prefer|want)\b"
 )
 ASKS_PRESENT = re.compile(
-    r"\b(?:now|currently|current|latest|nowadays|present|presently|these days|at the moment"
-    r"|most recent(?:ly)?|as of (?:now|today))\b"
+    r"\b(?:now|currently|current|(?<!at the )latest|nowadays|at present|presently|these days"
+    r"|at the moment|most recent(?:ly)?|as of (?:now|today))\b"
 )
 ASKS_FORMER = re.compile(
-    r"\b(?:original(?:ly)?|initial(?:ly)?|former(?:ly)?|previous(?:ly)?|used? to"
-    r"|back then|at first)\b"
+    r"\b(?:original(?:ly)?|initial(?:ly)?|former(?:ly)?|previous(?:ly)?|back then|at first"
+    r"|did(?:n't| not)? (?:[^\s?]+ ){0,3}?use to)\b"
+    r"|(?P<other>(?:\b(?:am|is|are|was|were|be|been|being|has|have|had|get|gets|got|gotten|getting"
+    r"|become|became)(?:n't)?(?: (?:the|an?|this|that|these|those|my|our|your|their))?(?: [^\s?]+)?"
+    r"|'(?:s|m|re|ve)(?: (?:not|still|also|often|\w+ly))?) )?\bused to\b"
 )
+"""What once was; where `other` matches, "used to" is about something else: is used to build."""
 
 # Dates in a question, in lower case
 

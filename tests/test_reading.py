@@ -1,0 +1,50 @@
+"""What kind of answer a question is read to want."""
+
+import pytest
+
+from recollect.analysis import analyse
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        ("asks_name", "Whose bike is this?"),
+        ("asks_name", "Who's there?"),
+        ("asks_name", "What books has Anna read?"),
+        ("asks_present", "Where does Anna live at present?"),
+        ("asks_present", "What is the latest version?"),
+        ("asks_advice", "What film would Anna like?"),
+    ],
+)
+def test_a_question_wants(fact: str, text: str) -> None:
+    assert fact in analyse(text, {}).facts
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        ("asks_name", "Whole milk or oat milk?"),
+        ("asks_name", "What gamepad do we have?"),
+        ("asks_present", "What was Anna's birthday present?"),
+        ("asks_present", "When is it due at the latest?"),
+        ("asks_advice", "What would most likely happen?"),
+    ],
+)
+def test_a_question_does_not_want(fact: str, text: str) -> None:
+    assert fact not in analyse(text, {}).facts
+
+
+@pytest.mark.parametrize(
+    "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
+)
+def test_an_order_is_no_sequence(text: str) -> None:
+    assert {"asks_advice", "looks_ahead"} <= analyse(text, {}).facts.keys()
+
+
+def test_a_sequence_is_no_advice() -> None:
+    for text in (
+        "Ideas I had, in order?",
+        "My ideas: the order in which I had them?",
+        "Tips: the order of events?",
+    ):
+        assert not {"asks_advice", "looks_ahead"} & analyse(text, {}).facts.keys()
