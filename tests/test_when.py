@@ -61,6 +61,12 @@ def days(text: str, now: datetime = NOW) -> tuple[str, str] | None:
         ("from December 2023 to February", "2023-12-01", "2024-03-01"),
         ("from 1 January to 31 December 2024", "2024-01-01", "2025-01-01"),
         ("in January and may I ask", "2026-01-01", "2026-02-01"),
+        # months that people are called, too
+        ("due by April", "2025-04-01", "2025-05-01"),
+        ("early June", "2025-06-01", "2025-07-01"),
+        ("the June release", "2025-06-01", "2025-07-01"),
+        ("June expenses", "2025-06-01", "2025-07-01"),
+        ("from June to August", "2025-06-01", "2025-09-01"),
     ],
 )
 def test_the_time_a_question_names(text: str, start: str, end: str) -> None:
@@ -68,8 +74,10 @@ def test_the_time_a_question_names(text: str, start: str, end: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "what is new?", "who said may be", "I march on", "31 february 2025", "at 10:15"]
-)
+    "text",
+    ["", "what is new?", "who said may be", "I march on", "31 february 2025", "at 10:15",
+     "what does Jan like?", "April's job", "Where did June go?"],
+)  # fmt: skip
 def test_no_time_is_named(text: str) -> None:
     assert days(text) is None
 

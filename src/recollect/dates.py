@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
@@ -17,14 +18,23 @@ from recollect.lexicon import (
     DAY_AFTER,
     DAY_BEFORE,
     DAY_MONTH_YEAR,
+    DETERMINER_BEFORE,
     ISO_DATE,
+    LISTED,
+    LONE_YEAR,
+    MANY_AFTER,
     MONTH,
     MONTHS,
+    NAMESAKE_MONTHS,
+    NUMBERED_BEFORE,
     PREPOSITION_BEFORE,
+    STOP,
+    TIME_BEFORE,
     TO,
-    YEAR,
+    WORD_AFTER,
     YEAR_AFTER,
     YEAR_BEFORE,
+    YEAR_BEGINS,
     YEAR_OF,
 )
 from recollect.query import Dates, Wording
@@ -129,7 +139,8 @@ def _read(low: str) -> _Read:
             pairs.append((each, each))
     starts, ends = [each.start for each in named], [each.end for each in named]
     gaps = zip([0, *ends], [*starts, len(low)], strict=True)
-    years = {int(year) for start, end in gaps for year in YEAR.findall(low, start, end)}
+    lone = (year for start, end in gaps for year in LONE_YEAR.finditer(low, start, end))
+    years = {int(year.group()) for year in lone if _is_year(low, *year.span())}
     return _Read(tuple(pairs), frozenset(years))
 
 
@@ -139,10 +150,12 @@ def _in_words(low: str) -> Iterator[_Named]:
     for found in MONTH.finditer(low):
         name, (start, end) = found.group(), found.span()
         day = DAY_BEFORE.search(low, max(0, start - 9), start) or DAY_AFTER.match(low, end)
-        if name in AMBIGUOUS_MONTHS and not day and not _is_month(low, start, end):
-            continue
         if day:
             start, end = min(start, day.start()), max(end, day.end())
+        if name in AMBIGUOUS_MONTHS and (not day or _counts(low, name, day, end)):
+            listed = read and name in NAMESAKE_MONTHS and LISTED.fullmatch(low, read, start)
+            if not listed and not _is_month(low, name, start, end):
+                continue
         year = YEAR_OF.match(low, end) or YEAR_BEFORE.search(low, max(read, start - 7), start)
         if year:
             start, end = min(start, year.start()), max(end, year.end())
@@ -156,11 +169,27 @@ def _in_words(low: str) -> Iterator[_Named]:
         read = end
 
 
-def _is_month(low: str, start: int, end: int) -> bool:
-    """Whether "may" or "march" is a month by what stands around it."""
+def _counts(low: str, name: str, day: re.Match[str], end: int) -> bool:
+    """Whether what may be a day counts something: "may 5 people come?"."""
+    if name in NAMESAKE_MONTHS or not day.group().strip(" .,").isdigit():
+        return False
+    word = WORD_AFTER.match(low, end)
+    return word is not None and word.group(1) not in STOP
+
+
+def _is_month(low: str, name: str, start: int, end: int) -> bool:
+    """Whether "may", "march" or "april" is a month by what stands around it (and its day)."""
     before = low[max(0, start - 40) : start]
+    namesake, alone = name in NAMESAKE_MONTHS, low[start:end] == name
+    if TIME_BEFORE.search(before):
+        return True
+    if (namesake or not alone) and DETERMINER_BEFORE.search(before):
+        return True
+    if namesake and low.startswith("'s", end):
+        return False
     return any(
         (
+            namesake and start == 0,
             YEAR_AFTER.match(low, end),
             PREPOSITION_BEFORE.search(before),
             BEFORE_TO.match(low, end),
@@ -169,14 +198,22 @@ def _is_month(low: str, start: int, end: int) -> bool:
     )
 
 
+def _is_year(low: str, start: int, end: int) -> bool:
+    """Whether a number is a year by what stands around it."""
+    before = low[max(0, start - 20) : start]
+    many = MANY_AFTER.match(low, end)
+    counts = many is not None and many.group(1) not in STOP and not YEAR_BEGINS.search(before)
+    return not counts and not NUMBERED_BEFORE.search(before)
+
+
 def _in_figures(low: str) -> Iterator[_Named]:
     """Dates such as 2024-05-31, 31.5.2024 and 5/31/24."""
     for found in DAY_MONTH_YEAR.finditer(low):
-        day, month, year = map(int, found.groups())
+        day, month, year = map(int, found.group(1, 3, 4))
         if month > 12:
             day, month = month, day
-        if 1 <= month <= 12:
-            yield _Named(year % 100 + 2000, month, day or None, *found.span())
+        if 1 <= month <= 12 and day <= 31:
+            yield _Named(year if year > 99 else year + 2000, month, day or None, *found.span())
     for found in ISO_DATE.finditer(low):
         year, month, day = map(int, found.groups())
         if 1 <= month <= 12:

@@ -57,7 +57,8 @@ _MONTH_NAMES = (
 ).split()
 MONTHS = {name: i for i, name in enumerate(_MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: i for name, i in MONTHS.items()} | {"sept": 9}
-AMBIGUOUS_MONTHS = frozenset({"may", "mar", "march"})  # words that are mostly not a month
+NAMESAKE_MONTHS = frozenset("jan april june jun august".split())  # people are called so, too
+AMBIGUOUS_MONTHS = NAMESAKE_MONTHS | {"may", "mar", "march"}  # those are mostly not a month
 
 WEEKDAYS = frozenset(
     """monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
@@ -227,19 +228,47 @@ ASKS_FORMER = re.compile(
 
 # Dates in a question, in lower case
 
+_UNITS = (
+    "dollars?|bucks|euros?|pounds?|francs?|yen|usd|eur|gbp|chf|kg|kilos?|grams?|g|km|kilomet(?:er|re)s"
+    "|miles|met(?:er|re)s|feet|ft|cm|mm|m|lit(?:er|re)s|watts?|kwh|hours|minutes|seconds|days|times"
+    "|steps|words|calories|kcal|people|users|percent|[kmg]b"
+)
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 MONTH = re.compile(rf"\b(?:{_MONTH})\b")
 DAY_BEFORE = re.compile(r"(?<!\d)(\d{1,2})(?:st|nd|rd|th)?(?: of)? $")
 DAY_AFTER = re.compile(r"\.?,? (\d{1,2})(?:st|nd|rd|th)?\b")
 YEAR_AFTER = re.compile(r",? \d")
-PREPOSITION_BEFORE = re.compile(
-    r"\b(?:in|on|of|by|since|during|until|early|mid|late|before|after|between) $"
-)
+_OF_TIME = "in|since|during|until|till|through|early|mid|late|last|next|past|every"
+_PREPOSITION = "on|of|by|from|for|around|before|after|between"
+_DETERMINER = "the|this|that|my|our|your|his|her|their"
+TIME_BEFORE = re.compile(rf"\b(?:{_OF_TIME}) $")
+"""What stands before a time, and hardly ever before a person."""
+PREPOSITION_BEFORE = re.compile(rf"\b(?:{_PREPOSITION}) $")
+DETERMINER_BEFORE = re.compile(rf"\b(?:{_DETERMINER}) $")
+LISTED = re.compile(r"\s*(?:[,/&]|,?\s(?:and|or)\s)\s*")
+"""Between months of a list."""
+WORD_AFTER = re.compile(r" ([^\W\d_]+)\b")
 YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 YEAR_BEFORE = re.compile(rf"{YEAR.pattern},? $")
-YEAR_OF = re.compile(rf"\.?,?(?: of)? {YEAR.pattern}")
+YEAR_OF = re.compile(rf"(?:\.?,?(?: of)? |,){YEAR.pattern}")
 """The year of a month right before and right after it, or after its day."""
-DAY_MONTH_YEAR = re.compile(r"\b(\d{1,2})[./](\d{1,2})[./]((?:20)?\d\d)\b")
+LONE_YEAR = re.compile(
+    rf"(?<![\w$€£¥#])(?<!\d[.:])((?:19|20)\d\d)\b(?![.:]\d|,\d{{3}}\b|%| ?(?:{_UNITS})\b)"
+)
+"""A number without a month that may be a year: no price, quantity or part of a longer number."""
+NUMBERED_BEFORE = re.compile(
+    r"\b(?:room|flight|gate|order|ticket|invoice|customer|issue|version|port|page|line|row|seat|bus"
+    r"|route|platform|apartment|apt|suite|locker|box|extension|code|pin|id|number|no\.?|nr\.?) $"
+)
+"""What has numbers that are no years."""
+MANY_AFTER = re.compile(r" (\w{2,}s)\b")
+"""What may be counted: "2000 guests"."""
+YEAR_BEGINS = re.compile(rf"(?:^|\b(?:{_OF_TIME}|{_PREPOSITION}|{_DETERMINER}|to|and|or) |'s )$")
+"""What stands before a year rather than before a quantity."""
+DAY_MONTH_YEAR = re.compile(
+    r"(?<![\w./])(\d{1,2})([./])(\d{1,2})\2((?:19|20)\d\d|(?<=/)\d\d)(?![\w/]|\.\d)"
+)
+"""Of four figures after dots: 3.11.14 is rather a version."""
 ISO_DATE = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
 _TO = r"\s*(?:to|until|till|through|-|–)\s*(?:the )?"
 TO = re.compile(rf"{_TO}|\s+(and)\s+(?:the )?")

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from recollect.errors import RecollectError
-from recollect.lexicon import AMBIGUOUS_MONTHS, BETWEEN, MONTHS
+from recollect.lexicon import AMBIGUOUS_MONTHS, BETWEEN, MONTHS, NAMESAKE_MONTHS
 from recollect.query import During
 
 Stretch = tuple[datetime, datetime]
@@ -24,9 +24,11 @@ _NUMBER = r"(?:\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|elev
 _UNIT = r"(?:hour|day|week|month|year)s?"
 _DAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 _SURE = "|".join(sorted(set(MONTHS) - AMBIGUOUS_MONTHS, key=len, reverse=True))
+_NAMESAKE = "|".join(sorted(NAMESAKE_MONTHS, key=len, reverse=True))
 _ANY = "|".join(sorted(MONTHS, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
+_IN = "in|during|of|by|from|for|around"
 _TO = r"\s*(?:to|until|till|through|-|–)\s*"
 _PHRASE = rf"""\b(?:(?P<bound>since|after|before|until)\s+)?(?P<what>
     (?P<span>(?:(?:in|over|during|within)\s+)?(?:the\s+)?(?:last|past)
@@ -39,7 +41,9 @@ _PHRASE = rf"""\b(?:(?P<bound>since|after|before|until)\s+)?(?P<what>
     |{_YEAR}-\d\d-\d\d|\d{{1,2}}\.\d{{1,2}}\.{_YEAR}
     |(?:the\s+)?{_NTH}(?:\s+of)?\s+(?:{_ANY})\b\.?(?:,?\s+{_YEAR})?
     |(?:{_ANY})\b\.?\s+(?:{_NTH}\b(?!:)(?:,?\s+{_YEAR})?|{_YEAR})
-    |(?:in|during|last|this|past)\s+(?:(?:early|mid|late)\s+)?(?:{_ANY})\b(?:\s+{_YEAR})?
+    |(?:{_IN}|last|this|past)\s+(?:(?:early|mid|late)\s+)?(?:{_ANY})\b(?:\s+{_YEAR})?
+    |(?:early|mid|late)\s+(?:{_ANY})\b(?:\s+{_YEAR})?
+    |(?:the\s+|^)(?:{_NAMESAKE})\b(?!['’]s)
     |(?(bound)(?:{_ANY})|(?:{_SURE}))\b
     |(?:(?<=between\s)(?:{_ANY})|(?:{_ANY})(?={_TO}(?:{_ANY})\b))\b
     |(?:in|during|of)\s+{_YEAR}
@@ -48,14 +52,14 @@ _WHEN = re.compile(rf"{_PHRASE})\b", re.IGNORECASE | re.VERBOSE)
 _END = re.compile(rf"{_PHRASE}|(?:{_ANY}))\b", re.IGNORECASE | re.VERBOSE)  # after "to"
 _RANGE = re.compile(rf"{_TO}|\s*(?P<and>and)\s*", re.IGNORECASE)
 _LEADING = re.compile(
-    rf"^(?:(?:in|during|on|of|the|early|mid|late)\s+"
+    rf"^(?:(?:{_IN}|on|the|early|mid|late)\s+"
     rf"|(?:last|this|past)\s+(?={_DAY}|(?:{_ANY})\b))",
     re.IGNORECASE,
 )
 _DATED = re.compile(rf"(?:{_ANY})\b.*\b{_YEAR}|{_YEAR}-|\.{_YEAR}", re.IGNORECASE)
 _WEEKLY = re.compile(rf"(?:on\s+)?{_DAY}", re.IGNORECASE)
 _YEARLY = re.compile(
-    rf"(?:(?:in|during|the|early|mid|late)\s+)*(?:{_NTH}(?:\s+of)?\s+)?(?:{_ANY})\b\.?(?:\s+{_NTH})?",
+    rf"(?:(?:{_IN}|the|early|mid|late)\s+)*(?:{_NTH}(?:\s+of)?\s+)?(?:{_ANY})\b\.?(?:\s+{_NTH})?",
     re.IGNORECASE,
 )
 
