@@ -31,6 +31,7 @@ from recollect.lexicon import (
     STOP,
     TIME_BEFORE,
     TO,
+    USED_TO,
     WORD_AFTER,
     YEAR_AFTER,
     YEAR_BEFORE,
@@ -120,12 +121,17 @@ def named_time(text: str, now: datetime) -> tuple[float, float] | None:
     low = fold(text.replace("\u2019", "'"))
     read = _read(low)
     if not read.named and not read.years:
-        former = any(found["other"] is None for found in ASKS_FORMER.finditer(low))
-        return (-inf, now.timestamp()) if former else None
+        return (-inf, now.timestamp()) if _asks_former(low) else None
     begun = [each for each in _stretches(read, now) if each[0] <= now]
     if not begun:
         return None
     return min(begun)[0].timestamp(), max(end for _, end in begun).timestamp()
+
+
+def _asks_former(low: str) -> bool:
+    if ASKS_FORMER.search(low):
+        return True
+    return "used to" in low and any(each["other"] is None for each in USED_TO.finditer(low))
 
 
 @lru_cache(maxsize=8)  # asked for twice in a search

@@ -220,11 +220,13 @@ ASKS_PRESENT = re.compile(
 ASKS_FORMER = re.compile(
     r"\b(?:original(?:ly)?|initial(?:ly)?|former(?:ly)?|previous(?:ly)?|back then|at first"
     r"|did(?:n't| not)? (?:[^\s?]+ ){0,3}?use to)\b"
-    r"|(?P<other>(?:\b(?:am|is|are|was|were|be|been|being|has|have|had|get|gets|got|gotten|getting"
+)
+USED_TO = re.compile(
+    r"(?P<other>(?:\b(?:am|is|are|was|were|be|been|being|has|have|had|get|gets|got|gotten|getting"
     r"|become|became)(?:n't)?(?: (?:the|an?|this|that|these|those|my|our|your|their))?(?: [^\s?]+)?"
     r"|'(?:s|m|re|ve)(?: (?:not|still|also|often|\w+ly))?) )?\bused to\b"
 )
-"""What once was; where `other` matches, "used to" is about something else: is used to build."""
+"""What once was, too, unless `other` matches: what something is used to do, or one got used to."""
 
 # Dates in a question, in lower case
 
