@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.analysis import named
+from recollect.analysis import name_words, named, possible_names
 
 NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
 LETTERS = st.text("abc", min_size=2, max_size=7)
@@ -63,3 +63,49 @@ def test_many_strange_words_are_looked_up_among_many_names() -> None:
     names = {"".join(each): {"somebody"} for each in islice(product("klmnop", repeat=6), 2_000)}
     words = ["".join(each) for each in islice(product("bcdfgh", repeat=6), 40_000)]
     assert named([*words, "kkkkkb"], names, {*words, "kkkkkb"}) == {"kkkkkb": {"somebody"}}
+
+
+SPEAKERS = name_words(
+    {"Bill", "Anna", "Mark", "Melanie", "Peter", "Carla", "Олег", "planner", "build server"}
+)
+
+
+def speakers(text: str) -> set[str]:
+    """Whom a question names whose words were never said before."""
+    asked, proper, ordinary = possible_names(text)
+    return set().union(*named(asked, SPEAKERS, proper, ordinary).values())
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("What did Bill say?", {"Bill"}),
+        ("What mark did Mark get?", {"Mark"}),
+        ("What did anna say?", {"Anna"}),  # no other meaning
+        ("what did anna say?", {"Anna"}),
+        ("What did the planner decide?", {"planner"}),
+        ("What did the build server report?", {"build server"}),
+        ("What did Mel say?", {"Melanie"}),
+        ("Melonie's bike?", {"Melanie"}),
+        ("что сказал Олег?", {"Олег"}),
+        ("Что сказал Олгг?", {"Олег"}),
+    ],
+)
+def test_whom_a_question_names(text: str, who: set[str]) -> None:
+    assert speakers(text) == who
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What did the heating bill cost?",
+        "Are the bills paid?",
+        "Bill 4711?",
+        "exam mark",
+        "Why do we need a bigger server?",
+        "Car trouble?",
+        "pet names",
+    ],
+)
+def test_a_common_word_names_nobody(text: str) -> None:
+    assert speakers(text) == set()

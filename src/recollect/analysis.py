@@ -23,6 +23,8 @@ from recollect.lexicon import (
     IRREGULAR_FORMS,
     LOOKS_BACK,
     MONTHS,
+    NAMESAKES,
+    ORDINARY,
     ROLES,
     STOP,
     USER,
@@ -35,7 +37,7 @@ _FORMS: dict[str, Term] = {
     for forms in IRREGULAR_FORMS
     for form in forms
 }
-_CAPITALISED = re.compile(r"(?<![^\W_])[A-Z][^\W_]+")
+_WORD = re.compile(r"[^\W_]{2,}")
 _PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _LONGEST = 2_000  # words of a question that are read
@@ -50,21 +52,30 @@ def question_words(text: str) -> tuple[str, ...]:
     return tuple(words(text.replace("\u2019", "'"))[:_LONGEST])
 
 
-def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """The words of a question that may name somebody, and those that look like names.
+def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+    """The words of a question that may name somebody, the likely ones, and the unlikely ones.
 
-    A stop word is none unless it is capitalised inside the sentence ("Will"); a word looks like a
-    name if it is capitalised, or if nothing in the question is.
+    Capitals inside the sentence tell names: a stop word ("Will") is none without. Elsewhere a word
+    that means something else is an unlikely one ("the heating bill"). What is capitalised otherwise
+    looks like a name, and may be misspelt.
     """
-    inside = {fold(word) for word in _CAPITALISED.findall(text[1:])}
+    inside = _capitalised(text[1:])
     asked = [
         word
         for word in dict.fromkeys(question_words(text))
         if word not in ROLES and (word not in STOP or word in inside)
     ]
-    capitalised = {fold(word) for word in _CAPITALISED.findall(text)}
-    proper = set(asked) if text.islower() else capitalised
-    return tuple(asked), frozenset(proper - MONTHS.keys())
+    ordinary = frozenset(word for word in asked if word not in inside and _ordinary(word))
+    return tuple(asked), _capitalised(text) - ordinary - MONTHS.keys(), ordinary
+
+
+def _capitalised(text: str) -> frozenset[str]:
+    return frozenset(fold(word) for word in _WORD.findall(text) if word[0].isupper())
+
+
+def _ordinary(word: str) -> bool:
+    one = word.removesuffix("s")
+    return word in ORDINARY or word in NAMESAKES or one in ORDINARY or one in NAMESAKES
 
 
 def name_words(speakers: Set[str]) -> dict[str, set[str]]:
@@ -78,13 +89,16 @@ def name_words(speakers: Set[str]) -> dict[str, set[str]]:
 
 
 def named(
-    asked: Sequence[str], names: Mapping[str, Set[str]], strange: Set[str]
+    asked: Sequence[str],
+    names: Mapping[str, Set[str]],
+    strange: Set[str],
+    ordinary: Set[str] = frozenset(),
 ) -> dict[str, frozenset[str]]:
     """The speakers that words of a question name, by word.
 
-    A word names who has it in the name. A `strange` one, which looks like a name but was never
-    said, also names whoever's name begins with it or differs from it by one slip: Mel for Melanie,
-    Aqib for Akib.
+    A word names who has it in the name; an `ordinary` one only with the other words of the name:
+    "build server". A `strange` one, which looks like a name but was never said, also names
+    whoever's name begins with it or differs from it by one slip: Mel for Melanie, Aqib for Akib.
     """
     found: dict[str, frozenset[str]] = {}
     nearest = _Nearest(names)
@@ -92,6 +106,8 @@ def named(
         who = names.get(word)
         if who is None and len(word) > 3 and word.endswith("s"):
             who = names.get(word[:-1])
+        if who and word in ordinary:
+            who = {each for each in who if len(own := set(words(each))) > 1 and own <= set(asked)}
         if who is None and word in strange and len(word) >= 3 and len(names) <= _NEAREST_NAMES:
             who = names.get(nearest.to(word))
         if who:

@@ -126,6 +126,15 @@ ORDINARY = (
     young""".split()
     )
 )
+NAMESAKES = frozenset(
+    """amber angel art ash autumn baker basil bill bishop brook cash chance chase chip clay
+    cliff cook crystal dawn destiny diamond drew duke echo faith forest fox gene ginger grace
+    grant gray green guy harmony hope hunter ivory jewel joy king lane major mark max melody
+    mercy miles misty norm olive page patience peace pearl pepper porter prince queen rain
+    rich river rock rocky rose rosemary ruby rusty sage sandy sky star stone storm summer
+    sunny tiger victory violet west wood""".split()
+)
+"""Words that people are called, too."""
 ORDINARY_ENDING = re.compile(
     r"(?:ing|ings|ly|[^aeiou]..ed|i[sz]ed?|tions?|ments?|ness|[ai]bility|ances?|ences?)$"
 )

@@ -47,12 +47,14 @@ class Extract:
 class Names:
     """Whom words of a question name; those that look like names (`proper`) may be misspelt.
 
+    The `ordinary` ones name only who is called by several words that all stand there.
     -> `Named`
     """
 
     namespaces: tuple[str, ...]
     words: tuple[str, ...]
     proper: frozenset[str]
+    ordinary: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

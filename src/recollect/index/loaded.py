@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from recollect.index.sessions import Sessions
 from recollect.index.source import Changes, Source
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
-from recollect.ops import Named
+from recollect.ops import Named, Names
 from recollect.query import Query
 from recollect.routes import Route
 
@@ -308,13 +308,13 @@ class Loaded:
             made.extend(column)
         return found
 
-    def named(self, words: Sequence[str], proper: Set[str]) -> Named:
+    def named(self, op: Names) -> Named:
         """Whom words of a question name."""
         names, users, assistants = self._people()
-        looking = [word for word in words if word in proper]
+        looking = [word for word in op.words if word in op.proper]
         said = self._lexical.known(looking, self._alive.view) if looking else ()
         strange = {word for word, known in zip(looking, said, strict=True) if not known}
-        return Named(named(words, names, strange), users, assistants)
+        return Named(named(op.words, names, strange, op.ordinary), users, assistants)
 
     def _people(self) -> _People:
         """Speakers by the words of their names and by role; kept until something changes."""

@@ -127,9 +127,7 @@ class Indexed:
 
     def _names(self, op: ops.Names) -> ops.Named:
         with self._lock:
-            found = [
-                self._index(namespace).named(op.words, op.proper) for namespace in op.namespaces
-            ]
+            found = [self._index(namespace).named(op) for namespace in op.namespaces]
         return ops.Named.together(found)
 
     def _search(self, op: ops.Search) -> ops.Ranking:

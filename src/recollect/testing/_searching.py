@@ -212,6 +212,19 @@ class Searching(StoreCase):
         memory.update("b", content="Cake on 14 June.")
         memory.update("c", content="Bread on the 12th of June.")
         assert speaking() == ["c"]
+    def test_a_common_word_names_only_with_the_rest_of_the_name(self, memory: Memory) -> None:
+        memory.add("The disk of it is full.", id="b", speaker="build server")
+        memory.add("The heating cost a fortune.", id="h", speaker="Bill")
+
+        def named(asked: str) -> set[str]:
+            hits = memory.search(asked, touch=False, explain=True)
+            trees = ((hit.id, hit.explanation and hit.explanation.find("speaker")) for hit in hits)
+            return {id for id, part in trees if part and part.value}
+
+        assert named("Is the disk of a bigger server full?") == set()
+        assert named("Is the disk of the build server full?") == {"b"}
+        assert named("What did the heating bill cost?") == set()
+        assert named("What did the heating of Bill cost?") == {"h"}
 
     def test_nothing_is_found_in_nothing(self, memory: Memory) -> None:
         for profile in PROFILES:

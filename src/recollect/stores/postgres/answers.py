@@ -57,11 +57,14 @@ class Answers(Stored):
         names, users, assistants = known.people
         # A strange word matters only where it is like a name; then it is looked up.
         proper = set(op.words) & op.proper
-        like = set(named(op.words, names, proper)) - set(named(op.words, names, set()))
+        sure = named(op.words, names, set(), op.ordinary)
+        like = set(named(op.words, names, proper, op.ordinary)) - set(sure)
         strange: set[str] = set()
         if like:
             strange = yield from self._unsaid(known, like)
-        return ops.Named(named(op.words, names, strange), users, assistants)
+        return ops.Named(
+            named(op.words, names, strange, op.ordinary) if strange else sure, users, assistants
+        )
 
     def _unsaid(self, known: Known, words: set[str]) -> Steps[set[str]]:
         """Which words no memory says."""
