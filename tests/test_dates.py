@@ -201,6 +201,8 @@ def test_what_a_text_names_of_the_dates_that_a_question_names(
         for part, ways in wordings.items()
         if any(all(held.intersection(word) for word in way) for way in ways)
     ]
+
+
 PRESENT = [
     "Which tool is used to build images?",
     "Which tools are mostly used to build images?",

@@ -17,7 +17,7 @@ from recollect.analysis import analyse
     ],
 )
 def test_a_question_wants(fact: str, text: str) -> None:
-    assert fact in analyse(text, {}).facts
+    assert fact in analyse(text, {}, this_year=2025).facts
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,14 @@ def test_a_question_wants(fact: str, text: str) -> None:
     ],
 )
 def test_a_question_does_not_want(fact: str, text: str) -> None:
-    assert fact not in analyse(text, {}).facts
+    assert fact not in analyse(text, {}, this_year=2025).facts
 
 
 @pytest.mark.parametrize(
     "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
 )
 def test_an_order_is_no_sequence(text: str) -> None:
-    assert {"asks_advice", "looks_ahead"} <= analyse(text, {}).facts.keys()
+    assert {"asks_advice", "looks_ahead"} <= analyse(text, {}, this_year=2025).facts.keys()
 
 
 def test_a_sequence_is_no_advice() -> None:
@@ -47,4 +47,4 @@ def test_a_sequence_is_no_advice() -> None:
         "My ideas: the order in which I had them?",
         "Tips: the order of events?",
     ):
-        assert not {"asks_advice", "looks_ahead"} & analyse(text, {}).facts.keys()
+        assert not {"asks_advice", "looks_ahead"} & analyse(text, {}, this_year=2025).facts.keys()

@@ -47,7 +47,7 @@ _LAST_YEAR = 9998  # the next one can be told, too
 _MONTH_FORMS = {
     month: tuple(stem(name) for name in MONTHS if MONTHS[name] == month) for month in range(1, 13)
 }
-_MOSTLY_WORDS = frozenset(MONTHS[name] for name in AMBIGUOUS_MONTHS)
+_MOSTLY_WORDS = frozenset(MONTHS[name] for name in AMBIGUOUS_MONTHS - NAMESAKE_MONTHS)
 _ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 

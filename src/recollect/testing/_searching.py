@@ -212,6 +212,7 @@ class Searching(StoreCase):
         memory.update("b", content="Cake on 14 June.")
         memory.update("c", content="Bread on the 12th of June.")
         assert speaking() == ["c"]
+
     def test_a_common_word_names_only_with_the_rest_of_the_name(self, memory: Memory) -> None:
         memory.add("The disk of it is full.", id="b", speaker="build server")
         memory.add("The heating cost a fortune.", id="h", speaker="Bill")
