@@ -49,6 +49,11 @@ def test_words_are_counted() -> None:
     assert found["content_words"] == 3.0  # like, sarah, like
 
 
+def test_characters_are_counted_once_and_not_their_pairs_as_well() -> None:
+    assert told("我家的猫今年三岁。")["content_words"] == 8.0
+    assert told("茶")["content_words"] == 1.0
+
+
 def test_whom_a_text_greets() -> None:
     assert greeted("Hey Sarah, how are you?") == "sarah"
     assert greeted("Sarah says hello") is None

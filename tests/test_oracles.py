@@ -30,7 +30,7 @@ from recollect.signals import rrf
 from recollect.stages import cut, recall, score
 from recollect.stores import open_store
 from recollect.stores.protocol import Store
-from recollect.text import terms, trigram_similarity, trigrams, words
+from recollect.text import indexed_words, stem, terms, trigram_similarity, trigrams, words
 
 MODEL = StaticEmbedder()
 CONTENT = Lexical((("content", 1.0),))
@@ -232,7 +232,7 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[Indexed]:
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE texts USING fts5(content, tokenize='unicode61')")
     # The same terms for both: how words are cut and stemmed is compared in the index's own tests.
-    stems = [(at, " ".join(map(_spelt, terms(text)))) for at, text in enumerate(contents)]
+    stems = [(at, _spelt_terms(text)) for at, text in enumerate(contents)]
     db.executemany("INSERT INTO texts(rowid, content) VALUES (?, ?)", stems)
     yield Indexed(talk, contents, ours, db)
     db.close()
@@ -242,6 +242,10 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[Indexed]:
 def _spelt(term: str) -> str:
     """A term of any script as letters that no tokenizer cuts."""
     return "x" + term.encode().hex()
+
+
+def _spelt_terms(text: str) -> str:
+    return " ".join(_spelt(stem(word)) for word in indexed_words(text))
 
 
 def in_sqlite(indexed: Indexed, asked: Sequence[str]) -> dict[int, float]:
@@ -290,7 +294,7 @@ def test_words_seed_as_in_the_original(indexed: Indexed) -> None:
     """
     original = MemoryEngine()
     for at, text in enumerate(indexed.contents):
-        stems = " ".join(map(_spelt, terms(text)))
+        stems = _spelt_terms(text)
         original.store.conn.execute(
             "INSERT INTO memories (id, text, entities, created_at, updated_at) "
             "VALUES (?, ?, '', 0, 0)",

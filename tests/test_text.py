@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from recollect.entities import RULES, folded
 from recollect.text import (
     fold,
+    indexed_words,
     stem,
     term_id,
     term_ids,
@@ -32,6 +33,8 @@ from recollect.text import (
         ("Straße", "strasse"),
         ("ﬁne ＡＢＣ", "fine abc"),
         ("Ёлка", "елка"),
+        ("Новый Йо\u0301д", "новый йод"),
+        ("Київ, Ўсё", "київ, ўсе"),
         ("Ἀθῆναι", "αθηναι"),
         ("مَرْيَم", "مريم"),
         ("שָׁלוֹם", "שלום"),
@@ -59,26 +62,59 @@ def test_folding_twice_is_folding_once_for_words(text: str) -> None:
         ("don't stop", ["don", "t", "stop"]),
         ("snake_case snaké_case", ["snake", "case", "snake", "case"]),
         ("3.14 and x2", ["3", "14", "and", "x2"]),
-        ("東京", ["東京"]),
+        ("東京", ["東", "東京", "京"]),
         ("東", ["東"]),
-        ("東京大学", ["東京", "京大", "大学"]),
-        ("東京2026年", ["東京", "2026", "年"]),
-        ("iPhoneを買った", ["iphone", "を買", "買っ", "った"]),
-        ("한국어 단어", ["한국", "국어", "단어"]),
+        ("東京大学", ["東", "東京", "京", "京大", "大", "大学", "学"]),
+        ("東京2026年", ["東", "東京", "京", "2026", "年"]),
+        ("佐々木", ["佐", "佐々", "々", "々木", "木"]),
+        ("二〇年", ["二", "二〇", "〇", "〇年", "年"]),
+        ("iPhoneを買う", ["iphone", "を", "を買", "買", "買う", "う"]),
+        ("한국어 단어", ["한", "한국", "국", "국어", "어", "단", "단어", "어"]),
         ("ตลาด", ["ตล", "ลา", "าด"]),
         ("हिन्दी भाषा।", ["हिन्दी", "भाषा"]),
         ("தமிழ் மொழி", ["தமிழ்", "மொழி"]),
         ("বাংলা ভাষা", ["বাংলা", "ভাষা"]),
         ("party 🎉 time", ["party", "time"]),
+        ("12,500 euros", ["12", "500", "euros"]),
     ],
 )
 def test_words(text: str, found: list[str]) -> None:
     assert words(text) == found
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("no names", ["no", "names"]),
+        ("PaymentGateway x", ["paymentgateway", "x", "payment", "gateway"]),
+        ("XMLParser of PDFs", ["xmlparser", "of", "pdfs", "xml", "parser"]),
+        ("myIPhone IDs", ["myiphone", "ids", "phone"]),
+        ("CartTotal: a CartTotal of totalCost", [
+            "carttotal", "a", "carttotal", "of", "totalcost", "cart", "total", "cost",
+        ]),
+        ("a cart in CartRow", ["a", "cart", "in", "cartrow", "row"]),
+        ("12,500 euros", ["12", "500", "euros", "12500"]),
+        ("CHF 1’234’567.50", ["chf", "1", "234", "567", "50", "1234567"]),
+        ("5,2026 10.1.1,200", ["5", "2026", "10", "1", "1", "200"]),
+        ("用CartRow", ["用", "cartrow", "cart", "row"]),
+        ("MüllerKonto", ["mullerkonto", "muller", "konto"]),
+    ],
+)  # fmt: skip
+def test_a_text_may_be_found_by_the_words_inside_its_names(text: str, found: list[str]) -> None:
+    assert indexed_words(text) == found
+    assert indexed_words(text, words(text)) == found
+
+
+def test_encoded_data_is_not_taken_apart() -> None:
+    data = "aGVsbG8" * 10
+    assert indexed_words(data) == [data.lower()]
+
+
 def test_stems_by_script() -> None:
     assert terms("walking walked walks") == ["walk"] * 3
     assert stem("москве") == stem("москвы")
+    assert len(set(terms("новый новая новое новые"))) == 1
     assert stem("東京") == "東京"
     assert terms("कहानियाँ कहानी")[0] == terms("कहानियाँ कहानी")[1]
 

@@ -30,7 +30,7 @@ from recollect.lexicon import (
     USER,
 )
 from recollect.query import Dates, During, Reading, Term
-from recollect.text import fold, stem, words
+from recollect.text import figures, fold, stem, words
 
 _FORMS: dict[str, Term] = {
     stem(form): tuple(dict.fromkeys(stem(each) for each in forms))
@@ -48,8 +48,8 @@ _LONGEST_NAME = 64  # letters up to which it may
 
 @lru_cache(maxsize=8)  # asked for again and again in a search
 def question_words(text: str) -> tuple[str, ...]:
-    """The folded words of a question, the first `_LONGEST` of them."""
-    return tuple(words(text.replace("\u2019", "'"))[:_LONGEST])
+    """The folded words of a question and its `figures`, the first `_LONGEST` of them."""
+    return tuple([*words(text.replace("\u2019", "'")), *figures(text)][:_LONGEST])
 
 
 def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:

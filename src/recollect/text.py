@@ -2,7 +2,9 @@
 
 A term is the stem of a word. Word stems come from the Snowball stemmer of the word's script
 (Porter, 1980, for Latin script), so no language has to be declared; scripts written without
-spaces (Han, Kana, Hangul syllables, Thai, Lao, Khmer, Myanmar) give overlapping bigrams.
+spaces (Han, Kana, Hangul syllables, Thai, Lao, Khmer, Myanmar) give overlapping bigrams, and
+those whose single characters may be words (Han, Kana, Hangul) the characters as well. What is
+kept of a text has the words inside its names and its figures in one, too (`indexed_words`).
 """
 
 from __future__ import annotations
@@ -29,13 +31,17 @@ _VOWEL_SIGNS = "".join(
 )
 _SIGNED_WORD = re.compile(rf"[\w{_VOWEL_SIGNS}]+")
 # Accents of Latin, Greek and Cyrillic letters; the points of Hebrew and Arabic, mostly left out.
+# Not those that make a Cyrillic letter another one: the breve of й and ў, the dots of ї.
 _OPTIONAL_MARKS = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]+"
+    "(?:[\u0300-\u0305\u0307\u0309-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
+    "\u064b-\u0652\u0670]|(?<![иу])\u0306|(?<!і)\u0308)+"
 )
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_CHARACTERS = (  # Han, Kana, Hangul; one of them may be a word
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003134f"
 )
+_IS_CHARACTER = re.compile(f"[{_CHARACTERS}]")
+_UNSPACED = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{_CHARACTERS}"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
 _SCRIPTS = (  # first code point, last, Snowball algorithm
@@ -46,6 +52,11 @@ _SCRIPTS = (  # first code point, last, Snowball algorithm
     (0x0900, 0x097F, "hindi"),
     (0x0B80, 0x0BFF, "tamil"),
 )
+_GROUPED = re.compile(r"(?<![\d.,'’])\d{1,3}(?:[,'’]\d{3})+(?![,'’]?\d)")  # 12,500
+_NO_DIGITS = re.compile(r"\D+")
+_COMPOUND = re.compile("[A-Za-z0-9\u00c0-\u024f]+")
+_INNER_START = re.compile("[A-Z](?:(?<=[a-z].)|(?<=[A-Z].)[a-z]{2})")  # quickest from the capital
+_LEAST_PART = 3  # letters; the "i" of "iPhone" says nothing
 _TERM_BITS = 40
 _MOST_KEPT = 500_000
 _KEPT_CHARS = 64  # of a word; encoded data, perhaps erased since, must not fill the memory
@@ -63,7 +74,7 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, folded; runs of an unspaced script as character bigrams."""
+    """The words of a text in order, folded; runs of an unspaced script as `_bigrams`."""
     folded = fold(text)
     if folded.isascii():
         return _ASCII_WORD.findall(folded)
@@ -75,6 +86,36 @@ def words(text: str) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+def figures(text: str) -> list[str]:
+    """The figures of a text that stand in groups, each in one: 12500 for "12,500"."""
+    return [_NO_DIGITS.sub("", figure) for figure in _GROUPED.findall(text)]
+
+
+def indexed_words(text: str, said: list[str] | None = None) -> list[str]:
+    """What a text may be found by: its words, its `figures`, and the words inside its names.
+
+    PaymentGateway may be found by payment and gateway. Such a part counts once and only where the
+    text does not say it anyway, lest code drown in its identifiers.
+
+    Args:
+        text: the text.
+        said: its `words`, if they are known.
+    """
+    found = [*(words(text) if said is None else said), *figures(text)]
+    if _INNER_START.search(text):
+        compounds = (c for c in _COMPOUND.findall(text) if len(c) <= _KEPT_CHARS)
+        apart = (_INNER_START.sub(r" \g<0>", c) for c in compounds if _INNER_START.search(c))
+        inside = (word for names in apart for word in words(names) if len(word) >= _LEAST_PART)
+        known = set(found)
+        found += [word for word in dict.fromkeys(inside) if word not in known]
+    return found
+
+
+def counted(found: Sequence[str]) -> Sequence[str]:
+    """Some words without the bigrams that stand beside their characters, to count words by."""
+    return [word for word in found if len(word) != 2 or not _IS_CHARACTER.match(word)]
 
 
 class Kept(dict[str, Found], Generic[Found]):
@@ -98,10 +139,12 @@ class Kept(dict[str, Found], Generic[Found]):
 
 
 def _bigrams(run: str) -> Iterator[str]:
-    if len(run) == 1:
-        yield run
-    for i in range(len(run) - 1):
-        yield run[i : i + 2]
+    """Every two characters in a row, each after the first of them if that may be a word."""
+    for i in range(len(run)):
+        if len(run) == 1 or _IS_CHARACTER.match(run[i]):
+            yield run[i]
+        if i + 1 < len(run):
+            yield run[i : i + 2]
 
 
 class _Stems(threading.local):

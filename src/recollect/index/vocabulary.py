@@ -9,7 +9,7 @@ from itertools import islice
 from recollect.fields import LEXICAL
 from recollect.index.source import Source
 from recollect.query import Reading, Term
-from recollect.text import stem, words
+from recollect.text import indexed_words, stem
 
 _MOST = 2_000  # words that one beginning stands for
 _LAST = "\U0010ffff"
@@ -69,4 +69,4 @@ def words_of(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:
     """The words of texts, and of lists of texts."""
     for value in values:
         if value:
-            yield from words(value if isinstance(value, str) else " ".join(value))
+            yield from indexed_words(value if isinstance(value, str) else " ".join(value))

@@ -18,7 +18,7 @@ from recollect.features import FEATURES, features, greeted
 from recollect.fields import FIELDS, LEXICAL
 from recollect.memory import Draft, MemoryRecord, Vector, recent, value_at
 from recollect.ops import STAGED, Put
-from recollect.text import term_ids, text_key, words
+from recollect.text import indexed_words, term_ids, text_key, words
 
 LOGGED = (*STATE, "metadata")
 """The fields that an event may change."""
@@ -155,9 +155,9 @@ def stored(draft: Draft) -> dict[str, Any]:
     found["text_key"] = None if record.session_id else text_key(record.content)
     for name in LEXICAL:
         value = getattr(record, name)
-        if name != "content":
-            said = words(value if isinstance(value, str) else " ".join(value)) if value else []
-        found[f"terms.{name}"] = term_ids(said).tobytes() if said else None
+        text = value if isinstance(value, str) else " ".join(value or ())
+        by = indexed_words(text, said if name == "content" else None) if text else ()
+        found[f"terms.{name}"] = term_ids(by).tobytes() if by else None
     return found
 
 

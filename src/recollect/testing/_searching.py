@@ -43,6 +43,20 @@ class Searching(StoreCase):
         assert found(memory, "foundat*", profile="vitality") == ["beginning"]
         assert found(memory, "deploy* deployer*", profile="vitality") == ["other"]
 
+    def test_names_are_found_by_the_words_inside_them(self, memory: Memory) -> None:
+        memory.add("PaymentGatewayClient retries twice.", id="one", tags=["HttpClient"])
+        memory.add("Nothing of the kind.", id="two")
+        assert found(memory, "payment gateway") == ["one"]
+        assert found(memory, "gatew*", profile="vitality") == ["one"]
+        assert found(memory, '"PaymentGatewayClient retries"', profile="vitality") == ["one"]
+
+    def test_figures_are_found_with_their_groups_and_without(self, memory: Memory) -> None:
+        memory.add("It costs 12,500 euros.", id="one")
+        memory.add("It costs 7800 euros.", id="two")
+        assert found(memory, "12500")[0] == found(memory, "12,500")[0] == "one"
+        assert found(memory, "7,800")[0] == "two"
+        assert found(memory, '"12,500 euros"', profile="vitality") == ["one"]
+
     def test_the_rarer_word_weighs_more(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": "the common word"} for i in range(5))
         memory.add("the rare thing", id="rare")
@@ -410,10 +424,14 @@ class Scripts(StoreCase):
         [
             ("山田太郎は東京の大学で働いています。", "東京 大学"),
             ("我们昨天在北京吃了烤鸭", "北京烤鸭"),
+            ("我家的猫今年三岁。", "猫"),
+            ("佐々木さんは京都にいる。", "佐々木"),
             ("서울에서 커피를 마셨다", "서울"),
+            ("할머니는 약을 드신다.", "약"),
             ("เมื่อวานฉันไปตลาดน้ำ", "ตลาดน้ำ"),
             ("سافرت مريم إلى القاهرة", "القاهرة"),
             ("Мы переехали в Москву", "Москва"),
+            ("Куплен новый чайник.", "новые"),
             ("Στην Αθήνα έβρεχε", "αθηνα"),
             ("Café Zoë cre\u0301me bru\u0302le\u0301e", "cafe creme brulee"),
             ("STRASSE und Maß", "straße mass"),
