@@ -32,7 +32,7 @@ FEATURES = (
     "is_instruction",  # 1 if short and it says always, never, from now on, when I ask ...
     "is_preference",  # 1 if it says what somebody likes or avoids
 )
-VERSION = "2"  # of the features and terms that stores keep; another one has to be made anew
+VERSION = "3"  # of the features and terms that stores keep; another one has to be made anew
 _LONGEST_INSTRUCTION = 40  # words
 _LONGEST_PREFERENCE = 80  # content words
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Arabic, Armenian, Greek

@@ -83,6 +83,17 @@ def test_a_newer_schema_is_refused(empty: str) -> None:
             attempt(empty)
 
 
+def test_words_of_another_version_are_refused(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("UPDATE recollect.meta SET value = '2' WHERE key = 'features'")
+    steps = [*migrations("postgres"), "CREATE TABLE recollect.later (namespace text)"]
+    monkeypatch.setattr("recollect.stores.postgres.schema.migrations", lambda store: steps)
+    migrate(empty)  # makes no words anew
+    with pytest.raises(StoreError, match=r"words are kept as by another.*recollect copy"):
+        opened(empty)
+
+
 def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
     _, kept = migrate(empty)
     steps = [*migrations("postgres"), "CREATE TABLE recollect.later (namespace text)"]

@@ -8,6 +8,7 @@ import pytest
 
 from recollect import Memory
 from recollect.events import STATE, folded
+from recollect.fields import LEXICAL
 from recollect.stores import touches
 from recollect.testing import WordHashEmbedder
 from recollect.testing._case import WORDS, record
@@ -57,6 +58,26 @@ def test_the_log_of_an_older_file_begins_with_what_is_there(tmp_path: Path) -> N
         assert memory.add("A PLUM.").items[0].outcome == "DUPLICATE"
         memory.add("A fig.", id="c")  # the numbers go on
         assert [event.id for event in events(memory)] == ["a", "b", "b", "b", "c"]
+
+
+def test_the_words_of_an_older_file_are_worked_out_anew(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("我家的猫今年三岁。", id="a", title="HttpClient", tags=["Новый", "x y"])
+        memory.add("A pear.", id="b", session_id="s", entities=["Pear", "12,500"], gist="Fruit.")
+    db = sqlite3.connect(path)
+    told = "SELECT features, text_key, %s FROM memories ORDER BY row"
+    terms = [f"terms_{name}" for name in LEXICAL]
+    kept = db.execute(told % ", ".join(terms)).fetchall()
+    for name in terms:
+        db.execute(f"UPDATE memories SET {name} = NULL")
+    db.execute("UPDATE memories SET text_key = 1, features = zeroblob(length(features))")
+    db.execute("PRAGMA user_version = 5")
+    db.commit()
+    with opened(path) as memory:
+        assert memory.search("猫", profile=WORDS).ids == ("a",)
+    assert db.execute(told % ", ".join(terms)).fetchall() == kept
+    db.close()
 
 
 def test_uses_that_could_not_be_written_wait_on(

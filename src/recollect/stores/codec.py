@@ -150,15 +150,25 @@ def stored(draft: Draft) -> dict[str, Any]:
         value = found[name]
         found[name] = None if value is None else encoder(value)
     said = words(record.content)
-    found["features"] = np.array(features(record.content, said), dtype=np.float32).tobytes()
+    found["features"] = feature_bytes(record.content, said)
     found["greets"] = greeted(record.content) if record.session_id else None
     found["text_key"] = None if record.session_id else text_key(record.content)
     for name in LEXICAL:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())
-        by = indexed_words(text, said if name == "content" else None) if text else ()
-        found[f"terms.{name}"] = term_ids(by).tobytes() if by else None
+        found[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
     return found
+
+
+def feature_bytes(content: str, said: list[str]) -> bytes:
+    """The features of a text with these words as kept."""
+    return np.array(features(content, said), dtype=np.float32).tobytes()
+
+
+def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
+    """The terms of a text as kept, given its words if they are known; None where it has none."""
+    found = indexed_words(text, said) if text else ()
+    return term_ids(found).tobytes() if found else None
 
 
 def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:

@@ -13,8 +13,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from recollect.errors import RecollectError, StoreClosed, StoreError
+from recollect.stores.codec import feature_bytes, term_bytes
 from recollect.stores.migrations import migrations
-from recollect.text import text_key
+from recollect.text import text_key, words
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
 _BUSY_SECONDS = 30.0
@@ -188,12 +189,18 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     with transaction(db, "EXCLUSIVE"):
         [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
         db.create_function("text_key", 1, text_key, deterministic=True)
+        db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
+        db.create_function("term_bytes", 1, term_bytes, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)
         for step in steps[version:]:
             for statement in _statements(step):
                 db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {len(steps)}")
+
+
+def _feature_bytes(content: str) -> bytes:
+    return feature_bytes(content, words(content))
 
 
 def _exact_json(kept: float | bytes | None) -> str:

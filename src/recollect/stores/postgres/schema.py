@@ -48,6 +48,15 @@ def check(database: Database) -> None:
                 f"{database.server}: has the newer schema {kept}, this recollect knows {steps}; "
                 "upgrade recollect"
             )
+        words = connection.execute(
+            "SELECT value FROM recollect.meta WHERE key = 'features'"
+        ).fetchone()
+        if words is not None and words[0] != FEATURES_VERSION:
+            raise StoreError(
+                f"{database.server}: its words are kept as by another recollect ({words[0]}, this "
+                f"one keeps {FEATURES_VERSION}) and would not be found; with that one `recollect "
+                "copy` it into a SQLite file, and with this one that file into a new database"
+            )
         secured = connection.execute("SELECT row_security_active('recollect.memories')").fetchone()
         database.row_security = bool(secured and secured[0])
         database.distributed = distributed(connection)
@@ -81,9 +90,14 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
             connection.execute(step.encode())
         if before < len(steps):
             connection.execute(
-                "INSERT INTO meta VALUES ('schema', %s), ('features', %s) "
+                "INSERT INTO meta VALUES ('schema', %s) "
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                (str(len(steps)), FEATURES_VERSION),
+                (str(len(steps)),),
+            )
+            # The words of what is there already stay as they are.
+            connection.execute(
+                "INSERT INTO meta VALUES ('features', %s) ON CONFLICT DO NOTHING",
+                (FEATURES_VERSION,),
             )
         if citus or distributed(connection):
             distribute(connection, database.server)
