@@ -15,11 +15,11 @@ COLUMNS = frozenset({"kind", "created_at", "valid_from", "valid_to"})
 FADING_DAYS = 730.0
 
 
-def _since(ev: Evaluation) -> tuple[Floats, Floats] | None:
-    """From when and until when what a memory says holds, in seconds; NaN for what is no fact.
+def _since(ev: Evaluation) -> Floats | None:
+    """From when what a fact says is taken to hold, in seconds; NaN for what is no fact.
 
-    A memory is one of the kind "fact", or one that says itself when it holds. It holds from its
-    `valid_from` (else its creation) until its `valid_to` (else for ever). None without any fact.
+    A fact is a memory of the kind "fact", or one that says itself when it holds. It holds from its
+    `valid_from` (else its creation). None without any fact.
     """
     table = ev.candidates
     start, end = table.floats("valid_from"), table.floats("valid_to")
@@ -29,8 +29,7 @@ def _since(ev: Evaluation) -> tuple[Floats, Floats] | None:
     facts = np.array([kind == "fact" for kind in kinds], dtype=bool)[places]
     facts |= ~(np.isnan(start) & np.isnan(end))
     start = np.where(np.isnan(start), table.floats("created_at"), start)
-    end = np.where(np.isnan(end), np.inf, end)
-    return np.where(facts, start, np.nan), np.where(facts, end, np.nan)
+    return np.where(facts, start, np.nan)
 
 
 def _time(ev: Evaluation) -> tuple[float, float]:
@@ -40,21 +39,20 @@ def _time(ev: Evaluation) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Lapsed(Signal):
-    """1 for a fact that did not hold at any time that the query is about, else 0.
+    """1 for what says itself that it did not hold at the time that the query is about, else 0.
 
-    That is the time it names ("in March 2024"), else now. See `_since` for when a fact holds.
+    That is the time it names ("in March 2024"), else now; all of it is before `valid_from`, or not
+    before `valid_to`. When something was told says nothing: much is told only afterwards.
     """
 
     def columns(self) -> frozenset[str]:
-        return COLUMNS
+        return frozenset({"valid_from", "valid_to"})
 
     def compute(self, ev: Evaluation) -> Values:
-        known = ev.once(_since)
-        if known is None:
-            return 0.0
-        start, end = known
+        table = ev.candidates
         first, last = _time(ev)
-        return ((start > last) | (end <= first)).astype(np.float64)
+        lapsed = (table.floats("valid_from") > last) | (table.floats("valid_to") <= first)
+        return lapsed.astype(np.float64) if lapsed.any() else 0.0
 
     def __str__(self) -> str:
         return "lapsed()"
@@ -79,7 +77,7 @@ class Latest(Signal):
         first, last = _time(ev)
         if first == -np.inf:
             return 0.0
-        days = (last - known[0]) / DAY
+        days = (last - known) / DAY
         held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
         return np.nan_to_num(held)
 
