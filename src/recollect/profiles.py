@@ -86,9 +86,10 @@ def _balanced() -> Pipeline:
     ).default(0.0)
     # Between people every turn may open a subject; with an assistant the user's does.
     opens = minimum(1.0, 1.0 + -1.0 * Fact("roles") + user)
-    told = minimum(1.0, user + nobody)
-    liked = minimum(1.0, opens + nobody)
     words = Col("content_words")
+    # Only a user's: a note that says "always" or "prefers" is mostly about something else. And a
+    # question for a name is seldom one that tells the assistant to do something.
+    instruction = Col("is_instruction") * user * (1.0 + -0.5 * Fact("asks_name"))
     # A fact is told at one time and holds at others.
     event = lookup("kind", {"fact": 0.0}).default(1.0)
 
@@ -119,7 +120,7 @@ def _balanced() -> Pipeline:
             # whose words
             + 1.25
             * Given("names_one", SaidBy("named") + nobody * Col("mentions_named")).named("speaker")
-            + 1.0 * Given("about_self", told).named("self")
+            + 1.0 * Given("about_self", minimum(1.0, user + nobody)).named("self")
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
             # when
@@ -134,8 +135,8 @@ def _balanced() -> Pipeline:
             # the kind of answer
             + 0.5 * Given("asks_number", Col("has_number")).named("number")
             + 0.6 * Given("asks_name", Col("names")).named("names")
-            + 4.0 * Given("looks_ahead", like * Col("is_instruction") * told).named("instruction")
-            + 3.0 * Given("asks_advice", like * Col("is_preference") * liked).named("preference")
+            + 4.0 * Given("looks_ahead", like * instruction).named("instruction")
+            + 3.0 * Given("asks_advice", like * Col("is_preference") * user).named("preference")
         )
         >> cut()
     )
