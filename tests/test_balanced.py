@@ -54,3 +54,38 @@ def test_a_question_for_a_name_is_less_about_instructions() -> None:
     chat = (*CHAT, ("user", "Never buy anything at the shop of Ilse."),
             ("user", "The kettle is from the shop of Jost."))  # fmt: skip
     assert first(chat, "Which shop is the kettle from?") == "The kettle is from the shop of Jost."
+
+
+GROUP = (
+    ("Olga", "Ruth's train comes at noon, I'll fetch her."),
+    ("Ruth", "Thank you, I only have a small bag with me."),
+    ("Jost", "I bring the tent and two lamps."),
+    ("Olga", "Jost is afraid of wasps, so no sweets outside."),
+    ("Jost", "The weather will be fine."),
+    ("Ruth", "I hope that it will not rain."),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who is fetching Ruth?", "Ruth's train comes at noon, I'll fetch her."),
+        ("What is Jost afraid of?", "Jost is afraid of wasps, so no sweets outside."),
+        ("What does Jost bring?", "I bring the tent and two lamps."),
+    ],
+)
+def test_what_others_say_of_whom_a_question_names_counts(question: str, answer: str) -> None:
+    assert first(GROUP, question, session_id="trip") == answer
+
+
+def test_a_terse_note_is_found_before_a_long_one() -> None:
+    notes = (
+        "Bicycle lock: 4471.",
+        "A lock for the bicycle is what Ilse wants for her birthday, "
+        "one with a code and not with a key.",
+        "Oil the chain in spring.",
+        "Call Tom about the boat.",
+        "Plants need water on Monday.",
+        "The heating was serviced.",
+    )
+    assert first([(None, note) for note in notes], "bicycle lock code") == notes[0]

@@ -76,6 +76,8 @@ def _built_in(profile: Profile) -> Profile:
 def _balanced() -> Pipeline:
     lexical, cosine = Col("lexical.score"), Col("vector.score")
     user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
+    named = SaidBy("named")
+    others = 0.5 + -0.5 * named  # what they say of whom a question names is about that one, too
     lex = OverMax(lexical).default(0.0).named("lexical")
     den = MinMax(cosine).default(0.0).named("dense")
     # Not min-max: among few memories the least unlike is not yet like what is asked.
@@ -114,12 +116,11 @@ def _balanced() -> Pipeline:
             )
             # the kind of turn
             + 0.4 * (exp(-0.5 * Col("position").default(0.0)) * opens).named("opening")
-            + 0.4 * minimum(1.0, 0.1 * words).named("length")
+            + 0.2 * minimum(1.0, 0.1 * words).named("length")
             + 0.2 * Col("first_person").named("first_person")
             + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
             # whose words
-            + 1.25
-            * Given("names_one", SaidBy("named") + nobody * Col("mentions_named")).named("speaker")
+            + 1.25 * Given("names_one", named + others * Col("mentions_named")).named("speaker")
             + 1.0 * Given("about_self", minimum(1.0, user + nobody)).named("self")
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
