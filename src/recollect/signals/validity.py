@@ -63,8 +63,8 @@ class Latest(Signal):
     """exp(-d / 730) for a fact, d the days from when it held first to the end of the time asked.
 
     In [0, 1], 0 for what is no fact and for what held only later. Of two facts about the same, the
-    one that was told last by then is the likelier to have held. All are 0 where the question is
-    about no time but the past ("originally").
+    one that was told last by then is the likelier to have held; how much so depends on the time
+    between them alone. All are 0 where the question is about no time but the past ("originally").
     """
 
     def columns(self) -> frozenset[str]:
