@@ -99,6 +99,18 @@ def test_missing_vectors_are_made_and_searched_at_once(tmp_path: Path) -> None:
         assert memory.search("cat").hits[0].routes["vector"] == 1
 
 
+def test_a_memory_kept_without_a_vector_is_told_which_command_makes_it(url: str) -> None:
+    class Down(StaticEmbedder):
+        def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+            raise EmbedderError("no answer")
+
+    with Memory.open(url, embedder=Down()) as memory:
+        [told] = memory.add("Ben likes coffee").degraded
+    assert "the same embedder makes later" in told
+    assert "recollect reembed --missing --embedder NAME" in told
+    assert "Memory.reembed(url, embedder=..., missing=True)" in told
+
+
 def test_no_embedder_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="makes no vectors"):
         Memory.reembed(url, embedder="none")

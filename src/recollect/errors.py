@@ -86,6 +86,7 @@ class EmbedderMismatch(EmbedderError, StoreError):
 
     def __init__(self, kept: str, given: str) -> None:
         super().__init__(
-            f"the vectors in this store come from {kept}, not from {given}; open it with that "
-            "embedder, or make them anew with `recollect reembed`"
+            f"the vectors in this store come from {kept}, not from {given}; open it with the one "
+            "that they come from, or have all made anew by the one that you name: `recollect "
+            "reembed --embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own"
         )

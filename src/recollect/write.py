@@ -33,6 +33,10 @@ from recollect.memory import (
 from recollect.ops import Delete, Dimensions, Embed, Events, Extract, Find, Log, Put, Read
 from recollect.plan import Plan, ask
 
+_MAKE_MISSING = (
+    "which the same embedder makes later: `recollect reembed --missing --embedder NAME`, "
+    "or Memory.reembed(url, embedder=..., missing=True)"
+)
 TRIES = 100  # of changing a memory that others change, too
 
 
@@ -106,7 +110,7 @@ def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vecto
     try:
         rows = yield from ask(Embed(distinct, "document"))
     except EmbedderError as trouble:
-        return {}, f"vector: {trouble}; kept without a vector, `recollect reembed` makes them"
+        return {}, f"vector: {trouble}; kept without a vector, {_MAKE_MISSING}"
     return dict(zip(distinct, rows, strict=True)), ""
 
 

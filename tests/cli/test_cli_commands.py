@@ -13,6 +13,7 @@ from recollect import Memory
 from recollect.errors import StoreError
 from recollect.serve.cli import writing
 from recollect.serve.cli.settings import Settings
+from recollect.testing import WordHashEmbedder
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -330,3 +331,20 @@ def test_add_says_when_a_memory_is_there_already(run: Run) -> None:
     assert again.err.startswith("DUPLICATE key")
     other = run("add", "The spare key is with Ana.", "--kind", "fact", "--no-dedup")
     assert other.out.strip() != "key"
+
+
+def test_reembed_replaces_the_vectors_of_another_embedder_only_when_told_by_which(
+    run: Run, tmp_path: Path
+) -> None:
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", embedder=WordHashEmbedder()) as memory:
+        memory.add("Ana likes tea.", id="a")
+    for command in (["reembed"], ["reembed", "--missing"]):
+        refused = run(*command)
+        assert refused.code != 0
+        assert "word-hash" in refused.err
+        assert "recollect reembed --embedder NAME" in refused.err
+    with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", embedder=WordHashEmbedder()) as memory:
+        assert memory.search("tea").ids == ("a",)
+    assert run("reembed", "--embedder", "default").code == 0
+    assert run("search", "tea").code == 0
+    assert run("reembed").code == 0  # they are the default one's already

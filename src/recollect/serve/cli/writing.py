@@ -160,6 +160,8 @@ def reembed(
 ) -> None:
     """Make all vectors anew with --embedder; searches go on with the old ones meanwhile."""
     settings.require()
+    if settings.embedder is None:
+        settings.open().close()  # nobody loses the vectors of an embedder without naming another
     with output.progress() as told:
         made = Memory.reembed(
             settings.url,
