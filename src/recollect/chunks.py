@@ -22,7 +22,7 @@ from recollect.facets import Facets, by_rules, facets_of
 from recollect.facets import checked as checked_facets
 from recollect.filters import Both, Compare
 from recollect.lexicon import ASSISTANT, USER
-from recollect.memory import Added, AddResult, Draft, MemoryRecord, new_id
+from recollect.memory import Added, AddResult, Draft, MemoryRecord, new_id, text
 from recollect.messages import message_text
 from recollect.ops import Extract, Fetch, Put, Read, Search
 from recollect.plan import Plan, ask
@@ -220,12 +220,13 @@ def add_chat(
 
     Told in one call or in several, a conversation leaves the same chunks.
     """
-    if mode not in ("chunks", "hybrid"):
+    if not isinstance(mode, str) or mode not in ("chunks", "hybrid"):
         raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
     facets, found = checked_facets(facets), said(messages)
     if not found:
         raise InvalidInput("messages", "have no text of a user or an assistant")
     common = {"session_id": new_id(), **common}
+    text("session_id", common["session_id"])
     last, whole = yield from _open(common["session_id"], mode, scope)
     further: list[Said] = []  # what the assistant goes on to say in the last chunk
     if last is not None:

@@ -11,6 +11,10 @@ Type = Literal["text", "number", "time", "list", "json", "times"]
 GRAPH = ("in_degree", "is_cut_vertex", "newest_link")  # columns that the links tell
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
 
+STATUSES = (
+    "active", "superseded", "contradicted", "archived", "consolidated", "completed", "deleted",
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Field:
@@ -39,7 +43,7 @@ _FIELDS = (
     Field("session_id", "text", limit=512),
     Field("agent_id", "text", limit=512),
     Field("user_id", "text", limit=512),
-    Field("status", "text", limit=64, patchable=True),
+    Field("status", "text", patchable=True, choices=STATUSES),
     Field("tags", "list", lexical=True),
     Field("entities", "list", lexical=True),
     Field("metadata", "json", patchable=True),

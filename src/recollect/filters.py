@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from recollect.errors import InvalidInput, shown
 from recollect.fields import Type, field_type
-from recollect.memory import json_value, moment
+from recollect.memory import json_value, moment, native
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
@@ -194,6 +194,7 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if kind == "time":
         return moment(where, value).timestamp()
     if kind == "number":
+        value = native(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
             raise InvalidInput(where, f"is compared with {shown(value)}", "give a number")
         if isinstance(value, int) and value not in _WHOLE:

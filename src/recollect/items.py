@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from recollect.errors import InvalidInput, shown
@@ -44,7 +45,7 @@ def _check(name: str) -> Check:
     """What a value of a field has to pass."""
     field, required = FIELDS[name], name in _REQUIRED
     if field.choices:
-        return choice
+        return partial(choice, required=required)
     by_type: dict[Type, Check] = {
         "text": text if required else optional_text,
         "number": flag if name == "pinned" else number,

@@ -90,7 +90,7 @@ def existing(id: str, namespace: str) -> Plan[MemoryRecord]:
 
 def touch(ids: Any, use: str, at: datetime, session: Any, scope: Scope) -> Plan[None]:
     """The plan of counting a use of memories."""
-    if use not in USES:
+    if not isinstance(use, str) or use not in USES:
         raise InvalidInput("use", f"there is no {shown(use)}", f"use one of {', '.join(USES)}")
     wanted = texts("ids", ids)
     found: Mapping[str, int] = yield from ask(Find(scope.namespace, wanted))
@@ -143,8 +143,8 @@ def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
     What the old one says holds until the new one does: from its `valid_from`, else its creation;
     but never ends before it begins.
     """
-    before = yield from existing(old, scope.namespace)
-    after = yield from existing(new, scope.namespace)
+    before = yield from existing(text("old", old), scope.namespace)
+    after = yield from existing(text("new", new), scope.namespace)
     if old == new:
         raise InvalidInput("new", f"{shown(new)} cannot supersede itself", "name another memory")
     made = (link(scope, new, old, "supersedes", 1.0),)
@@ -171,7 +171,7 @@ def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tupl
 
 def contradict(one: str, other: str, scope: Scope) -> Plan[None]:
     """The plan of saying that two memories contradict each other."""
-    if one == other:
+    if text("one", one) == text("other", other):
         raise InvalidInput(
             "other", f"{shown(other)} cannot contradict itself", "name another memory"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -262,12 +263,42 @@ def optional_text(name: str, value: Any) -> str | None:
     return None if value is None else text(name, value)
 
 
-def choice(name: str, value: Any) -> str | None:
-    """One of the texts that the field `name` allows, or None; InvalidInput otherwise."""
+def choice(name: str, value: Any, *, required: bool = False) -> str | None:
+    """One of the texts that the field `name` allows, or None unless `required`.
+
+    InvalidInput otherwise.
+    """
     allowed = FIELDS[name].choices
-    if value is None or (isinstance(value, str) and value in allowed):
+    if (value is None and not required) or (isinstance(value, str) and value in allowed):
         return value
-    raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}, or None")
+    others = "" if required else ", or None"
+    raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}{others}")
+
+
+def native(value: Any) -> Any:
+    """A number or truth value of NumPy's as Python's own; anything else as it is."""
+    held = isinstance(value, np.generic) and value.dtype.kind in "biuf"
+    return value.item() if held else value
+
+
+def boolean(name: str, value: Any) -> bool:
+    """True or False; InvalidInput for anything else, which may mean the opposite of its truth."""
+    found = native(value)
+    if found is True or found is False:
+        return found
+    raise InvalidInput(name, f"is {shown(value)}", "use True or False")
+
+
+def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+    """A whole number from `least` to `most`, of any type that is one; InvalidInput otherwise."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        found = least - 1
+    if isinstance(value, bool) or found < least or (most is not None and found > most):
+        room = f"from {least}" if most is None else f"from {least} to {most:,}"
+        raise InvalidInput(name, f"is {shown(value)}", f"give a whole number {room}")
+    return found
 
 
 def number(name: str, value: Any, most: float | None = None) -> float | None:
@@ -275,9 +306,10 @@ def number(name: str, value: Any, most: float | None = None) -> float | None:
 
     InvalidInput otherwise.
     """
+    value = native(value)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.floating, np.integer)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
     if most is None and name in FIELDS:
         most = FIELDS[name].most
@@ -299,6 +331,7 @@ def unit(name: str, value: Any) -> float | None:
 
 def flag(name: str, value: Any) -> float | None:
     """1.0 for True or 1, 0.0 for False or 0, None for None; InvalidInput otherwise."""
+    value = native(value)
     if value is None:
         return None
     if isinstance(value, (bool, int, float)) and value in (0, 1):
@@ -320,6 +353,7 @@ def moment(name: str, value: Any) -> datetime:
     as float64, which does not tell microseconds apart centuries from now: there it is a whole
     second.
     """
+    value = native(value)
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
@@ -339,7 +373,13 @@ def moment(name: str, value: Any) -> datetime:
         try:
             value = datetime.fromtimestamp(value, tz=timezone.utc)
         except (ValueError, OverflowError, OSError):
-            raise InvalidInput(name, f"{shown(value)} is not a point in time") from None
+            raise InvalidInput(
+                name,
+                f"{shown(value)} is not a point in time",
+                "give seconds since 1970; divide milliseconds by 1000",
+            ) from None
+    if value != value:  # pandas.NaT is a datetime, but no time
+        raise InvalidInput(name, f"is {shown(value)}, which is no time", "give one, or None")
     try:
         found = (
             value.replace(tzinfo=timezone.utc)
@@ -348,6 +388,8 @@ def moment(name: str, value: Any) -> datetime:
         )
     except (OverflowError, ValueError):
         raise InvalidInput(name, f"{value} is out of range") from None
+    if type(found) is not datetime:  # pandas.Timestamp has nanoseconds, which stores do not keep
+        found = datetime.combine(found.date(), found.timetz())
     return found if found.year in _EXACT_YEARS else found.replace(microsecond=0)
 
 
@@ -395,6 +437,7 @@ def json_value(path: str, value: Any, depth: int = 0) -> Any:
     """`value` as JSON keeps it; InvalidInput naming the `path` where it cannot be kept."""
     if depth > _DEEPEST:
         raise InvalidInput(path, f"is nested more than {_DEEPEST} levels deep", "make it flatter")
+    value = native(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -416,7 +459,11 @@ def json_value(path: str, value: Any, depth: int = 0) -> Any:
         return sorted((json_value(path, item, depth + 1) for item in value), key=json.dumps)
     if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return [json_value(path, item, depth + 1) for item in value]
-    raise InvalidInput(path, f"{type(value).__name__} cannot be kept as JSON")
+    raise InvalidInput(
+        path,
+        f"{type(value).__name__} cannot be kept as JSON",
+        "make it text, a number, a list or a mapping",
+    )
 
 
 def vector(name: str, value: Any, dimensions: int | None = None) -> Vector:

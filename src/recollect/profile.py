@@ -17,8 +17,9 @@ from recollect.errors import InvalidInput, InvalidProfile, shown
 from recollect.evaluation import Evaluation
 from recollect.explain import Explanation
 from recollect.expr import Named, Signal
+from recollect.fields import STATUSES
 from recollect.formula import written
-from recollect.memory import finite
+from recollect.memory import finite, native
 from recollect.notation import from_data, nodes, to_data
 from recollect.plan import Plan
 from recollect.query import Query
@@ -42,7 +43,14 @@ class Profile:
     statuses: tuple[str, ...] = ("active",)
 
     def check(self) -> Profile:
-        """This profile, if every stage finds the columns it reads; InvalidProfile otherwise."""
+        """This profile, if its statuses exist and every stage finds the columns it reads.
+
+        InvalidProfile otherwise.
+        """
+        for status in self.statuses:
+            if status not in STATUSES:
+                known = ", ".join(STATUSES)
+                raise InvalidProfile("statuses", f"hold {shown(status)}", f"use some of {known}")
         self.pipeline.check()
         return self
 
@@ -101,11 +109,13 @@ class Profile:
         Raises:
             InvalidInput: no part has that name, or a weight is not a finite number.
         """
-        if not weights:
+        if weights is None:
             return self
-        _check_weights(weights, self.weights, self.name)
+        checked = _checked_weights(weights, self.weights, self.name)
+        if not checked:
+            return self
         return replace(
-            self, pipeline=Pipeline(tuple(_reweighted(s, weights) for s in self.pipeline.stages))
+            self, pipeline=Pipeline(tuple(_reweighted(s, checked) for s in self.pipeline.stages))
         )
 
     def plan(self, query: Query) -> Plan[Ranked]:
@@ -181,18 +191,21 @@ class Profile:
         return cls.from_json(text)
 
 
-def _check_weights(weights: Any, known: Iterable[str], profile: str) -> None:
+def _checked_weights(weights: Any, known: Iterable[str], profile: str) -> dict[str, float]:
     if not isinstance(weights, Mapping):
         raise InvalidInput("weights", "must be a mapping of parts to numbers")
     names = ", ".join(known)
     remedy = f"use one of {names}" if names else f"{profile} weighs no parts by name"
+    found: dict[str, float] = {}
     for name, value in weights.items():
         if name not in known:
             raise InvalidInput(f"weights.{name}", f"{profile} has no part of that name", remedy)
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
+        found[name] = native(value)
+        if isinstance(found[name], bool) or not isinstance(found[name], (int, float)):
             raise InvalidInput(f"weights.{name}", f"is {shown(value)}", "give a number")
-        if not finite(value):
+        if not finite(found[name]):
             raise InvalidInput(f"weights.{name}", f"is {shown(value)}", "give a finite number")
+    return found
 
 
 def _reweighted(stage: Stage, weights: Mapping[str, float]) -> Stage:

@@ -24,7 +24,7 @@ from recollect.entities import NO_ALIASES, Aliases
 from recollect.errors import EmbedderError, InvalidInput, shown
 from recollect.explain import Explanation
 from recollect.filters import Both, Compare, Filter, Not, fields_of, parse, passes
-from recollect.memory import MemoryRecord, Vector, finite
+from recollect.memory import MemoryRecord, Vector, boolean, finite, native, whole
 from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
@@ -87,16 +87,10 @@ def request(
     Raises:
         InvalidInput: names the argument that is wrong.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS:
-        raise InvalidInput(
-            "limit", f"is {shown(limit)}", f"give a whole number from 1 to {MOST_HITS}"
-        )
-    if token_budget is not None and (
-        isinstance(token_budget, bool) or not isinstance(token_budget, int) or token_budget < 0
-    ):
-        raise InvalidInput(
-            "token_budget", f"is {shown(token_budget)}", "give a whole number, or None"
-        )
+    limit = whole("limit", limit, 1, MOST_HITS)
+    if token_budget is not None:
+        token_budget = whole("token_budget", token_budget, 0)
+    include_archived = boolean("include_archived", include_archived)
     where = parse(filters)
     profile = profiles.in_context(profile, context, _layer(where))
     text = _asked(text)
@@ -119,8 +113,8 @@ def request(
         _least(min_score, threshold),
         embeds,
         embedder,
-        touch,
-        explain,
+        boolean("touch", touch),
+        boolean("explain", explain),
         token_budget,
         count_tokens,
         aliases,
@@ -140,10 +134,11 @@ def _asked(text: Any) -> str:
 def _bound(name: str, value: float | None) -> float | None:
     if value is None:
         return None
-    numeric = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not numeric or not finite(value):
+    found = native(value)
+    numeric = isinstance(found, (int, float)) and not isinstance(found, bool)
+    if not numeric or not finite(found):
         raise InvalidInput(name, f"is {shown(value)}", "give a finite number")
-    return value
+    return float(found)
 
 
 def _least(min_score: float | None, threshold: float | None) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.events import STATE, Event, apply
-from recollect.memory import plain
+from recollect.memory import boolean, plain
 from recollect.ops import Events, List, Mend
 from recollect.plan import Plan, ask
 
@@ -66,6 +66,7 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
     Whatever differs is looked at a second time, for it may have been written meanwhile. With
     `repair`, memories become what the log says.
     """
+    repair = boolean("repair", repair)
     memories, events, found = yield from _looked(namespace)
     if found:
         again = set((yield from _looked(namespace))[2])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bad_support import HUGE, LONE, NAN, NOW, label
+from bad_support import HUGE, LONE, NAN, NO_TIME, NOW, label
 from recollect import Memory
 from recollect.errors import InvalidInput, NotFound, StoreError, shown
 from recollect.importers import ImportProblem
@@ -81,6 +81,9 @@ FIELDS: list[tuple[str, Any, str]] = [  # argument, value, the field that the er
     ("importance", HUGE, "importance"),
     ("created_at", HUGE, "created_at"),
     ("created_at", "x" * 100_000, "created_at"),
+    *((name, NO_TIME, name) for name in ("created_at", "expires_at", "valid_from", "valid_to")),
+    ("created_at", np.timedelta64(5, "s"), "created_at"),
+    ("metadata", {"at": NO_TIME}, "metadata.at"),
     ("tier", "x" * 100_000, "tier"),
     ("tier", HUGE, "tier"),
     ("pinned", HUGE, "pinned"),
@@ -272,6 +275,12 @@ SENSIBLE: list[tuple[str, Any, Any]] = [  # argument, value, what is kept
     ("created_at", " 2026-05-31 ", datetime(2026, 5, 31, tzinfo=timezone.utc)),
     ("importance", 0, 0.0),
     ("importance", np.float32(0.5), 0.5),
+    ("importance", np.int64(1), 1.0),
+    ("pinned", np.bool_(True), 1.0),
+    ("created_at", np.int64(3_600), datetime(1970, 1, 1, 1, tzinfo=timezone.utc)),
+    ("created_at", np.float32(3_600), datetime(1970, 1, 1, 1, tzinfo=timezone.utc)),
+    ("metadata", {"n": np.int64(3), "l": [np.float32(0.5)]}, {"n": 3, "l": [0.5]}),
+    ("metadata", {"b": np.bool_(False)}, {"b": False}),
     ("tags", "one", ("one",)),
     ("tags", ["b", "a", "b"], ("b", "a")),
     ("tags", {"b", "a", "c"}, ("a", "b", "c")),
@@ -291,6 +300,25 @@ def test_a_sensible_value_is_kept(memory: Memory, argument: str, value: Any, kep
     assert getattr(record, argument) == kept
     assert memory.search("Fine words.", profile="composite", filters={"id": id}).ids == (id,)
     memory.delete(id)
+
+
+def test_times_of_pandas_are_taken_for_what_they_are(memory: Memory) -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InvalidInput, match="NaT, which is no time"):
+        memory.add("Fine words.", created_at=pandas.NaT)
+    id = memory.add("Fine words.", created_at=pandas.Timestamp("2026-01-01T00:00:00.123456789")).id
+    record = memory.get(id)
+    assert record is not None
+    assert type(record.created_at) is datetime
+    assert record.created_at == datetime(2026, 1, 1, 0, 0, 0, 123_456, timezone.utc)
+    memory.delete(id)
+
+
+def test_a_wrong_number_is_told_how_to_become_right(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="divide milliseconds by 1000"):
+        memory.add("x", created_at=1_767_225_600_000)
+    with pytest.raises(InvalidInput, match="make it text, a number, a list or a mapping"):
+        memory.add("x", metadata={"k": object()})
 
 
 def test_an_iterator_of_tags_is_kept(memory: Memory) -> None:

@@ -3,6 +3,7 @@
 import inspect
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bad_support import HUGE, LONE, NAN, label
-from recollect import Memory
+from bad_support import HUGE, LONE, NAN, NO_TIME, label
+from recollect import Memory, profiles
 from recollect.errors import InvalidInput
 
 SEARCHES: list[tuple[str, Any, str]] = [
@@ -37,6 +38,11 @@ SEARCHES: list[tuple[str, Any, str]] = [
     ("now", "soon", "now"),
     ("now", NAN, "now"),
     ("now", True, "now"),
+    ("now", NO_TIME, "now"),
+    ("as_of", NO_TIME, "as_of"),
+    ("filters", {"created_at": {"gte": NO_TIME}}, "filters.created_at"),
+    *((name, "no", name) for name in ("touch", "explain", "include_archived")),
+    *((name, np.ones(2), name) for name in ("touch", "weights", "limit", "min_score")),
     ("min_score", NAN, "min_score"),
     ("min_score", "0.5", "min_score"),
     ("min_score", True, "min_score"),
@@ -85,6 +91,9 @@ def test_filters_nested_without_end_are_refused(memory: Memory) -> None:
     assert caught.value.field == "filters"
 
 
+BALANCED = profiles.get("balanced")
+ARRAY: Any = np.array(["a", "b"])
+CHAT = [{"role": "user", "content": "Where?"}, {"role": "assistant", "content": "There."}]
 OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.get(""), "id"),
     (lambda m: m.get(5), "id"),  # type: ignore[arg-type]
@@ -140,6 +149,32 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
     (lambda m: m.link("taken", "taken", type=HUGE), "type"),  # type: ignore[arg-type]
     (lambda m: m.touch("taken", use=HUGE), "use"),  # type: ignore[arg-type]
     (lambda m: m.get_all(limit=HUGE), "limit"),
+    (lambda m: m.zone_shares(points=10**9), "points"),
+    (lambda m: m.update("taken", created_at=NO_TIME), "created_at"),
+    (lambda m: m.touch("taken", now=NO_TIME), "now"),
+    (lambda m: m.zones(now=NO_TIME), "now"),
+    (lambda m: m.update("taken", status="actve"), "status"),
+    (lambda m: m.search("apple", profile=replace(BALANCED, statuses=("actve",))), "statuses"),
+    (lambda m: m.prune(apply="no"), "apply"),  # type: ignore[arg-type]
+    (lambda m: m.consolidate(apply="no"), "apply"),  # type: ignore[arg-type]
+    (lambda m: m.consolidate(everything="no"), "everything"),  # type: ignore[arg-type]
+    (lambda m: m.maintain(dry_run="false"), "dry_run"),  # type: ignore[arg-type]
+    (lambda m: m.verify(repair="false"), "repair"),  # type: ignore[arg-type]
+    (lambda m: m.stats(everywhere="no"), "everywhere"),  # type: ignore[arg-type]
+    (lambda m: m.explain("apple", "taken", everywhere="no"), "everywhere"),  # type: ignore[arg-type]
+    (lambda m: m.add_many(["x"], strict="no"), "strict"),  # type: ignore[arg-type]
+    (lambda m: Memory.reembed("ram://", missing="no"), "missing"),  # type: ignore[arg-type]
+    (lambda m: m.get_context("apple", touch="no"), "touch"),  # type: ignore[arg-type]
+    (lambda m: m.get_context("apple", references="no"), "references"),  # type: ignore[arg-type]
+    (lambda m: m.get_context("apple", format=ARRAY), "format"),
+    (lambda m: m.get_context("apple", counter=ARRAY), "counter"),
+    (lambda m: m.add_chat(CHAT, mode=ARRAY, session_id="s"), "mode"),
+    (lambda m: m.add_chat(CHAT, session_id=ARRAY), "session_id"),
+    (lambda m: m.touch("taken", use=ARRAY), "use"),
+    (lambda m: m.contradict(ARRAY, "taken"), "one"),
+    (lambda m: m.contradict("taken", 5), "other"),  # type: ignore[arg-type]
+    (lambda m: m.supersede(5, "taken"), "old"),  # type: ignore[arg-type]
+    (lambda m: m.supersede("taken", 5), "new"),  # type: ignore[arg-type]
 ]
 
 
@@ -193,3 +228,23 @@ def test_any_text_may_be_asked(memory: Memory, query: str) -> None:
         assert all(np.isfinite(hit.score) for hit in result)
     assert field == "query"
     assert empty == (not query.strip())
+
+
+def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
+    asked: dict[str, Any] = {"query": "apple", "profile": "composite", "touch": np.bool_(False)}
+    five = np.int64(5)
+    plain = memory.search(**asked, limit=5, token_budget=500, min_score=0.0, now=1_700_000_000)
+    found = memory.search(
+        **asked,
+        limit=five,  # type: ignore[arg-type]
+        token_budget=np.int32(500),  # type: ignore[arg-type]
+        min_score=np.float32(0),  # type: ignore[arg-type]
+        now=np.int64(1_700_000_000),  # type: ignore[arg-type]
+        weights={"similarity": np.float32(0.5)},  # type: ignore[dict-item]
+    )
+    assert found.ids == plain.ids
+    where = {"access_count": {"gte": np.int64(0)}, "importance": {"nin": [np.float32(0.25)]}}
+    assert memory.get_all(where, limit=five).total == memory.get_all().total  # type: ignore[arg-type]
+    assert memory.get_all({"metadata.n": np.int64(1)}).total == 0
+    assert memory.prune(cap=five).run is None  # type: ignore[arg-type]
+    assert memory.get_context("apple", max_tokens=np.int64(300)).max_tokens == 300  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from recollect.context.sections import (
 )
 from recollect.errors import InvalidInput, shown
 from recollect.filters import Both, Filter, parse
+from recollect.memory import whole
 from recollect.ops import Touch
 from recollect.plan import Plan, ask
 from recollect.search import MOST_HITS, Request
@@ -134,7 +135,8 @@ def assemble(
     Raises:
         InvalidInput: an argument is wrong, or a section that has to be whole does not fit.
     """
-    _check(max_tokens, format, counter)
+    _check(format, counter)
+    max_tokens = whole("max_tokens", max_tokens, 1)
     asked = [
         (section, request(query, **_asked(section, filters), now=now, touch=False, **ranking))
         for section in sections_of(sections)
@@ -161,11 +163,9 @@ def assemble(
     )
 
 
-def _check(max_tokens: Any, format: Any, counter: Any) -> None:
+def _check(format: Any, counter: Any) -> None:
     """Refuse arguments that no context can be made with."""
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
-        raise InvalidInput("max_tokens", f"is {shown(max_tokens)}", "give a whole number from 1")
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise InvalidInput("format", f"is {shown(format)}", f"use one of {', '.join(FORMATS)}")
     if not callable(counter):
         raise InvalidInput(

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from recollect.errors import InvalidInput, shown
 from recollect.filters import Filter
-from recollect.memory import MemoryRecord, text
+from recollect.memory import MemoryRecord, text, whole
 from recollect.ops import Find, List, Read
 from recollect.plan import Plan, ask
 from recollect.search import MOST_HITS, Request, rank
@@ -60,12 +60,8 @@ class Section:
             raise InvalidInput(
                 f"{where}.priority", f"is {shown(self.priority)}", "give a whole number"
             )
-        limit = self.limit
-        if limit is not None and (
-            isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST_HITS
-        ):
-            remedy = f"give a whole number from 1 to {MOST_HITS}"
-            raise InvalidInput(f"{where}.limit", f"is {shown(limit)}", remedy)
+        if self.limit is not None:
+            whole(f"{where}.limit", self.limit, 1, MOST_HITS)
 
     @property
     def heading(self) -> str:

@@ -23,12 +23,14 @@ from recollect.memory import (
     AddResult,
     Link,
     MemoryRecord,
+    boolean,
     function,
     moment,
     optional_text,
     text,
     texts,
     unit,
+    whole,
 )
 from recollect.messages import messages
 from recollect.ops import Page
@@ -122,6 +124,7 @@ class Core:
     ) -> int:
         """Make the vectors of a store anew; how many."""
         function("progress", progress)
+        missing = boolean("missing", missing)
         core = cls.open(url, "default", embedder, "balanced", None, anew=not missing)
         try:
             if core.world.identity is None:
@@ -212,6 +215,7 @@ class Core:
         """Why a memory is, or was, found for a query or not."""
         at, rest = self._past({**asked, "touch": False})
         request = self.request(**rest)
+        everywhere = boolean("everywhere", everywhere)
         plan = why.explain(request, text("id", id), everywhere=everywhere)
         return plan if at is None else as_of(plan, request.namespaces, at)
 
@@ -242,7 +246,10 @@ class Core:
         """What matters, or mattered, for a query, written down within a budget."""
         at, rest = self._past(asked)
         rest["now"] = moment("now", self.clock() if rest["now"] is None else rest["now"])
-        plan = assemble(query, self.request, counter=counter or self.count_tokens, **rest)
+        for name in ("touch", "references"):
+            rest[name] = boolean(name, rest[name])
+        counter = self.count_tokens if counter is None else counter
+        plan = assemble(query, self.request, counter=counter, **rest)
         if at is None:
             return plan
         others = [section.namespace for section in sections_of(asked["sections"])]
@@ -269,6 +276,7 @@ class Core:
         """Write many items."""
         policy = Dedup.of(dedup, self.dedup)
         told = function("progress", progress)
+        strict = boolean("strict", strict)
         return adding.add(items, self.scope(), policy, strict=strict, progress=told)
 
     def add_chat(
@@ -285,11 +293,8 @@ class Core:
 
     def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
         """One page of the namespace."""
-        if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= 10_000:
-            raise InvalidInput(
-                "limit", f"is {shown(limit)}", "give a whole number from 1 to 10,000"
-            )
-        return ask(ops.List((self.namespace,), parse(filters), limit, cursor))
+        most = whole("limit", limit, 1, 10_000)
+        return ask(ops.List((self.namespace,), parse(filters), most, cursor))
 
     def get(self, id: str) -> Plan[MemoryRecord | None]:
         """One record."""
@@ -320,6 +325,10 @@ class Core:
         yield from life.touch(ids, use, at, session, scope)
         if worth is not None:
             yield from boosts.lend(texts("ids", ids), worth, scope)
+
+    def stats(self, everywhere: bool) -> Plan[dict[str, Any]]:
+        """Figures about the namespace, or about all of them."""
+        return ask(ops.Stats(() if boolean("everywhere", everywhere) else (self.namespace,)))
 
     def links(self, id: str | None) -> Plan[Sequence[Link]]:
         """The links of one memory or of all."""

@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from recollect import ops
 from recollect.dedup import Dedup
 from recollect.embed import Embedder
 from recollect.engine.core import Clock, Core
@@ -18,7 +17,7 @@ from recollect.engine.recalling import AsyncRecalling, Recalling
 from recollect.engine.upkeep import AsyncUpkeep, Upkeep
 from recollect.engine.writing import AsyncWriting, Writing
 from recollect.entities import RULES, EntityExtractor
-from recollect.plan import ask, in_thread
+from recollect.plan import in_thread
 from recollect.profiles import ProfileLike
 from recollect.stores.protocol import Store
 from recollect.text import count_tokens
@@ -95,8 +94,7 @@ class Memory(Writing, Recalling, Living, Upkeep):
 
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Figures about this namespace, or about all of them."""
-        namespaces = () if everywhere else (self.namespace,)
-        return self._run(ask(ops.Stats(namespaces)))
+        return self._run(self._core.stats(everywhere))
 
     @staticmethod
     def reembed(
@@ -183,8 +181,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
 
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """See `Memory.stats`."""
-        namespaces = () if everywhere else (self.namespace,)
-        return await self._run(ask(ops.Stats(namespaces)))
+        return await self._run(self._core.stats(everywhere))
 
     @staticmethod
     async def reembed(

@@ -11,9 +11,9 @@ from typing import Any
 from recollect import linking
 from recollect.engine.core import Core, Filters
 from recollect.engine.face import AsyncFace, Face
-from recollect.errors import InvalidInput, shown
+from recollect.errors import InvalidInput
 from recollect.filters import parse
-from recollect.memory import Link, function, moment, new_id, texts
+from recollect.memory import Link, boolean, function, moment, new_id, texts, whole
 from recollect.plan import Plan
 from recollect.upkeep import audit as auditing
 from recollect.upkeep import consolidation, maintenance, pruning, runs, shares
@@ -51,14 +51,14 @@ def _maintain(core: Core, **given: Any) -> Plan[Maintenance]:
     def clock() -> datetime:
         return moment("clock", core.clock())
 
+    given["dry_run"] = boolean("dry_run", given["dry_run"])
     return maintenance.maintain(core.scope(), Wanted(clock, **given), _owner())
 
 
 def _shares(
     core: Core, since: Any, until: Any, points: int, progress: Callable[[int, int], None] | None
 ) -> Plan[Shares]:
-    if isinstance(points, bool) or not isinstance(points, int) or points < 1:
-        raise InvalidInput("points", f"is {shown(points)}", "give a whole number from 1")
+    points = whole("points", points, 1, shares.MOST_POINTS)
     now = moment("clock", core.clock())
     last = now if until is None else moment("until", until)
     first = None if since is None else moment("since", since)

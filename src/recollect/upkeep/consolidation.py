@@ -14,7 +14,7 @@ from recollect.differences import differences
 from recollect.events import ACCESSES
 from recollect.filters import Both, Compare, Filter, Not
 from recollect.items import Scope
-from recollect.memory import MemoryRecord, new_id, text
+from recollect.memory import MemoryRecord, boolean, new_id, text
 from recollect.ops import Log, Put, Read, Vectors
 from recollect.plan import Plan, ask
 from recollect.upkeep.clusters import central, clusters
@@ -121,6 +121,7 @@ def consolidate(
     Conversation turns and what is pinned stay as they are, and so do clusters that others change
     meanwhile.
     """
+    apply, everything = boolean("apply", apply), boolean("everything", everything)
     found = yield from _table(scope, where)
     seen = 0 if everything else since
     last = int(found.rows.max(initial=0))

@@ -14,6 +14,7 @@ from recollect.errors import InvalidInput, NotFound, shown
 from recollect.events import Event
 from recollect.filters import Both, Compare, Filter
 from recollect.items import Scope
+from recollect.memory import boolean, whole
 from recollect.ops import Events, Texts
 from recollect.plan import Plan, ask
 from recollect.query import Query
@@ -108,8 +109,7 @@ def prune(
     Raises:
         InvalidInput: the cap is no whole number from 0.
     """
-    if isinstance(cap, bool) or not isinstance(cap, int) or cap < 0:
-        raise InvalidInput("cap", f"is {shown(cap)}", "give a whole number from 0")
+    apply, cap = boolean("apply", apply), whole("cap", cap, 0)
     live = Compare("status", "in", LIVE)
     parts = (live,) if where is None else (live, where)
     found = yield from table(scope, Both(parts), ("id", "pinned", *_READ))

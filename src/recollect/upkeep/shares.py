@@ -206,6 +206,10 @@ def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
+MOST_POINTS = 10_000
+"""Times at which shares are told at once; more than any picture or table shows."""
+
+
 def evenly(first: datetime, last: datetime, points: int) -> Iterator[datetime]:
     """Times at equal distances from the first to the last, both of them included."""
     step = (last - first) / max(1, points - 1)
