@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Memory
+from recollect.errors import InvalidInput
 from recollect.testing import WordHashEmbedder
 
 START = datetime(2026, 3, 1, tzinfo=timezone.utc)
@@ -67,7 +69,8 @@ class Teller:
             if other in self.there and one != other:
                 self.memory.link(one, other, "contradicts" if one < other else "supports", 0.5)
                 if what == "supersede":
-                    self.memory.supersede(one, other)
+                    with suppress(InvalidInput):  # it was superseded by that one
+                        self.memory.supersede(one, other)
         elif one in self.there and what != "add":
             self._to_one(what, one, other)
 

@@ -12,8 +12,8 @@ import numpy as np
 from recollect.errors import InvalidInput, shown
 from recollect.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType, as_told
 from recollect.items import Scope, link
-from recollect.memory import MemoryRecord, optional_text, plain, text, texts
-from recollect.ops import Events, Find, Log, Put, Touch
+from recollect.memory import Link, MemoryRecord, optional_text, plain, text, texts
+from recollect.ops import Events, Find, Log, Neighbors, Put, Touch
 from recollect.plan import Plan, ask
 from recollect.write import link_all, no_memory, read
 
@@ -142,15 +142,36 @@ def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
 
     What the old one says holds until the new one does: from its `valid_from`, else its creation;
     but never ends before it begins.
+
+    Raises:
+        NotFound: one of them does not exist.
+        InvalidInput: the old one has taken the place of the new one; both would be out of sight.
     """
     before = yield from existing(text("old", old), scope.namespace)
     after = yield from existing(text("new", new), scope.namespace)
     if old == new:
         raise InvalidInput("new", f"{shown(new)} cannot supersede itself", "name another memory")
+    if after.status == "superseded" and (yield from _superseded_by(old, new, scope)):
+        raise InvalidInput(
+            "new",
+            f"{shown(new)} has been superseded by {shown(old)}, directly or through others",
+            f'take that back first: update({shown(new)}, status="active", valid_to=None)',
+        )
     made = (link(scope, new, old, "supersedes", 1.0),)
     both = Log(scope.namespace, superseding(before, after, scope))
     for id in (yield from ask(Put((), made, actor=scope.actor, also=both))):
         raise no_memory(id, scope.namespace)
+
+
+def _superseded_by(newest: str, id: str, scope: Scope) -> Plan[bool]:
+    """Whether a memory took the place of another, directly or through others."""
+    seen, last = {newest}, {newest}
+    while last and id not in seen:
+        links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, tuple(sorted(last))))
+        last = {one.target for one in links if one.type == "supersedes" and one.source in last}
+        last -= seen
+        seen |= last
+    return id in seen
 
 
 def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tuple[Event, ...]:

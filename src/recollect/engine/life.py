@@ -33,9 +33,11 @@ class Living(Face):
         The older one becomes `superseded` and is `valid_to` the time from which the newer one is
         `valid_from` (its creation, unless it says otherwise). Nothing of it is lost: "activation"
         recalls it at half its score, "balanced" for questions about that time.
+        `update(old, status="active", valid_to=None)` takes it back.
 
         Raises:
             NotFound: one of them does not exist.
+            InvalidInput: the older one has taken the place of the newer one.
         """
         self._run(life.supersede(old, new, self._core.scope()))
 

@@ -373,6 +373,20 @@ class Living(StoreCase):
             memory.update("new", valid_from="2025-02-01")
         assert memory.verify()
 
+    def test_none_takes_the_place_of_what_took_its_own(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": f"Ana lives in {id}."} for id in "abcd")
+        memory.supersede("b", "c")  # a chain may be told in any order
+        memory.supersede("a", "b")
+        memory.supersede("c", "d")
+        before = memory.get_all().records, memory.links()
+        for old, new in (("b", "a"), ("d", "a"), ("d", "c")):
+            with pytest.raises(InvalidInput, match=r"superseded by 'd|b'.*status=\"active\""):
+                memory.supersede(old, new)
+        assert (memory.get_all().records, memory.links()) == before
+        memory.update("a", status="active", valid_to=None)
+        memory.supersede("d", "a")
+        assert (record(memory, "a").status, record(memory, "d").status) == ("active", "superseded")
+
     def test_verifying_finds_and_mends(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         for _ in range(12):
