@@ -3,13 +3,16 @@
 import json
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from recollect import Memory, Profile, profiles
 from recollect.errors import InvalidInput, InvalidProfile
+from recollect.evaluation import Evaluation
 from recollect.expr import Col, Signal
 from recollect.routes import Exact, Lexical, Scan, Trigram, Vector
 from recollect.stages import Cut, Pipeline, Recall, Score, cut, recall, score
@@ -291,3 +294,36 @@ def test_routes_of_unknown_fields_and_of_one_name_are_refused() -> None:
     data["stages"][0]["routes"][0]["fields"] = [["nonsense", 1.0]]
     with pytest.raises(InvalidProfile, match=r"stages\[0\]\.routes\[0\]\.fields: the words of"):
         Profile.from_dict(data)
+
+
+def _ranking(signal: Signal) -> Profile:
+    formula = 1.0 * Col("lexical.score").named("words") + 0.5 * signal.named("own")
+    return Profile("mine", recall(Lexical()) >> score(formula) >> cut())
+
+
+def test_a_score_that_misses_a_value_names_the_memory_and_the_part() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("Tea is nice.", id="a", importance=0.5)
+        memory.add("Tea is hot.", id="b")
+        for limit in (1, 10):
+            with pytest.raises(InvalidProfile) as caught:
+                memory.search("tea", profile=_ranking(Col("importance")), limit=limit)
+            assert caught.value.field == "score"
+            assert "'b'" in str(caught.value)
+            assert "as importance has none" in str(caught.value)
+            assert ".default(" in caught.value.remedy
+        found = memory.search("tea", profile=_ranking(Col("importance").default(0.0)))
+        assert found.ids == ("a", "b")
+
+
+@dataclass(frozen=True)
+class _Short(Signal):
+    def compute(self, ev: Evaluation, *values: Any, **none: Any) -> Any:
+        return np.zeros(1)
+
+
+def test_a_signal_of_ones_own_gives_a_value_for_each_candidate() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add_many(["Tea is nice.", "Tea is hot.", "Tea is cold."])
+        with pytest.raises(InvalidProfile, match=r"shape \(1,\) for 3 candidates"):
+            memory.search("tea", profile=_ranking(_Short()))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from recollect.candidates import Candidates, Floats
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, InvalidProfile
 from recollect.evaluation import Evaluation, Layout, Values
 from recollect.explain import Explanation
 from recollect.query import Query
@@ -44,7 +44,19 @@ class Signal:
     def lay(self, layout: Layout) -> int:
         """Its place in a layout: a step after those of its children."""
         of = [layout(child) for child in self.children()]
-        return layout.step(self.compute, (Layout.EVALUATION, *of))
+        return layout.step(self._computed, (Layout.EVALUATION, *of))
+
+    def _computed(self, ev: Evaluation, *values: Any) -> Values:
+        """What `compute` gives, if that is a number or one for each candidate."""
+        found = self.compute(ev, *values)
+        shape = found.shape if found.__class__ is np.ndarray else np.shape(found)
+        if shape and shape != (len(ev.candidates),):  # NumPy would spread one row over all
+            raise InvalidProfile(
+                self.label(),
+                f"computes values of shape {shape} for {len(ev.candidates)} candidates",
+                "give one for each of ev.candidates, or a single number",
+            )
+        return found
 
     def label(self) -> str:
         """How this node is called in an explanation."""

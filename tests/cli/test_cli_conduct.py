@@ -15,6 +15,7 @@ import pytest
 import recollect
 from recollect import Memory
 from recollect.serve import cli
+from recollect.serve.cli import output
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -290,3 +291,8 @@ def test_the_exit_code_where_there_is_nothing(
     ran = run(*arguments, "--embedder", "none")
     assert ran.code == code
     assert ("nothing found" in ran.err) == (code == 1 and arguments[0] != "delete")
+
+
+def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
+    output.emit({"a": [float("nan"), 1.5], "b": {"c": float("inf")}})
+    assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": {"c": None}}

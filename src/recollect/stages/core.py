@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from recollect.candidates import Candidates
+import numpy as np
+
+from recollect.candidates import Candidates, Floats
 from recollect.errors import InvalidInput, InvalidProfile, shown
 from recollect.evaluation import Evaluation, Layout
 from recollect.expr import Col, Signal
@@ -110,7 +113,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Score(Stage):
-    """Writes the value of a signal to the column `into`."""
+    """Writes the value of a signal to the column `into`; every candidate has to have a score."""
 
     signal: Signal
     into: str = "score"
@@ -123,7 +126,29 @@ class Score(Stage):
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
         ev = Evaluation(query, candidates, layout=self._layout(query.reading.facts))
-        return candidates.with_columns(**{self.into: ev.column(self.signal)})
+        values = ev.column(self.signal)
+        if self.into == "score" and not np.isfinite(values).all():
+            self._refuse(query, candidates, values)
+        return candidates.with_columns(**{self.into: values})
+
+    def _refuse(self, query: Query, candidates: Candidates, values: Floats) -> None:
+        """Refuse a memory without a score: names the innermost part that has no value there.
+
+        What was erased since it was found has none of anything; later stages leave it out.
+        """
+        ids = candidates["id"].tolist() if "id" in candidates.columns else []
+        unscored = np.flatnonzero(~np.isfinite(values)).tolist()
+        row = next((at for at in unscored if ids and ids[at] is not None), None)
+        if row is None:
+            return
+        ev, part = Evaluation(query, candidates), self.signal
+        while lacking := [p for p in part.children() if not math.isfinite(ev.at(p, row))]:
+            part = lacking[0]
+        raise InvalidProfile(
+            "score",
+            f"has no value for the memory {shown(ids[row])}, as {part.label()} has none there",
+            "say what stands in for it: .default(0.0) after that part",
+        )
 
     def _layout(self, facts: Mapping[str, float]) -> Layout:
         """How the signal is computed for a question of these facts, kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import sys
@@ -24,10 +25,23 @@ _LEAST_WIDTH = 40  # less leaves no room for texts beside the figures
 
 def emit(data: Any) -> None:
     """Print data as JSON that every reader of UTF-8 can read; what is no character is a "?"."""
-    written = json.dumps(data, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
+    try:
+        written = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError:  # JSON knows no NaN and no infinity
+        written = json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False)
+    written = written.encode("utf-8", "replace").decode()
     if (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8"):
         written = json.dumps(json.loads(written), indent=2)
     print(written)
+
+
+def _finite(data: Any) -> Any:
+    """The same data with null for every number that is none."""
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    return [_finite(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def console(table: bool = False) -> Console:
