@@ -11,7 +11,7 @@ import numpy as np
 
 from recollect.embed import CachedEmbedder, Embedder, EmbedderIdentity
 from recollect.entities import RULES, EntityExtractor
-from recollect.errors import EmbedderError
+from recollect.errors import EmbedderError, RecollectError
 from recollect.items import Scope
 from recollect.memory import Vector, texts
 from recollect.ops import AsOf, Embed, Events, Extract, Op, Stats
@@ -55,7 +55,7 @@ class World:
     def _identity(self) -> EmbedderIdentity | None:
         try:
             return None if self.embedder is None else self.embedder.identity
-        except EmbedderError:  # a service that is down; what is asked of it later says so
+        except Exception:  # such as a service that is down; what is asked of it later says so
             return None
 
     async def abatch(self, ops: Sequence[Op]) -> list[Any]:
@@ -126,7 +126,13 @@ class World:
     def _embed(self, op: Embed) -> list[Vector]:
         if self.embedder is None:
             raise EmbedderError("there is no embedder; open the store with one")
-        rows = self.embedder.embed(op.texts, kind=op.kind)
+        try:
+            rows = self.embedder.embed(op.texts, kind=op.kind)
+        except RecollectError:
+            raise
+        except Exception as problem:  # an embedder may be anybody's code; words go on without it
+            whose = type(self.embedder.inner).__name__
+            raise EmbedderError(f"{whose}: {type(problem).__name__}: {problem}") from problem
         if op.kind == "document":
             # What the stores keep; see `memory.vector`.
             rows = rows.astype(np.float16).astype(np.float32)

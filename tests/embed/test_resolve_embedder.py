@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from typing import Any
 
 import pytest
 
+from recollect import Memory
 from recollect.embed import (
     CachedEmbedder,
+    EmbedderIdentity,
     OpenAIEmbedder,
     SentenceTransformerEmbedder,
     StaticEmbedder,
@@ -72,3 +75,92 @@ def test_anything_else_lists_what_there_is(spec: object) -> None:
     with pytest.raises(InvalidInput, match="'minilm'") as caught:
         resolve(spec)  # type: ignore[arg-type]
     assert caught.value.field == "embedder"
+
+
+class _Own:
+    identity: Any = EmbedderIdentity("mine", "one", 2, "1")
+
+    def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+        return [[1.0, 0.0] for _ in texts]
+
+
+class _WithoutKind(_Own):
+    def embed(self, texts: Any) -> Any:  # type: ignore[override]
+        return super().embed(texts)
+
+
+class _Awaited(_Own):
+    async def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+        return super().embed(texts)
+
+
+class _AsksWho(_Own):
+    def identity(self) -> Any:  # type: ignore[override]
+        return EmbedderIdentity("mine", "one", 2, "1")
+
+
+class _Told(_Own):
+    identity = {"provider": "mine", "model": "one", "dimensions": 2, "revision": "1"}
+
+
+class _Named(_Own):
+    identity = "mine"
+
+
+@pytest.mark.parametrize(
+    ("own", "sign"),
+    [
+        (_WithoutKind, "embed.*kind"),
+        (_Awaited, "embed.*async"),
+        (_AsksWho, "identity is a method.*property"),
+        (_Told, "identity is a dict.*EmbedderIdentity"),
+        (_Named, "identity is a str.*EmbedderIdentity"),
+    ],
+)
+def test_an_embedder_of_ones_own_is_looked_at_when_it_is_given(own: type, sign: str) -> None:
+    with pytest.raises(InvalidInput, match=sign) as caught:
+        Memory.open("ram://", embedder=own())
+    assert caught.value.field == "embedder"
+
+
+class _Unreachable(_Own):
+    def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+        raise ConnectionError("no net")
+
+
+class _Unknown(_Own):
+    @property
+    def identity(self) -> Any:
+        raise ConnectionError("no net")
+
+
+class _Misnamed(_Own):
+    @property
+    def identity(self) -> Any:
+        return "mine"
+
+
+@pytest.mark.parametrize(
+    ("own", "sign"),
+    [
+        (_Unreachable, "ConnectionError: no net"),
+        (_Unknown, "ConnectionError: no net"),
+        (_Misnamed, "identity is a str"),
+    ],
+)
+def test_words_go_on_whatever_an_embedder_raises(own: type, sign: str) -> None:
+    with Memory.open("ram://", embedder=own()) as memory:
+        [lack] = memory.add("An apple.", id="a").degraded
+        assert sign in lack
+        found = memory.search("apple")
+        assert found.ids == ("a",)
+        assert any(sign in lack for lack in found.degraded)
+
+
+def test_who_interrupts_an_embedder_is_not_held_up() -> None:
+    class Interrupted(_Own):
+        def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+            raise KeyboardInterrupt
+
+    with Memory.open("ram://", embedder=Interrupted()) as memory, pytest.raises(KeyboardInterrupt):
+        memory.search("apple")

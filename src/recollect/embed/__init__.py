@@ -73,4 +73,22 @@ def _checked(given: object) -> Embedder:
     has = all(inspect.getattr_static(given, name, None) for name in ("identity", "embed"))
     if isinstance(given, type) or not has:
         raise InvalidInput("embedder", f"{shown(given)} is not an embedder", _REMEDY)
-    return cast(Embedder, given)
+    embedder = cast(Embedder, given)
+    identity = inspect.getattr_static(given, "identity")
+    if inspect.isfunction(identity):
+        raise InvalidInput("embedder", "its identity is a method", "make it a property")
+    if not isinstance(identity, EmbedderIdentity) and not hasattr(identity, "__get__"):
+        kind = type(identity).__name__
+        raise InvalidInput("embedder", f"its identity is a {kind}", "give an EmbedderIdentity")
+    if inspect.iscoroutinefunction(embedder.embed):
+        raise InvalidInput("embedder", "its embed is async", "give one that returns the rows")
+    try:
+        inspect.signature(embedder.embed).bind([], kind="query")
+    except TypeError as problem:
+        remedy = 'write it as embed(self, texts, *, kind="document")'
+        raise InvalidInput(
+            "embedder", f"its embed takes other arguments: {problem}", remedy
+        ) from None
+    except ValueError:  # written in C, it does not say what it takes
+        pass
+    return embedder

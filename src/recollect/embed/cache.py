@@ -10,6 +10,7 @@ import numpy as np
 
 from recollect.embed._support import checked_rows, checked_texts, positive
 from recollect.embed.protocol import Embedder, EmbedderIdentity, Kind, Rows
+from recollect.errors import EmbedderError
 
 CACHED_CHARS = 2_048
 """Queries longer than this are not kept, so the keys stay within `size` times 2,048 characters."""
@@ -46,8 +47,11 @@ class CachedEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The inner embedder's."""
-        return self._inner.identity
+        """The inner embedder's; EmbedderError if that is none."""
+        found: object = self._inner.identity
+        if not isinstance(found, EmbedderIdentity):
+            raise EmbedderError(f"its identity is a {type(found).__name__}, no EmbedderIdentity")
+        return found
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
         """Unit rows, float32 of shape (len(texts), dimensions); the answer is the caller's own."""
@@ -68,7 +72,7 @@ class CachedEmbedder:
         """The rows of the inner embedder, which may be anybody's code, if they are some."""
         texts = list(texts)
         made = self._inner.embed(texts, kind=kind)
-        return checked_rows(made, len(texts), self._inner.identity)
+        return checked_rows(made, len(texts), self.identity)
 
     def _kept(self, texts: list[str]) -> dict[str, Rows]:
         found = {}
