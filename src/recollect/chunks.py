@@ -220,7 +220,8 @@ def add_chat(
 
     Told in one call or in several, a conversation leaves the same chunks.
     """
-    if not isinstance(mode, str) or mode not in ("chunks", "hybrid"):
+    given: object = mode
+    if not isinstance(given, str) or given not in ("chunks", "hybrid"):
         raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
     facets, found = checked_facets(facets), said(messages)
     if not found:

@@ -95,12 +95,13 @@ class _Awaited(_Own):
 
 
 class _AsksWho(_Own):
-    def identity(self) -> Any:  # type: ignore[override]
+    def identity(self) -> Any:
         return EmbedderIdentity("mine", "one", 2, "1")
 
 
 class _Told(_Own):
-    identity = {"provider": "mine", "model": "one", "dimensions": 2, "revision": "1"}
+    def __init__(self) -> None:
+        self.identity = {"provider": "mine", "model": "one", "dimensions": 2, "revision": "1"}
 
 
 class _Named(_Own):
