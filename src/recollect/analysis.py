@@ -37,7 +37,7 @@ _FORMS: dict[str, Term] = {
     for forms in IRREGULAR_FORMS
     for form in forms
 }
-_WORD = re.compile(r"[^\W_]{2,}")
+_MAYBE_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W_]+")
 _PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _LONGEST = 2_000  # words of a question that are read
@@ -70,7 +70,8 @@ def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str], frozense
 
 
 def _capitalised(text: str) -> frozenset[str]:
-    return frozenset(fold(word) for word in _WORD.findall(text) if word[0].isupper())
+    found = _MAYBE_CAPITALISED.findall(text)
+    return frozenset([fold(word) for word in found if word[0].isupper()])
 
 
 def _ordinary(word: str) -> bool:

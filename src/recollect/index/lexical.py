@@ -123,12 +123,10 @@ def mentions(
     """
     found = np.zeros(len(ordinals), dtype=bool)
     for wording in wordings:
-        holding = np.ones(len(ordinals), dtype=bool)
+        having = np.zeros(size + 1, dtype=np.uint8)  # how many of its words each memory holds
         for word in wording:
-            having = np.zeros(size + 1, dtype=bool)
-            having[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] = True
-            holding &= having[ordinals]
-        found |= holding
+            having[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] += 1
+        found |= having[ordinals] == len(wording)
     return found.astype(np.float64)
 
 
