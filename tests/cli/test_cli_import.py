@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from import_support import put
+from recollect.fields import STATUSES
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -76,6 +77,14 @@ def test_what_is_no_more_active_comes_back_as_it_was(run: Run, tmp_path: Path) -
     chunked = run("import", "all.jsonl", "--db", "third.db", "--mode", "chunks", "--json")
     assert chunked.json["added"] == 2
     assert all(each["reason"].startswith("status: ") for each in chunked.json["rejected"])
+
+
+@pytest.mark.parametrize("status", sorted({*STATUSES} - {"active"}))
+def test_every_status_there_is_comes_back(run: Run, tmp_path: Path, status: str) -> None:
+    put(tmp_path, "a.jsonl", lines({"id": "a", "content": "Mend the roof.", "status": status}))
+    assert run("import", "a.jsonl").code == 0
+    found = run("get", "a", "--json").json
+    assert (found["status"], found["metadata"]) == (status, {})
 
 
 def test_a_status_of_others_is_metadata(run: Run, tmp_path: Path) -> None:

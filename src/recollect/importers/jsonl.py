@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from recollect.fields import FIELDS
+from recollect.fields import FIELDS, STATUSES
 from recollect.importers._source import (
     ImportProblem,
     Item,
@@ -28,8 +28,7 @@ _ALIASES = {
     "role": "speaker",
 }
 _BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count", "accesses"))
-# Of what is not recalled as before; any other status is somebody else's.
-_FALLEN = frozenset(("archived", "consolidated", "contradicted", "superseded"))
+_FALLEN = frozenset(STATUSES) - {"active"}  # any other status is somebody else's
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
@@ -63,10 +62,10 @@ def read(path: Path) -> Iterator[Item]:
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
     `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. What
     else it has goes to the metadata, save what a store keeps count of by itself. The `status` of a
-    memory that is not active any more (archived, consolidated, contradicted, superseded) is passed
-    on: `add_many` refuses it, `Memory.update` sets it. An object with `messages` gives a turn for
-    each message that has text, all in one session. What has no content is named by its place, as it
-    will be refused.
+    memory that is not active any more (`recollect.fields.STATUSES`) is passed on: `add_many`
+    refuses it, `Memory.update` sets it. An object with `messages` gives a turn for each message
+    that has text, all in one session. What has no content is named by its place, as it will be
+    refused.
 
     Raises:
         ImportProblem: a line is no JSON object.
