@@ -111,6 +111,17 @@ def test_a_memory_kept_without_a_vector_is_told_which_command_makes_it(url: str)
     assert "Memory.reembed(url, embedder=..., missing=True)" in told
 
 
+def test_vectors_of_another_embedder_are_replaced_only_by_one_that_is_named(url: str) -> None:
+    assert Memory.reembed(url) == 3  # they are the default one's
+    Memory.reembed(url, embedder=Half())
+    for missing in (False, True):
+        with pytest.raises(EmbedderMismatch, match=r"Memory.reembed\(url, embedder=...\)"):
+            Memory.reembed(url, missing=missing)
+    Memory.open(url, embedder=Half()).close()
+    assert Memory.reembed(url, embedder="default") == 3
+    Memory.open(url).close()
+
+
 def test_no_embedder_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput, match="makes no vectors"):
         Memory.reembed(url, embedder="none")

@@ -93,8 +93,7 @@ class Known:
 
     def gained_by(self, now: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
         """What the match as it is now takes on from the item; None if it is another by now."""
-        same = FIELDS.keys() - _MOVING
-        if any(getattr(now, name) != getattr(self.match, name) for name in same):
+        if not now.same_but(_MOVING, self.match):
             return None
         return _gained(now, new, self.outcome.outcome)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from recollect.errors import InvalidInput, shown
-from recollect.fields import Type, field_type
+from recollect.fields import FIELDS, Type, field_type
 from recollect.memory import json_value, moment, native
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
@@ -202,6 +202,9 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         return float(value)
     if kind == "text" and not isinstance(value, str):
         raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
+    choices = FIELDS[name].choices if kind == "text" and operator in ("eq", "ne") else ()
+    if choices and value not in choices:
+        raise InvalidInput(where, f"is never {shown(value)}", f"use one of {', '.join(choices)}")
     if kind == "json":
         value = json_value(where, value)
     if kind == "list":

@@ -6,7 +6,7 @@ import json
 import math
 import operator
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from itertools import chain
@@ -97,6 +97,11 @@ class MemoryRecord:
     def naming(self, entities: tuple[str, ...]) -> MemoryRecord:
         """The same memory with other entities."""
         return self.holding({**self.__dict__, "entities": entities})
+
+    def same_but(self, names: Collection[str], other: MemoryRecord) -> bool:
+        """Whether all fields but those named have the same values in another record."""
+        mine, its = self.__dict__, other.__dict__
+        return all(mine[name] == its[name] for name in FIELDS if name not in names)
 
     def comparable(self, path: str) -> Any:
         """A field, or `metadata.<key>`, as filters compare it: times in seconds."""

@@ -34,6 +34,8 @@ SEARCHES: list[tuple[str, Any, str]] = [
     ("filters", "kind", "filters"),
     ("filters", {"colour": 1}, "filters.colour"),
     ("filters", {"kind": {"like": "x"}}, "filters.kind"),
+    ("filters", {"status": "achived"}, "filters.status"),
+    ("filters", {"$not": {"tier": {"in": ["long", "longer"]}}}, "filters.$not.tier"),
     ("filters", {"$not": {"$not": {"colour": 1}}}, "filters.$not.$not.colour"),
     ("now", "soon", "now"),
     ("now", NAN, "now"),

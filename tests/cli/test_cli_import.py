@@ -202,6 +202,25 @@ def test_notes_that_cannot_be_read_are_all_told_and_can_be_left_out(
     assert "2026-13-45" in told["n/month.md"][1]
 
 
+def test_broken_lines_are_told_and_can_be_left_out(run: Run, tmp_path: Path) -> None:
+    source = b'{"content": "One"}\n{"content": \n["Two"]\n{"content": "Three"}\n'
+    (tmp_path / "n.jsonl").write_bytes(source)
+    refused = run("import", "n.jsonl")
+    assert (refused.code, refused.out) == (2, "")
+    assert "n.jsonl, line 2: not JSON" in refused.err
+    ran = run("import", "n.jsonl", "--lenient", "--json")
+    assert (ran.code, ran.json["added"]) == (0, 2)
+    told = [(each["path"], each["place"]) for each in ran.json["rejected"]]
+    assert told == [("n.jsonl", "line 2"), ("n.jsonl", "line 3")]
+    ran = run("import", "-", "--lenient", "--namespace", "other", stdin=source)
+    assert (ran.code, ran.out) == (0, "2 added, 2 rejected\n")
+    assert "rejected: -, line 2: not JSON" in ran.err
+    (tmp_path / "n.json").write_text('[{"content": "Four"}, 5]', encoding="utf-8")
+    ran = run("import", "n.json", "--lenient")
+    assert (ran.code, ran.out) == (0, "1 added, 1 rejected\n")
+    assert "item 2: not a JSON object but int" in ran.err
+
+
 def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     source = lines({"content": "One"}, {"content": " "}).encode()
     ran = run("import", "-", stdin=source)

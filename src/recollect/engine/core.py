@@ -118,14 +118,16 @@ class Core:
     def reembed(
         cls,
         url: str | Store,
-        embedder: str | Embedder,
+        embedder: str | Embedder | None,
         missing: bool,
         progress: Callable[[int, int], None] | None,
     ) -> int:
         """Make the vectors of a store anew; how many."""
         function("progress", progress)
         missing = boolean("missing", missing)
-        core = cls.open(url, "default", embedder, "balanced", None, anew=not missing)
+        # Nobody loses the vectors of an embedder without naming another.
+        anew = embedder is not None and not missing
+        core = cls.open(url, "default", embedder or "default", "balanced", None, anew=anew)
         try:
             if core.world.identity is None:
                 raise InvalidInput("embedder", "makes no vectors", "name one that does")

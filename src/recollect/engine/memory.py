@@ -100,16 +100,20 @@ class Memory(Writing, Recalling, Living, Upkeep):
     def reembed(
         url: str | Store = "sqlite:///memory.db",
         *,
-        embedder: str | Embedder = "default",
+        embedder: str | Embedder | None = None,
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
         """Make the vectors of a whole store anew with an embedder; how many were made.
 
-        With `missing`, only for memories that were kept without one. Searches go on meanwhile with
-        the old vectors; broken off, it goes on where it was. Other processes that have the store
-        open with another embedder have to open it again. `progress` is told how many are done, of
-        how many.
+        Without a name it is the default one, whose own vectors alone are then made anew. With
+        `missing`, only for memories that were kept without one. Searches go on meanwhile with the
+        old vectors; broken off, it goes on where it was. Other processes that have the store open
+        with another embedder have to open it again. `progress` is told how many are done, of how
+        many.
+
+        Raises:
+            EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.
         """
         return Core.reembed(url, embedder, missing, progress)
 
@@ -187,7 +191,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
     async def reembed(
         url: str | Store = "sqlite:///memory.db",
         *,
-        embedder: str | Embedder = "default",
+        embedder: str | Embedder | None = None,
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:

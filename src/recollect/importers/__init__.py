@@ -12,7 +12,14 @@ from pathlib import Path
 from types import MappingProxyType
 
 from recollect.importers import chatgpt, conversation, jsonl, markdown
-from recollect.importers._source import ImportProblem, Item, decoded, head, unreadable
+from recollect.importers._source import (
+    ImportProblem,
+    Item,
+    LeftOut,
+    decoded,
+    head,
+    unreadable,
+)
 
 __all__ = ["FORMATS", "ImportProblem", "Item", "detect", "read"]
 
@@ -25,6 +32,11 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
     }
 )
 """The readers by the name of their format."""
+
+_LENIENT: Mapping[str, Callable[[Path, LeftOut], Iterator[Item]]] = MappingProxyType(
+    {"jsonl": jsonl.read, "markdown": markdown.read}
+)
+"""Those of many parts, each of which can be left out."""
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -40,14 +52,15 @@ _CONVERSATION = re.compile(r'"memories"\s*:\s*\[')
 def read(
     path: str | Path,
     format: str | None = None,
-    left_out: Callable[[ImportProblem], None] | None = None,
+    left_out: LeftOut | None = None,
 ) -> Iterator[Item]:
     """The memories at `path`, one after another, ready for `Memory.add_many`.
 
     Args:
         path: a file or a folder.
         format: one of `FORMATS`; without it, it is told by the file's ending and first bytes.
-        left_out: told of each note that cannot be read, which is left out; without it, they raise.
+        left_out: told of each note and each line that cannot be read, which is left out; without
+            it, they raise.
 
     Raises:
         ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
@@ -65,8 +78,8 @@ def read(
     name = format or detect(path)
     if name not in FORMATS:
         raise ImportProblem(path, f"there is no format {name!r}", f"use one of {_names()}")
-    if name == "markdown" and left_out is not None:
-        return markdown.read(path, left_out)
+    if left_out is not None and (reader := _LENIENT.get(name)):
+        return reader(path, left_out)
     return FORMATS[name](path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,10 @@ class ImportProblem(RecollectError, ValueError):
         """The file and the place in it, as they are called within a folder."""
         path = self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
         return f"{path}, {self.place}" if self.place else str(path)
+
+
+LeftOut = Callable[[ImportProblem], None]
+"""Told of a part of a file or folder that cannot be read and is left out."""
 
 
 def head(path: Path) -> bytes:

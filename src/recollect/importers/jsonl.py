@@ -11,6 +11,7 @@ from recollect.fields import FIELDS, STATUSES
 from recollect.importers._source import (
     ImportProblem,
     Item,
+    LeftOut,
     clean,
     head,
     lines,
@@ -56,7 +57,7 @@ class _Place:
         return f"{self.path.stem}:{self.number}"
 
 
-def read(path: Path) -> Iterator[Item]:
+def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     """Yields the memories of a file with a JSON object in each line, or of one JSON array.
 
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
@@ -67,31 +68,42 @@ def read(path: Path) -> Iterator[Item]:
     that has text, all in one session. What has no content is named by its place, as it will be
     refused.
 
+    Args:
+        path: the file.
+        left_out: told of each line that is no JSON object, which is left out.
+
     Raises:
-        ImportProblem: a line is no JSON object.
+        ImportProblem: a line is no JSON object, and nobody is told; the array is broken.
     """
-    for place, entry in _entries(path):
-        if not isinstance(entry, dict):
-            raise place.problem(
-                f"not a JSON object but {type(entry).__name__}", 'write it as {"content": "..."}'
-            )
-        if isinstance(entry.get("messages"), list):
-            yield from _turns(place, entry)
-            continue
-        item = _item(entry, str(place))
-        if "content" not in item:
-            item.setdefault("id", place.name)
-        yield item
-
-
-def _entries(path: Path) -> Iterator[tuple[_Place, Any]]:
     if head(path).lstrip(_BEFORE_JSON).startswith(b"["):
-        for number, entry in enumerate(parsed(path, text(path)), start=1):
-            yield _Place(path, number, in_array=True), entry
-        return
-    for number, line in lines(path):
-        if line.strip():
-            yield _Place(path, number), parsed(path, line, line=number)
+        elements = enumerate(parsed(path, text(path)), start=1)
+        entries = ((_Place(path, number, in_array=True), entry) for number, entry in elements)
+    else:
+        entries = ((_Place(path, number), line) for number, line in lines(path) if line.strip())
+    for place, entry in entries:
+        try:
+            found = _items(place, entry)
+        except ImportProblem as problem:
+            if left_out is None:
+                raise
+            left_out(problem)
+        else:
+            yield from found
+
+
+def _items(place: _Place, given: Any) -> list[Item]:
+    """The memories of one entry: an element of an array, or the text of a line."""
+    entry = given if place.in_array else parsed(place.path, given, line=place.number)
+    if not isinstance(entry, dict):
+        raise place.problem(
+            f"not a JSON object but {type(entry).__name__}", 'write it as {"content": "..."}'
+        )
+    if isinstance(entry.get("messages"), list):
+        return list(_turns(place, entry))
+    item = _item(entry, str(place))
+    if "content" not in item:
+        item.setdefault("id", place.name)
+    return [item]
 
 
 def _item(entry: dict[str, Any], place: str) -> Item:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from importlib import import_module
@@ -13,7 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from recollect.importers._source import ImportProblem, Item, clean, moment, text
+from recollect.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
 from recollect.text import slug
 
 LONGEST = 20_000
@@ -50,7 +50,7 @@ class _Note:
         self.title = clean(found)[:_TITLE] or self.path.stem
 
 
-def read(path: Path, left_out: Callable[[ImportProblem], None] | None = None) -> Iterator[Item]:
+def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     """Yields the notes of a file, or of a folder and the folders in it.
 
     The id of a note is made of its path in the folder, its title of the front matter, the first

@@ -198,9 +198,8 @@ def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[s
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     found = [id for namespace, id in keys if (namespace, id) not in old]
     if op.was is not None and not found:
-        was, kept = vars(op.was), old[op.was.namespace, op.was.id]
-        now = vars(record(op.was.namespace, kept))
-        if any(now[name] != was[name] for name in FIELDS if name not in ACCESSES):
+        now = record(op.was.namespace, old[op.was.namespace, op.was.id])
+        if not now.same_but(ACCESSES, op.was):
             found.append(op.was.id)
     return found
 

@@ -256,16 +256,11 @@ def _merge(
     )
     # Read again last of all, since a summariser and an embedder may take their time.
     now = yield from records(scope.namespace, cluster.members)
-    if any(one.id not in now or not _is_still(one, now[one.id]) for one in members):
+    if any(one.id not in now or not one.same_but(ACCESSES, now[one.id]) for one in members):
         return None, ""
     if (yield from ask(put)):  # one of them was erased
         return None, ""
     return replace(cluster, id=draft.record.id), lack
-
-
-def _is_still(was: MemoryRecord, now: MemoryRecord) -> bool:
-    """Whether a memory is what it was, but for its accesses."""
-    return replace(now, **{name: getattr(was, name) for name in ACCESSES}) == was
 
 
 def _standing(cluster: Cluster, members: Sequence[MemoryRecord]) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def import_(
     lenient: Annotated[
         bool,
         typer.Option(
-            "--lenient", help="Leave out notes that cannot be read; succeed all the same."
+            "--lenient", help="Leave out notes and lines that cannot be read; succeed all the same."
         ),
     ] = False,
 ) -> None:
@@ -107,15 +107,19 @@ class _Source:
 
     def read(self, left_out: list[ImportProblem]) -> Iterator[importers.Item]:
         """The items; problems with it are told by the name that it was given."""
-        told = left_out.append if self.lenient else None
+
+        def told(problem: ImportProblem) -> None:
+            left_out.append(self._named(problem))
+
         try:
-            yield from importers.read(self.place, self.format, told)
+            yield from importers.read(self.place, self.format, told if self.lenient else None)
         except ImportProblem as problem:
-            if problem.path != self.place:
-                raise
-            raise ImportProblem(
-                self.path, problem.problem, problem.remedy, line=problem.line
-            ) from None
+            raise self._named(problem) from None
+
+    def _named(self, problem: ImportProblem) -> ImportProblem:
+        if problem.path != self.place:
+            return problem
+        return ImportProblem(self.path, problem.problem, problem.remedy, line=problem.line)
 
 
 @contextmanager

@@ -160,12 +160,10 @@ def reembed(
 ) -> None:
     """Make all vectors anew with --embedder; searches go on with the old ones meanwhile."""
     settings.require()
-    if settings.embedder is None:
-        settings.open().close()  # nobody loses the vectors of an embedder without naming another
     with output.progress() as told:
         made = Memory.reembed(
             settings.url,
-            embedder=settings.embedder or "default",
+            embedder=settings.embedder,
             missing=missing,
             progress=lambda done, total: told("embedding", done, total),
         )
