@@ -35,6 +35,7 @@ FEATURES = (
 VERSION = "3"  # of the features and terms that stores keep; another one has to be made anew
 _LONGEST_INSTRUCTION = 40  # words
 _LONGEST_PREFERENCE = 80  # content words
+_ENGLISH = re.compile("[a-z]+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Arabic, Armenian, Greek
 
 
@@ -47,21 +48,19 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     low = content.lower()
     names = 0 if content == low else len(NAME_INSIDE.findall(content))
     digits = DIGIT.search(low) is not None
-    if content.isascii() and "_" not in content:  # its words are as the patterns would find them
-        has_time = not TEMPORAL_WORDS.isdisjoint(words) or (digits and _holds(CLOCK, low))
-        has_number = digits or not NUMBER_WORDS.isdisjoint(words)
-        may_instruct = not INSTRUCTION_WORDS.isdisjoint(words)
-    else:
-        has_time, has_number, may_instruct = _holds(TEMPORAL, low), _holds(NUMBER, low), True
-    instructs = may_instruct and len(words) <= _LONGEST_INSTRUCTION and _holds(INSTRUCTION, low)
+    plain = content.isascii() and "_" not in content  # its words are as the patterns find them
+    english = words if plain else _ENGLISH.findall(low)
+    dated = not TEMPORAL_WORDS.isdisjoint(english) and (plain or _holds(TEMPORAL, low))
+    counts = not NUMBER_WORDS.isdisjoint(english) and (plain or _holds(NUMBER, low))
+    instructs = not INSTRUCTION_WORDS.isdisjoint(english) and len(words) <= _LONGEST_INSTRUCTION
     return (
         float(own),
         float(content.rstrip().endswith(_QUESTION_MARKS)),
         min(1.0, 5.0 * mine / max(1, len(words))),
-        float(has_time),
-        float(has_number),
+        float(dated or (digits and _holds(CLOCK, low))),
+        float(digits or counts),
         min(3, names) / 3.0,
-        float(instructs),
+        float(instructs and _holds(INSTRUCTION, low)),
         float(own <= _LONGEST_PREFERENCE and _holds(PREFERENCE, low)),
     )
 

@@ -150,9 +150,9 @@ TEMPORAL_WORDS = frozenset(
     december""".split()
 )
 CLOCK = re.compile(
-    r"\b(?:(?:19|20)\d\d|\d{1,2}[:/.]\d{1,2}|\d{1,2}(?:st|nd|rd|th)|\d{1,2} ?[ap]m)\b"
+    r"\d(?<!\w\d)(?:(?:(?<=1)9|(?<=2)0)\d\d|\d?[:/.]\d{1,2}|\d?(?:st|nd|rd|th)|\d? ?[ap]m)\b"
 )
-"""A year, a date or a time of day in figures."""
+"""A year, a date or a time of day in figures, looked for by its first one, which is quickest."""
 TEMPORAL = re.compile(rf"\b(?:{'|'.join(sorted(TEMPORAL_WORDS))})\b|{CLOCK.pattern}")
 NUMBER_WORDS = frozenset(
     """two three four five six seven eight nine ten eleven twelve dozen hundred thousand twice once
