@@ -200,6 +200,18 @@ class Keeping(StoreCase):
         assert record(memory, done.clusters[0].id).status == "archived"
         assert {record(memory, f"n{i}").status for i in range(3)} == {"active"}
 
+    @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
+    def test_what_was_said_in_two_chats_stays_two(self, memory: Memory, mode: Any) -> None:
+        alike(memory, count=1, others=25)
+        greeting = [
+            {"role": "user", "content": "Good morning, how are you today?"},
+            {"role": "assistant", "content": "Fine, thank you. What shall we do?"},
+        ]
+        for day in ("monday", "tuesday"):
+            memory.add_chat(greeting, mode=mode, session_id=day)
+        assert memory.consolidate().clusters == ()
+        assert memory.audit()["duplicates"].count == 0
+
     @pytest.mark.parametrize(
         "change",
         [

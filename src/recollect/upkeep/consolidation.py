@@ -17,6 +17,7 @@ from recollect.items import Scope
 from recollect.memory import MemoryRecord, boolean, new_id, text
 from recollect.ops import Log, Put, Read, Vectors
 from recollect.plan import Plan, ask
+from recollect.stages.sessions import SESSION_CHUNK, TURN_CHUNK
 from recollect.upkeep.clusters import central, clusters
 from recollect.upkeep.runs import RUN, begun, event, records, table
 from recollect.write import drafts
@@ -25,7 +26,7 @@ OWNED = 20
 """An owner (agent and user together) has more active memories than this, or is left alone."""
 CONSOLIDATED = "consolidated"
 LINK = "consolidates"
-EPISODES = ("turn", "chunk", "session")
+EPISODES = ("turn", "chunk", "session", SESSION_CHUNK, TURN_CHUNK)
 """Kinds that say what happened, not what is so: two of them that are alike are two events."""
 _RAISE = 0.1
 _AGREED = (
