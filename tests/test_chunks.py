@@ -179,6 +179,13 @@ def test_facets_may_be_given_or_read_out_otherwise(memory: Memory) -> None:
     assert "facets" not in c.metadata
 
 
+@pytest.mark.parametrize("found", [None, {}, {"events": ""}, {"events": " ", "preferences": ""}])
+def test_an_extractor_may_find_no_facets(memory: Memory, found: Any) -> None:
+    record = memory.get(memory.add_chat(CHAT[1:2], facets=lambda *_: found).id)
+    assert record is not None
+    assert "facets" not in record.metadata
+
+
 @pytest.mark.parametrize(
     ("arguments", "field"),
     [
@@ -192,6 +199,8 @@ def test_facets_may_be_given_or_read_out_otherwise(memory: Memory) -> None:
         ({"messages": CHAT, "facets": {"hobbies": "chess"}}, "facets"),
         ({"messages": CHAT, "facets": {"events": ""}}, "facets.events"),
         ({"messages": CHAT, "facets": "rules"}, "facets"),
+        ({"messages": CHAT, "facets": lambda *_: "chess"}, "facets"),
+        ({"messages": CHAT, "facets": lambda *_: {"events": 5}}, "facets.events"),
         ({"messages": CHAT, "session_id": ""}, "session_id"),
         ({"messages": [{**CHAT[1], "created_at": "soon"}]}, "created_at"),
     ],

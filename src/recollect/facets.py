@@ -68,8 +68,10 @@ def checked(facets: Any) -> Facets:
     Raises:
         InvalidInput: names the facet that there is not, or whose text is wrong.
     """
-    if facets is None or callable(facets):
-        return facets
+    return facets if facets is None or callable(facets) else _texts(facets)
+
+
+def _texts(facets: Any) -> dict[str, str]:
     if not isinstance(facets, Mapping):
         raise InvalidInput(
             "facets", f"must be a mapping or a function, not {type(facets).__name__}"
@@ -83,9 +85,16 @@ def checked(facets: Any) -> Facets:
 
 
 def facets_of(facets: Facets, user: str, assistant: str) -> dict[str, str]:
-    """The facets of what was said, in the order of FACETS; blank ones are left out."""
-    if facets is None:
+    """The facets of what was said, in the order of FACETS; blank ones are left out.
+
+    Raises:
+        InvalidInput: an extractor named a facet that there is not, or gave no texts.
+    """
+    found = facets(user, assistant) if callable(facets) else facets
+    if found is None:
         return {}
-    found = checked(facets(user, assistant) if callable(facets) else facets)
-    assert isinstance(found, Mapping)
-    return {name: found[name] for name in FACETS if found.get(name, "").strip()}
+    if isinstance(found, Mapping):
+        blank = [name for name, said in found.items() if isinstance(said, str) and not said.strip()]
+        found = {name: said for name, said in found.items() if name not in blank}
+    texts = _texts(found)
+    return {name: texts[name] for name in FACETS if name in texts}
