@@ -23,7 +23,7 @@ _CHUNK = 2048  # memories in one transaction
 _TAKEN = (
     "the id is taken; update that memory (as `recollect import --update` does), or leave the id out"
 )
-_ALONE = "what it was to supersede has been erased meanwhile"
+_ALONE = "what it was to supersede is not there: it was not added, or has been erased meanwhile"
 _AGAIN = "the same idempotency_key again"
 
 
@@ -84,19 +84,21 @@ def _id_of(given: Any) -> str | None:
 def _superseding(
     checked: Sequence[Item | Added], before: Mapping[str, Added], scope: Scope, strict: bool
 ) -> Plan[list[Item | Added]]:
-    """Reject the new items that would take the place of a memory that is not there."""
+    """Reject the new items that would take the place of a memory that is not there by then."""
     found = [*checked]
     new = {
         place: one
         for place, one in enumerate(checked)
-        if isinstance(one, Item) and one.supersedes and one.key not in before
+        if isinstance(one, Item) and one.key not in before
     }
-    if not new:
+    old = {one.supersedes for one in new.values() if one.supersedes is not None}
+    if not old:
         return found
-    old = {one.supersedes for one in new.values() if one.supersedes}
-    there = yield from ask(Find(scope.namespace, tuple(sorted(old))))
+    there = set((yield from ask(Find(scope.namespace, tuple(sorted(old))))))
     for place, one in new.items():
-        if one.supersedes not in there:
+        if one.supersedes is None or one.supersedes in there:
+            there.add(one.record.id)
+        else:
             problem = InvalidInput(
                 "supersedes",
                 f"there is no memory {one.supersedes!r} in the namespace {scope.namespace!r}",

@@ -294,6 +294,36 @@ class Outcomes(StoreCase):
         assert [one.outcome for one in result] == ["SUPERSEDES", "ADDED"]
         assert record(memory, result.ids[1]).status == "active"
 
+    @pytest.mark.parametrize("dedup", [True, None])
+    def test_an_item_may_supersede_one_before_it(self, memory: Memory, dedup: bool | None) -> None:
+        items = [
+            {"id": "first", "content": "Ana works at Google."},
+            {"id": "then", "content": "Ana is at Siemens now.", "supersedes": "first"},
+            {"id": "now", "content": "Ana has left for Bosch.", "supersedes": "then"},
+            {"id": "before", "content": "Ana went to school.", "supersedes": "after"},
+            {"id": "after", "content": "Ana studied in Delft."},
+        ]
+        result = memory.add_many(items, dedup=dedup)
+        outcomes = ["ADDED", "SUPERSEDES", "SUPERSEDES", "REJECTED", "ADDED"]
+        assert [one.outcome for one in result] == outcomes
+        statuses = {one.id: one.status for one in memory.get_all()}
+        assert statuses == {
+            "first": "superseded", "then": "superseded", "now": "active", "after": "active",
+        }  # fmt: skip
+        found = {(one.source, one.type, one.target) for one in memory.links()}
+        assert found == {("then", "supersedes", "first"), ("now", "supersedes", "then")}
+
+    def test_an_item_stands_alone_if_that_before_it_was_not_added(self, memory: Memory) -> None:
+        memory.add("Ana works at Google.", id="known")
+        items = [
+            {"id": "first", "content": "Ana works at Google."},
+            {"id": "then", "content": "Ana is at Siemens now.", "supersedes": "first"},
+        ]
+        result = memory.add_many(items, dedup=True)
+        assert [one.outcome for one in result] == ["DUPLICATE", "ADDED"]
+        assert "was not added" in result.items[1].reason
+        assert {one.status for one in memory.get_all()} == {"active"}
+
     def test_words_alone_are_enough(self, memory: Memory) -> None:
         with self.open_memory(embedder=None) as plain:
             wordless = plain.within("plain")
