@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -25,6 +25,33 @@ _TAKEN = (
 )
 _ALONE = "what it was to supersede is not there: it was not added, or has been erased meanwhile"
 _AGAIN = "the same idempotency_key again"
+
+
+@dataclass(slots=True)
+class _Settled:
+    """What has become of items: by their places, unless said otherwise.
+
+    `known` is what was known of them, `written` are those that are memories now, `alone` those of
+    them that were to supersede a memory that is not there. `taken` are ids that others have.
+    """
+
+    known: dict[int, Known] = field(default_factory=dict)
+    written: set[int] = field(default_factory=set)
+    alone: set[int] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
+    links: list[Link] = field(default_factory=list)
+
+    def outcome(self, place: int, one: Item) -> Added:
+        found = self.known.get(place)
+        if found is not None and not _is_kept(found):
+            return found.outcome
+        if place not in self.written:
+            return Added(one.record.id, "REJECTED", _TAKEN)
+        if place in self.alone:
+            return Added(one.record.id, "ADDED", _ALONE)
+        if one.supersedes is not None:
+            return Added(one.record.id, "SUPERSEDES", "as asked for", one.supersedes, applied=True)
+        return Added(one.record.id, "ADDED") if found is None else found.outcome
 
 
 def add(
@@ -125,38 +152,30 @@ def _added(
             keys |= {one.key} if one.key is not None else set()
     made, lack = yield from embedded((yield from named([*fresh.values()])), scope)
     drafts = dict(zip(fresh, made, strict=True))
-    told, written, alone, taken, links = yield from _settled(drafts, scope, policy, strict)
+    settled = yield from _settled(drafts, scope, policy, strict)
     outcomes: list[Added] = []
-    raced = [one for one in fresh.values() if one.key is not None and one.record.id in taken]
+    raced = [
+        one for one in fresh.values() if one.key is not None and one.record.id in settled.taken
+    ]
     before |= yield from _outcomes_by_key(raced, scope)
     for place, one in enumerate(checked):
         if isinstance(one, Added):
             outcome = one
         elif one.key is not None and one.key in before:
             outcome = before[one.key]
-        elif place in alone:
-            outcome = Added(one.record.id, "ADDED", _ALONE)
         else:
-            outcome = _outcome(one, told.get(place), place in written)
+            outcome = settled.outcome(place, one)
         if isinstance(one, Item) and one.key is not None:
             before.setdefault(one.key, replace(outcome, reason=_AGAIN))
         outcomes.append(outcome)
-    return outcomes, links, lack
+    return outcomes, settled.links, lack
 
 
 def _settled(
     drafts: Mapping[int, tuple[Draft, Item]], scope: Scope, policy: Dedup, strict: bool
-) -> Plan[tuple[dict[int, Known], set[int], set[int], set[str], list[Link]]]:
-    """Write what is new, and let all take effect.
-
-    Returns what is known of each by its place, the places of what was written and of what was to
-    supersede a memory that has been erased meanwhile, the ids that were taken, and the links made.
-    """
-    told: dict[int, Known] = {}
-    written: set[int] = set()
-    alone: set[int] = set()
-    taken: set[str] = set()
-    links: list[Link] = []
+) -> Plan[_Settled]:
+    """Write what is new, and let all take effect."""
+    done = _Settled()
     left = drafts
     for _ in range(TRIES):
         judged = yield from known(left, scope, policy)
@@ -165,19 +184,17 @@ def _settled(
             for place, (draft, one) in left.items()
             if _is_kept(found := judged.get(place))
         }
-        refused, made = yield from put([*wanted.values()], scope, strict)
-        new = _written(wanted, refused)
-        links += made
-        taken |= refused
-        written |= new
-        told |= judged
-        left, erased = yield from _take_effect(left, judged, new, scope)
-        alone |= erased
+        taken, links = yield from put([*wanted.values()], scope, strict)
+        written = _written(wanted, taken)
+        done.taken |= taken
+        done.links += links
+        done.written |= written
+        left, alone = yield from _take_effect(left, judged, written, scope)
+        done.alone |= alone
+        done.known |= {place: found for place, found in judged.items() if place not in left}
         if not left:
-            return told, written, alone, taken, links
-        for place in left:  # others have changed what they were held against
-            del told[place]
-    raise contested(judged[min(left)].match.id)
+            return done
+    raise contested(judged[min(left)].match.id)  # others keep changing what they are held against
 
 
 def _written(wanted: Mapping[int, tuple[Draft, Item]], taken: set[str]) -> set[int]:
@@ -186,16 +203,6 @@ def _written(wanted: Mapping[int, tuple[Draft, Item]], taken: set[str]) -> set[i
     for place, (draft, _) in wanted.items():
         first.setdefault(draft.record.id, place)
     return {place for id, place in first.items() if id not in taken}
-
-
-def _outcome(one: Item, found: Known | None, written: bool) -> Added:
-    if found is not None and not _is_kept(found):
-        return found.outcome
-    if not written:
-        return Added(one.record.id, "REJECTED", _TAKEN)
-    if one.supersedes is not None:
-        return Added(one.record.id, "SUPERSEDES", "as asked for", one.supersedes, applied=True)
-    return Added(one.record.id, "ADDED") if found is None else found.outcome
 
 
 def _is_kept(found: Known | None) -> bool:
@@ -247,19 +254,19 @@ def _complete(
 
 def _take_effect(
     drafts: Mapping[int, tuple[Draft, Item]],
-    told: Mapping[int, Known],
+    judged: Mapping[int, Known],
     written: set[int],
     scope: Scope,
 ) -> Plan[tuple[dict[int, tuple[Draft, Item]], set[int]]]:
     """What items do to memories there are: duplicates strengthen them, others supersede them.
 
     Returns those whose match is not there as it was any more, which are to be judged anew, and the
-    places of those that were to supersede one that has been erased meanwhile.
+    places of those that were to supersede one that is not there.
     """
     left: dict[int, tuple[Draft, Item]] = {}
     alone: set[int] = set()
     for place, (draft, one) in drafts.items():
-        found = told.get(place)
+        found = judged.get(place)
         if one.supersedes is not None and place in written:
             try:
                 yield from supersede(one.supersedes, draft.record.id, scope)
