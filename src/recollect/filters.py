@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from recollect.errors import InvalidInput, shown
 from recollect.fields import FIELDS, Type, field_type
-from recollect.memory import json_value, moment, native
+from recollect.memory import json_value, moment, native, storable
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
@@ -125,6 +125,7 @@ def _checked(given: Filter, path: str, depth: int) -> Filter:
 
 
 def _type(name: str, path: str) -> Type:
+    storable(path, name)
     try:
         return field_type(name)
     except InvalidInput as problem:
@@ -200,8 +201,10 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         if isinstance(value, int) and value not in _WHOLE:
             raise InvalidInput(where, "is compared with too large a number")
         return float(value)
-    if kind == "text" and not isinstance(value, str):
-        raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
+    if kind == "text":
+        if not isinstance(value, str):
+            raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
+        storable(where, value)
     choices = FIELDS[name].choices if kind == "text" and operator in ("eq", "ne") else ()
     if choices and value not in choices:
         raise InvalidInput(where, f"is never {shown(value)}", f"use one of {', '.join(choices)}")
@@ -219,7 +222,7 @@ def _element(where: str, value: Any) -> Any:
         raise InvalidInput(
             where, f"is compared with {shown(value)}", "give text, or a list of texts"
         )
-    return value
+    return storable(where, value)
 
 
 def holds(operator: Operator, value: Any, operand: Any) -> bool:

@@ -250,6 +250,11 @@ def text(name: str, value: Any, *, limit: int | None = None) -> str:
         raise InvalidInput(
             name, f"has {len(value):,} characters, more than {limit:,}", "split it into parts"
         )
+    return storable(name, value)
+
+
+def storable(name: str, value: str) -> str:
+    """Text as it is; InvalidInput if it has a NUL or half a character, which no store can keep."""
     if "\0" in value:
         raise InvalidInput(name, "contains a NUL character", 'remove it: text.replace("\\0", "")')
     try:
@@ -454,7 +459,7 @@ def json_value(path: str, value: Any, depth: int = 0) -> Any:
             raise InvalidInput(path, f"is {value}", "use a finite number or None")
         return value
     if isinstance(value, str):
-        return text(path, value) if value.strip() else value.replace("\0", "")
+        return storable(path, value)
     if isinstance(value, datetime):
         return plain(moment(path, value))
     if isinstance(value, Mapping):

@@ -177,6 +177,14 @@ WRONG: list[tuple[Any, str]] = [
     ({"$or": {"kind": "fact"}}, "filters.$or"),
     ({"$or": [{"kind": "fact"}, {"colour": 1}]}, "filters.$or[1].colour"),
     ({5: "x"}, "filters"),
+    ({"speaker": "a\0b"}, "filters.speaker"),
+    ({"speaker": {"contains": "\ud800"}}, "filters.speaker"),
+    ({"speaker": {"in": ["Ana", "\0"]}}, "filters.speaker"),
+    ({"tags": "\0"}, "filters.tags"),
+    ({"tags": ["\ud800"]}, "filters.tags"),
+    ({"metadata.x": "\0"}, "filters.metadata.x"),
+    ({"metadata.\0": 1}, "filters"),
+    ({"metadata": {"\ud800": {"exists": True}}}, "filters"),
 ]
 
 
