@@ -93,6 +93,7 @@ The map, in flow order:
       indexed.py         what is answered out of indexes in memory
       records.py         Records: what the durable side does
       codec.py           between a record and the plain values a store keeps
+      paging.py          cursors: where a listing goes on
       sqlite.py          the records of a SQLite file: writing
       sqlite_read.py     the records of a SQLite file: reading, and the change feed
       sqlite_log.py      the log of a SQLite file

@@ -7,8 +7,6 @@ dropped and loaded anew at any time. Only accesses it counts in ahead of the fee
 
 from __future__ import annotations
 
-import base64
-import json
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -19,12 +17,13 @@ from numpy.typing import NDArray
 
 from recollect import ops
 from recollect.candidates import Rows
-from recollect.errors import InvalidInput, StoreClosed, StoreError
+from recollect.errors import StoreClosed, StoreError
 from recollect.events import Event
 from recollect.filters import Filter
 from recollect.index.namespace import NamespaceIndex
 from recollect.index.source import Version
 from recollect.memory import Link, MemoryRecord
+from recollect.stores import paging
 from recollect.stores.codec import vector_bytes, vector_of
 from recollect.stores.indexed import Indexed
 from recollect.stores.records import Records
@@ -164,7 +163,7 @@ class EmbeddedStore(Indexed):
 
     def _page(self, op: ops.List) -> tuple[ops.Page, bool]:
         """A page, and whether all that belong to it are in it."""
-        after = _parse_cursor(op.cursor)
+        after = paging.parsed(op.cursor)
         entries: list[tuple[float, str, int]] = []
         with self._lock:
             for namespace in op.namespaces:
@@ -180,12 +179,12 @@ class EmbeddedStore(Indexed):
         entries.sort()
         start = 0
         if after is not None:
-            start = next((i for i, e in enumerate(entries) if (e[0], e[1]) > after), len(entries))
+            start = next((i for i, e in enumerate(entries) if e[:2] > after), len(entries))
         page = entries[start : start + op.limit]
         found = self._records.read([row for _, _, row in page])
         more = start + op.limit < len(entries)
         records = tuple(found[row] for _, _, row in page if row in found)
-        cursor = _cursor(page[-1]) if more and page else None
+        cursor = paging.cursor(page[-1][:2]) if more and page else None
         return ops.Page(records, len(entries), cursor), len(records) == len(page)
 
     def _order(self, op: ops.Order) -> Rows:
@@ -297,19 +296,3 @@ class EmbeddedStore(Indexed):
         ops.Neighbors: _neighbors,
         ops.Stats: _stats,
     }
-
-
-def _cursor(entry: tuple[float, str, int]) -> str:
-    return base64.urlsafe_b64encode(json.dumps([entry[0], entry[1]]).encode()).decode()
-
-
-def _parse_cursor(cursor: str | None) -> tuple[float, str] | None:
-    if cursor is None:
-        return None
-    try:
-        created, id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return float(created), str(id)
-    except (ValueError, TypeError, AttributeError, OverflowError, RecursionError):
-        raise InvalidInput(
-            "cursor", "is not one of this listing", "pass on .cursor of the page before"
-        ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from itertools import islice
@@ -183,6 +184,20 @@ class Listing(StoreCase):
         page = memory.get_all(limit=3)
         memory.delete("m2")
         assert [r.id for r in memory.get_all(limit=3, cursor=page.cursor)] == ["m3", "m4", "m5"]
+
+    @pytest.mark.parametrize(
+        "made",
+        [
+            "", "{}", "[1]", '["x", "m0"]', "[1, 5]", "[NaN, 1]", '[NaN, "m0"]',
+            '[-Infinity, "m0"]', f'[1{"0" * 400}, "m0"]', r'[1, "\u0000"]', r'[1, "\ud800"]',
+            "[" * 100_000,
+        ],
+        ids=range(12),
+    )  # fmt: skip
+    def test_a_cursor_that_no_listing_has_made_is_refused(self, memory: Memory, made: str) -> None:
+        memory.add_many({"id": f"m{i}", "content": "x"} for i in range(3))
+        with pytest.raises(InvalidInput, match=r"^cursor: is not one of this listing"):
+            memory.get_all(cursor=urlsafe_b64encode(made.encode()).decode())
 
     def test_nothing_is_an_empty_page(self, memory: Memory) -> None:
         page = memory.get_all()

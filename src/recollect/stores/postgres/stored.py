@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,12 +10,11 @@ from numpy.typing import NDArray
 
 from recollect import ops
 from recollect.candidates import Rows
-from recollect.errors import InvalidInput
 from recollect.fields import FIELDS, GRAPH
 from recollect.graph import LinkGraph
 from recollect.memory import Link, MemoryRecord
 from recollect.query import Query
-from recollect.stores import codec
+from recollect.stores import codec, paging
 from recollect.stores.postgres.around import (
     beside,
     links,
@@ -268,7 +265,7 @@ class Stored:
         return {id: by_id[id] for id in op.ids if id in by_id}
 
     def listing(self, op: ops.List) -> Steps[ops.Page]:
-        after = parse_cursor(op.cursor)
+        after = paging.parsed(op.cursor)
         condition = compiled(op.where, "m")
         page = ""
         keyset: tuple[Any, ...] = ()
@@ -298,10 +295,10 @@ class Stored:
             for namespace, rows in zip(op.namespaces, answers[1::2], strict=True)
             for _, *values in rows
         ]
-        records.sort(key=lambda r: _listing(r))
+        records.sort(key=_listing)
         shown = records[: op.limit]
         more = len(records) > op.limit
-        last = cursor(*_listing(shown[-1])) if more and shown else None
+        last = paging.cursor(_listing(shown[-1])) if more and shown else None
         return ops.Page(tuple(shown), total, last)
 
     def unembedded(self, op: ops.Unembedded) -> Steps[Rows]:
@@ -369,23 +366,5 @@ def plain_record(values: Sequence[Any]) -> dict[str, Any]:
     return plain(dict(zip(FIELDS, values, strict=True)))
 
 
-def _listing(record: MemoryRecord) -> tuple[float, str]:
+def _listing(record: MemoryRecord) -> paging.Place:
     return -float(codec.encode("created_at", record.created_at)), record.id
-
-
-def cursor(created: float, id: str) -> str:
-    """Where a listing goes on."""
-    return base64.urlsafe_b64encode(json.dumps([created, id]).encode()).decode()
-
-
-def parse_cursor(given: str | None) -> tuple[float, str] | None:
-    """What `cursor` stands for."""
-    if given is None:
-        return None
-    try:
-        created, id = json.loads(base64.urlsafe_b64decode(given.encode()))
-        return float(created), str(id)
-    except (ValueError, TypeError, AttributeError):
-        raise InvalidInput(
-            "cursor", "is not one of this listing", "pass on .cursor of the page before"
-        ) from None
