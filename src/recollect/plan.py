@@ -24,14 +24,15 @@ def ask(operation: Op) -> Plan[Any]:
 def drive(plan: Plan[T], batch: Callable[[Sequence[Op]], Sequence[Any]]) -> T:
     """Run a plan to its result, answering each batch with `batch`.
 
-    An error raised by `batch` is thrown into the plan, which may handle it.
+    An error raised by `batch` is thrown into the plan, which may handle it; so is an interrupt,
+    after which the plan may tidy up.
     """
     try:
         ops = next(plan)
         while True:
             try:
                 answers = batch(ops)
-            except Exception as problem:  # handed to the plan, which re-raises what it cannot use
+            except BaseException as problem:  # the plan re-raises what it cannot use
                 ops = plan.throw(problem)
             else:
                 ops = plan.send(answers)
@@ -46,7 +47,7 @@ async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequen
         while True:
             try:
                 answers = await batch(ops)
-            except Exception as problem:
+            except BaseException as problem:
                 ops = plan.throw(problem)
             else:
                 ops = plan.send(answers)

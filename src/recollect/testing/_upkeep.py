@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
@@ -11,10 +12,11 @@ import pytest
 
 from recollect import Memory, ops
 from recollect.errors import InvalidInput, Locked, NotFound
-from recollect.plan import drive
+from recollect.plan import Plan, ask, drive
 from recollect.testing._case import WORDS, Clock, StoreCase, answer, record
 from recollect.testing._life import events
 from recollect.testing._linked import ends
+from recollect.upkeep.lock import Owner, held
 from recollect.upkeep.maintenance import consolidate_on
 from recollect.upkeep.pruning import archive, restore
 from recollect.upkeep.runs import undo
@@ -328,6 +330,27 @@ class Keeping(StoreCase):
         with pytest.raises(ZeroDivisionError):
             memory.maintain(steps=["consolidate"], summarise=dies)
         memory.maintain()
+
+    @pytest.mark.parametrize("stops", [KeyboardInterrupt, CancelledError])
+    def test_an_interrupt_gives_the_lock_back(
+        self, memory: Memory, clock: Clock, stops: type[BaseException]
+    ) -> None:
+        batch = memory._core.world.batch
+
+        def interrupted(asked: Sequence[ops.Op]) -> Sequence[Any]:
+            if any(isinstance(op, ops.Order) for op in asked):
+                raise stops
+            return batch(asked)
+
+        def interrupts() -> Plan[None]:
+            yield from ask(ops.Dimensions(memory.namespace, ("content",)))
+            raise stops
+
+        for plan in (ask(ops.Order(memory.namespace)), interrupts()):
+            locked = held(plan, memory.namespace, Owner("here"), lambda: clock.now)
+            with pytest.raises(stops):
+                drive(locked, interrupted)
+            assert "maintenance" not in answer(memory, ops.Notes(memory.namespace))
 
     def test_a_lock_whose_owner_is_silent_goes_stale(self, memory: Memory, clock: Clock) -> None:
         held = json.dumps({"owner": "elsewhere:1:x", "at": clock.now.isoformat()})

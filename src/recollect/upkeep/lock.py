@@ -61,6 +61,20 @@ def held(plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], dateti
     Raises:
         Locked: see `acquire`.
     """
+    try:
+        done = yield from _renewing(plan, namespace, owner, clock)
+        yield from release(namespace, owner)
+    except GeneratorExit:  # it is no longer driven: nothing would be answered
+        raise
+    except BaseException:  # an interrupt, too: this process may live on for long
+        yield from release(namespace, owner)
+        raise
+    return done
+
+
+def _renewing(
+    plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]
+) -> Plan[T]:
     renewed = clock()
     yield from acquire(namespace, owner, renewed)
     try:
@@ -71,13 +85,9 @@ def held(plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], dateti
                 yield from acquire(namespace, owner, renewed)
             try:
                 answers = yield batch
-            except Exception as problem:  # the plan may handle it
+            except BaseException as problem:  # the plan may handle it
                 batch = plan.throw(problem)
             else:
                 batch = plan.send(answers)
     except StopIteration as end:
-        yield from release(namespace, owner)
         return end.value
-    except Exception:
-        yield from release(namespace, owner)
-        raise
