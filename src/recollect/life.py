@@ -61,10 +61,16 @@ class History:
 
 
 def history(id: str, namespace: str) -> Plan[History]:
-    """The plan of telling a memory's history."""
+    """The plan of telling a memory's history.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
     record = yield from existing(id, namespace)
     events: Sequence[Event] = yield from ask(Events(namespace, (id,)))
-    begun = next(at for at, event in enumerate(events) if event.type == "write")
+    begun = next((at for at, event in enumerate(events) if event.type == "write"), None)
+    if begun is None:  # erased since it was read
+        raise no_memory(id, namespace)
     events = events[begun:]  # what happened to all before it was there is none of its own
     turns = [at for at, event in enumerate(events) if _reworded(event)]
     starts, ends = [0, *turns], [*turns, len(events)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,6 +13,8 @@ import pytest
 from recollect import Memory, Profile, ops
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import STATE, Event, folded
+from recollect.life import history
+from recollect.plan import drive
 from recollect.profiles import BUILT_IN
 from recollect.testing._case import EVERYTHING, START, WORDS, Clock, StoreCase, answer, record
 
@@ -282,6 +285,18 @@ class Living(StoreCase):
         assert [event.type for event in told_of] == ["write", "edit", "edit", "edit"]
         with pytest.raises(NotFound, match="nobody"):
             memory.history("nobody")
+
+    def test_what_is_erased_while_its_history_is_told_is_not_there(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        batch = memory._core.world.batch
+
+        def erasing(asked: Sequence[ops.Op]) -> Sequence[Any]:
+            if any(isinstance(op, ops.Events) for op in asked):
+                memory.delete("a")
+            return batch(asked)
+
+        with pytest.raises(NotFound):
+            drive(history("a", memory.namespace), erasing)
 
     def test_feedback_adds_up(self, memory: Memory) -> None:
         memory.add("x", id="a")
