@@ -146,10 +146,27 @@ def test_a_search_takes_two_round_trips(database: str, profile: str, linked: boo
     store.close()
 
 
+def test_where_no_thread_starts_an_access_is_written_at_once(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(timer: threading.Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = PostgresStore(database)
+    with opened(store) as memory, Memory.open(database) as other:  # type: ignore[arg-type]
+        memory.add("An apple.", id="one")
+        monkeypatch.setattr(threading.Timer, "start", refuse)
+        for count in (1, 2):
+            assert memory.search("apple").ids == ("one",)
+            found = other.get("one")
+            assert found is not None
+            assert found.access_count == count
+
+
 def test_an_access_shows_before_it_is_written_and_counts_once(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.stores.postgres.waiting._DELAY", 3600.0)
+    monkeypatch.setattr("recollect.stores.touches._DELAY", 3600.0)
     store = PostgresStore(database)
     with opened(store) as memory:  # type: ignore[arg-type]
         memory.add("An apple.", id="one", created_at="2026-01-01")

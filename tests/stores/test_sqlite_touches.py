@@ -318,3 +318,16 @@ def test_accesses_are_written_when_the_program_ends_without_closing(tmp_path: Pa
     watcher = Watcher(path)
     assert watcher.count() == 1
     watcher.db.close()
+
+
+def test_where_no_thread_starts_an_access_is_written_at_once(
+    memory: Memory, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(timer: threading.Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    watcher = Watcher(path)
+    monkeypatch.setattr(threading.Timer, "start", refuse)
+    for times in (1, 2):
+        assert memory.search("apple a", limit=1).ids == ("a",)
+        assert watcher.count() == times

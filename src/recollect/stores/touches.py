@@ -57,6 +57,17 @@ class Batch:
         return self.seq is None or seq < self.seq
 
 
+def soon(flush: Callable[[], None]) -> threading.Timer | None:
+    """A timer that runs out half a second from now; None where no thread can be started."""
+    timer = threading.Timer(_DELAY, flush)
+    timer.daemon = True
+    try:
+        timer.start()
+    except RuntimeError:  # the interpreter is shutting down, or there are too many threads
+        return None
+    return timer
+
+
 class Touches:
     """A queue of accesses by row, written together half a second after the first, or on `flush`.
 
@@ -83,10 +94,9 @@ class Touches:
         with self._lock:
             self._batches[1].uses.append(use)
             if self._lazy and self._timer is None:
-                self._timer = threading.Timer(_DELAY, self._flush_later)
-                self._timer.daemon = True
-                self._timer.start()
-        if not self._lazy:
+                self._timer = soon(self._flush_later)
+            waits = self._timer is not None
+        if not waits:
             self.flush()
 
     def _flush_later(self) -> None:

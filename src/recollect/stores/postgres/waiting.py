@@ -12,9 +12,7 @@ from collections.abc import Collection, Mapping
 from recollect.errors import StoreError
 from recollect.stores.postgres import happening
 from recollect.stores.postgres.database import Database
-from recollect.stores.touches import Batch, Use
-
-_DELAY = 0.5  # seconds from the first counted access to the write
+from recollect.stores.touches import Batch, Use, soon
 
 
 class Waiting:
@@ -32,9 +30,10 @@ class Waiting:
         with self._changed:
             self._pending.setdefault(namespace, Batch()).uses.append(use)
             if self._timer is None:
-                self._timer = threading.Timer(_DELAY, self._later)
-                self._timer.daemon = True
-                self._timer.start()
+                self._timer = soon(self._later)
+            waits = self._timer is not None
+        if not waits:
+            self.flush()
 
     def of(self, namespace: str) -> tuple[Batch, ...]:
         """What may not be written yet; to be taken before what it is laid over is read."""
