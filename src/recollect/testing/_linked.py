@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,8 +14,10 @@ from recollect import Memory, ops
 from recollect.errors import InvalidInput, NotFound
 from recollect.events import Event
 from recollect.memory import Draft
+from recollect.plan import drive
 from recollect.testing._case import Clock, StoreCase, answer, record
 from recollect.testing._life import events, told
+from recollect.upkeep.boosts import lend
 
 
 def ends(memory: Memory) -> list[tuple[str, str]]:
@@ -180,6 +183,21 @@ class Lending(StoreCase):
         memory.touch(["a", "b"], utility=1.0)
         # a by b .6, b by a .6, c by b .6 and by a .36: 1 - .4 * .64
         assert self.boosts(memory) == pytest.approx({"a": 0.6, "b": 0.6, "c": 0.744})
+
+    def test_what_is_erased_meanwhile_takes_no_boost_from_the_others(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abcd")
+        for target in "bcd":
+            memory.link("a", target)
+        batch, doomed = memory._core.world.batch, ["b", "c"]
+
+        def erasing(asked: Sequence[ops.Op]) -> Sequence[Any]:
+            if doomed and any(isinstance(op, ops.Log) for op in asked):
+                memory.delete(doomed.pop(0))  # another one each time
+            return batch(asked)
+
+        lent = drive(lend(["a"], 0.5, memory._core.scope()), erasing)
+        assert lent == pytest.approx({"d": 0.3})
+        assert self.boosts(memory) == pytest.approx({"a": None, "d": 0.3})
 
     def test_without_a_utility_nothing_is_lent(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": id} for id in "ab")

@@ -9,12 +9,12 @@ from recollect.items import Scope
 from recollect.memory import Link, MemoryRecord, plain, unit
 from recollect.ops import Log, Neighbors
 from recollect.plan import Plan, ask
+from recollect.signals.times import DAY
 from recollect.signals.vitality import BOOST_HALF_LIFE_DAYS
 from recollect.upkeep.runs import records
 
 SHARE = 0.6  # of the utility that reaches the next hop
 HOPS = 2
-_DAY = 86_400.0
 
 
 def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, float]]:
@@ -37,19 +37,21 @@ def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, flo
         return {}
     found = yield from records(scope.namespace, sorted(lent))
     boosts = {id: together(left(found[id], scope), lent[id]) for id in sorted(found)}
-    events = tuple(
-        Event(
-            "boost",
-            id,
-            scope.now,
-            scope.actor,
-            payload={"set": {"boost": boost, "boosted_at": plain(scope.now)}, "by": list(ids)},
+    while boosts:
+        events = tuple(
+            Event(
+                "boost",
+                id,
+                scope.now,
+                scope.actor,
+                payload={"set": {"boost": boost, "boosted_at": plain(scope.now)}, "by": list(ids)},
+            )
+            for id, boost in boosts.items()
         )
-        for id, boost in boosts.items()
-    )
-    gone = yield from ask(Log(scope.namespace, events))
-    if gone:  # erased meanwhile
-        yield from ask(Log(scope.namespace, tuple(e for e in events if e.id not in gone)))
+        gone = yield from ask(Log(scope.namespace, events))
+        if not gone:
+            break
+        boosts = {id: boost for id, boost in boosts.items() if id not in gone}  # erased meanwhile
     return boosts
 
 
@@ -62,7 +64,7 @@ def left(record: MemoryRecord, scope: Scope) -> float:
     """What is left of a memory's boost: boost * 2^(-days since / 7)."""
     if record.boost is None or record.boosted_at is None:
         return 0.0
-    days = max(0.0, (scope.now - record.boosted_at).total_seconds()) / _DAY
+    days = max(0.0, (scope.now - record.boosted_at).total_seconds()) / DAY
     return float(record.boost * 2.0 ** (-days / BOOST_HALF_LIFE_DAYS))
 
 
