@@ -339,6 +339,8 @@ def test_sync_and_async_agree() -> None:
         ({"sections": [{"name": "memories", "budgt": 1}]}, "sections.memories.budgt: is nothing"),
         ({"sections": [{"name": "x", "budget": 1.5}]}, "sections.x.budget: is 1.5"),
         ({"sections": [{"name": "x", "budget": 0}]}, "sections.x.budget: is 0"),
+        ({"sections": [{"name": "x", "title": 5}]}, "sections.x.title: must be text, not int"),
+        ({"sections": [{"name": "x", "whole": "no"}]}, "sections.x.whole: is 'no'"),
         ({"sections": [{"name": "x", "source": "web"}]}, "sections.x.source: is 'web'"),
         ({"sections": [{"name": "x", "limit": 0}]}, "sections.x.limit: is 0"),
         ({"sections": [{"name": "x", "filters": {"hue": 1}}]}, "there is no such field"),

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from recollect.errors import InvalidInput, shown
 from recollect.filters import Filter
-from recollect.memory import MemoryRecord, text, whole
+from recollect.memory import MemoryRecord, boolean, text, whole
 from recollect.ops import Find, List, Read
 from recollect.plan import Plan, ask
 from recollect.search import MOST_HITS, Request, rank
@@ -60,6 +60,9 @@ class Section:
             raise InvalidInput(
                 f"{where}.priority", f"is {shown(self.priority)}", "give a whole number"
             )
+        boolean(f"{where}.whole", self.whole)
+        if self.title is not None and self.title != "":
+            text(f"{where}.title", self.title)
         if self.limit is not None:
             whole(f"{where}.limit", self.limit, 1, MOST_HITS)
 
