@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from recollect.filters import Filter
 from recollect.memory import Vector
@@ -20,6 +21,15 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
     """Erase memories by id or filter, their vectors and links; how many there were."""
     if ids is None and where is None:
         return (yield from _emptied(namespace))
+    space = yield from _chosen(namespace, ids, where)
+    for before in space.old.values():
+        space.lose(before["row"], before)
+    yield _erasures(space) + space.tally() + space.relink(True)
+    return len(space.old)
+
+
+def _chosen(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[Space]:
+    """A namespace with the memories to be erased as its old ones, by id, and their vectors."""
     condition = (
         compiled(where, "m") if ids is None else Condition("id = ANY(%s::text[])", (list(ids),))
     )
@@ -34,57 +44,49 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
         raise Abandon(0)
     space = Space(namespace, *head[0])
     space.old = {id: dict(zip(_GONE, values, strict=True)) for id, *values in found}
-    rows = [before["row"] for before in space.old.values()]
     [having] = yield [
         Statement(
             'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM '
             "tallies WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
-            (namespace, namespace, rows),
+            (namespace, namespace, [before["row"] for before in space.old.values()]),
         )
     ]
     for row, name in having:
         space.vectors.setdefault(row, set()).add(name)
-    for before in space.old.values():
-        space.lose(before["row"], before)
-    gone = list(space.old)
-    commands: list[Command] = [
-        Statement(
-            f'DELETE FROM {table} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
-            (namespace, rows),
-        )
-        for table in ("memories", "words")
-    ]
-    commands += [buried(space, rows), unvectored(space, rows)]
-    commands += [
-        Statement(
-            f"DELETE FROM links WHERE namespace = %s AND {end} = ANY(%s::text[])",
-            (namespace, gone),
-        )
-        for end in ("source", "target")
-    ]
+    return space
+
+
+def _erasures(space: Space) -> list[Command]:
+    """What erases the old memories of a namespace, and all that is kept of them elsewhere."""
+    ids = list(space.old)
+    rows = [before["row"] for before in space.old.values()]
     sequences = [before["sequence"] for before in space.old.values()]
-    commands += [
-        Statement(
-            f"DELETE FROM {table} WHERE namespace = %s AND memory = ANY(%s::integer[])",
-            (namespace, sequences),
+
+    def without(table: str, column: str, type: str, values: Sequence[Any]) -> Statement:
+        return Statement(
+            f"DELETE FROM {table} WHERE namespace = %s AND {column} = ANY(%s::{type}[])",
+            (space.namespace, values),
         )
-        for table in ("events", "former_vectors")
-    ]
-    commands.append(
+
+    return [
+        without("memories", '"row"', "integer", rows),
+        without("words", '"row"', "integer", rows),
+        buried(space, rows),
+        unvectored(space, rows),
+        without("links", "source", "text", ids),
+        without("links", "target", "text", ids),
+        without("events", "memory", "integer", sequences),
+        without("former_vectors", "memory", "integer", sequences),
         Statement(
             "DELETE FROM events WHERE namespace = %s AND type = 'link' "
             "AND payload ->> 'target' = ANY(%s::text[])",
-            (namespace, gone),
-        )
-    )
-    commands.append(
+            (space.namespace, ids),
+        ),
         Statement(
             "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s",
-            (len(rows), namespace),
-        )
-    )
-    yield commands + space.tally() + space.relink(True)
-    return len(rows)
+            (len(rows), space.namespace),
+        ),
+    ]
 
 
 _TABLES = (
