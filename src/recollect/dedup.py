@@ -28,6 +28,7 @@ from recollect.plan import Plan, ask
 from recollect.text import stem, text_key, words
 
 SIMILAR = 0.92
+"""The cosine from which two facts or notes of one owner say the same."""
 _LAST_EVENTS = 256  # of a namespace, among which what was just recalled is looked for
 _SHINGLE = 3  # words
 _RECALLED = 0.9  # share of the shingles of a text at which it is what was recalled

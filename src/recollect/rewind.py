@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
 
 import numpy as np
 
@@ -21,13 +20,12 @@ from recollect.ops import (
     VectorNames,
     Vectors,
 )
-from recollect.plan import Plan, ask
+from recollect.plan import Plan, T, ask
 from recollect.stores.embedded import EmbeddedStore
 from recollect.stores.protocol import Store
 from recollect.stores.ram import RamRecords
 from recollect.write import vectors_of
 
-T = TypeVar("T")
 _PAGE = 10_000
 Former = Mapping[int, Mapping[str, Vector]]
 """Vectors that edits replaced, by the edit's place in the log and by name."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.candidates import Candidates
+from recollect.dedup import SIMILAR
 from recollect.differences import differences
 from recollect.entities import folded
 from recollect.filters import Compare
@@ -26,8 +27,6 @@ from recollect.upkeep.consolidation import EPISODES
 from recollect.upkeep.junk import junk
 from recollect.upkeep.runs import table
 
-ALIKE = 0.92
-"""The cosine from which two facts or notes of one owner count as duplicates."""
 SHOWN = 3  # examples of each finding
 _STALE = 0.3  # the vitality below which a memory is fading or worse
 _TEXTS = 4096  # texts read at once
@@ -166,7 +165,7 @@ def _duplicates(
         if not vectors.shape[1]:
             continue
         told = None if progress is None else _named("comparing", progress)
-        for older, newer, cosine in pairs(vectors[left], ALIKE, progress=told):
+        for older, newer, cosine in pairs(vectors[left], SIMILAR, progress=told):
             one, other = left[older], left[newer]
             if not differences(texts[one], texts[other]):
                 twice[int(other)] = f"is {cosine:.2f} like {ids[one]}"

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from recollect.candidates import Candidates
 from recollect.errors import InvalidInput
 from recollect.query import Query
+from recollect.signals.times import DAY
 from recollect.signals.vitality import METABOLIC_RATES, ZONES, Zone, vitality
 from recollect.stages import score
 from recollect.upkeep.shares import ORDER, Shares
 
-_DAY = 86_400.0
 _FIRST, _LAST = 0.02, 365.0  # days of the curves
 _TICKS = {
     1 / 24: "1 hour", 0.25: "6 hours", 1.0: "1 day", 7.0: "7", 30.0: "30", 90.0: "90",
@@ -52,8 +52,8 @@ def curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
     for layer in METABOLIC_RATES:
         size = len(days)
         columns: dict[str, NDArray[Any]] = {
-            "created_at": now - days * _DAY,
-            "accesses": (now - days * _DAY)[:, np.newaxis],
+            "created_at": now - days * DAY,
+            "accesses": (now - days * DAY)[:, np.newaxis],
             "layer": np.full(size, layer, dtype=object),
             "access_count": np.zeros(size),
         }
@@ -213,7 +213,7 @@ def _mark_now(axes: Any, shares: Shares, times: list[datetime]) -> None:
 
 def _summary(shares: Shares) -> str:
     """How much there was of what, as the label below the time axis."""
-    days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / _DAY
+    days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / DAY
     uses = sum(shares.uses)
     told = f"{shares.totals[-1]:,} memories, {uses:,} uses"
     return f"date (UTC) · {told} in {days:,.0f} days" if days >= 1 else f"date (UTC) · {told}"

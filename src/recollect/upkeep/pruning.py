@@ -18,8 +18,10 @@ from recollect.memory import boolean, whole
 from recollect.ops import Events, Texts
 from recollect.plan import Plan, ask
 from recollect.query import Query
+from recollect.signals.times import DAY
 from recollect.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
 from recollect.stages import score
+from recollect.text import shortened
 from recollect.upkeep.runs import begun, change, records, table
 
 CAP = 10
@@ -28,7 +30,6 @@ ARCHIVED = "archived"
 LIVE = ("active", "superseded", "contradicted", "completed")
 """The statuses that pruning looks at; what is consolidated or archived is out of sight already."""
 _SHOWN = 60  # characters of a candidate's text
-_DAY = 86_400.0
 _ALIVE = score(alive(), into="alive")
 _VITAL = score(vitality(), into="vitality")
 _READ = sorted((_ALIVE.reads() | _VITAL.reads()) - {"alive"})
@@ -138,7 +139,12 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     names = chosen["id"].tolist() if len(chosen) else []
     layers = chosen["layer"].tolist() if len(chosen) else []
     candidates = tuple(
-        Candidate(id, beginning(text), float(values[place]), _reasons(chosen, at, layer, now))
+        Candidate(
+            id,
+            shortened(text or "", _SHOWN),
+            float(values[place]),
+            _reasons(chosen, at, layer, now),
+        )
         for at, (place, id, layer, text) in enumerate(
             zip(places.tolist(), names, layers, texts, strict=True)
         )
@@ -157,12 +163,6 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     )
 
 
-def beginning(text: str | None, most: int = _SHOWN) -> str:
-    """The first characters of a text, on one line."""
-    words = " ".join((text or "").split())
-    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"
-
-
 def _reasons(found: Candidates, place: int, layer: str | None, now: float) -> tuple[str, ...]:
     """Why a memory has faded, part by part of its vitality."""
 
@@ -171,10 +171,10 @@ def _reasons(found: Candidates, place: int, layer: str | None, now: float) -> tu
 
     uses = int(np.nan_to_num(value("access_count")))
     last = value("last_accessed")
-    age = max(0.0, now - value("created_at")) / _DAY
+    age = max(0.0, now - value("created_at")) / DAY
     used = {0: "never used", 1: "used once"}.get(uses, f"used {uses} times")
     if last == last:
-        used += f", last {_days((now - last) / _DAY)} ago"
+        used += f", last {_days((now - last) / DAY)} ago"
     layer = layer or "knowledge"
     degree = int(value("in_degree"))
     reasons = [

@@ -16,6 +16,7 @@ from rich.tree import Tree
 from recollect.explain import Explanation
 from recollect.memory import MemoryRecord
 from recollect.results import Hit
+from recollect.text import shortened
 from recollect.zones import Vital
 
 _LINES = 4  # of a memory's text in a table
@@ -65,15 +66,10 @@ def hits(found: Sequence[Hit], width: int, *, ticked: frozenset[str] | None = No
     for hit in found:
         tick = "✓ " if ticked and hit.id in ticked else ""
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
-        said = Group(_shortened(hit.content, _LINES * room), _origin(hit.record))
+        said = Group(Text(shortened(hit.content, _LINES * room)), _origin(hit.record))
         made.add_row(rank, f"{hit.score:.3f}", said, Text("\n".join(reasons(hit.explanation))))
         made.add_row()
     return made
-
-
-def _shortened(content: str, most: int) -> Text:
-    one_line = " ".join(content.split())
-    return Text(one_line if len(one_line) <= most else one_line[: most - 1] + "…")
 
 
 def _origin(record: MemoryRecord) -> Text:
@@ -153,7 +149,7 @@ def records(found: Sequence[MemoryRecord], width: int) -> Table:
     made.columns[3].style, made.columns[3].overflow = "dim", "fold"
     made.columns[3].max_width = _ID_WIDTH
     for speaker, one in zip(who, found, strict=True):
-        said = _shortened(one.content, 2 * room)
+        said = Text(shortened(one.content, 2 * room))
         made.add_row(when(one.created_at), Text(speaker), said, Text(one.id))
     return made
 

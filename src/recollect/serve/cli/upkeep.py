@@ -14,6 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.serve.cli import output
 from recollect.serve.cli.recall import Where
 from recollect.serve.cli.settings import Settings, parsed
+from recollect.text import shortened
 from recollect.upkeep import maintenance, pruning
 from recollect.upkeep.consolidation import Consolidation, Summariser, first
 
@@ -141,7 +142,7 @@ def _clusters(report: Consolidation) -> None:
     made = render.table("members", "what would stand for them", "", numbers=("members",))
     for one in report.clusters[:_SHOWN]:
         ids = ", ".join(one.members[:5]) + (" …" if len(one.members) > 5 else "")
-        text = Text.assemble(pruning.beginning(one.text, 200), "\n", (ids, "dim"))
+        text = Text.assemble(shortened(one.text, 200), "\n", (ids, "dim"))
         made.add_row(f"{len(one.members)}", text, Text(one.apart and f"left: they {one.apart}"))
     output.console().print(made)
     if len(report.clusters) > _SHOWN:

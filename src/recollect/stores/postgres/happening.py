@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect import ops
 from recollect.events import Event, advance
-from recollect.fields import FIELDS
+from recollect.fields import ACCESSES_KEPT, FIELDS
 from recollect.stores import codec
 from recollect.stores.postgres.commands import (
     Abandon,
@@ -233,7 +233,8 @@ def touch(batches: Mapping[str, Batch]) -> Steps[None]:
             Statement(
                 "UPDATE memories AS m SET access_count = access_count + u.number, last_accessed = "
                 "greatest(last_accessed, u.latest), accesses = ARRAY(SELECT at FROM "
-                "unnest(m.accesses || u.times) AS at ORDER BY at DESC LIMIT 10) FROM (SELECT "
+                "unnest(m.accesses || u.times) AS at ORDER BY at DESC "
+                f"LIMIT {ACCESSES_KEPT}) FROM (SELECT "
                 '"row", count(*) AS number, max(at) AS latest, array_agg(at) AS times FROM '
                 'unnest(%s::integer[], %s::float8[]) AS used("row", at) GROUP BY "row") AS u '
                 'WHERE m.namespace = %s AND m."row" = u."row"',
