@@ -246,22 +246,23 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     people = (known.names, known.users, known.assistants)
     reading = analyse(text, *people, during, asked.about, this_year=asked.now.year)
     vector: Vector | None = None
+    lack = "" if asked.embeds else "the store was opened without an embedder"
     started = time.perf_counter()
-    if not asked.embeds:
-        degraded.append("vector: the store was opened without an embedder")
-    else:
+    if asked.embeds:
         try:
             [vector] = yield from ask(Embed((reading.meaning,), "query"))
         except EmbedderError as problem:
-            degraded.append(f"vector: {problem}")
+            lack = str(problem)
     embed_ms = (time.perf_counter() - started) * 1e3
+    if lack and asked.profile.search_type != "text":  # which compares no vectors
+        degraded.append(f"vector: {lack}")
     if vectors is not None and vector is not None:
         degraded += [
             f"{route.name}: no memory has a vector {route.vector!r}"
             for route in asked.profile.routes
             if isinstance(route, VectorRoute) and route.vector not in vectors
         ]
-    if not reading.terms:
+    if not reading.terms and asked.profile.search_type != "semantic":
         degraded.append("lexical: the query has no words to look for")
     query = Query(
         text=asked.text,

@@ -77,6 +77,17 @@ class Vectors(StoreCase):
         assert any(lack.startswith("vector") for lack in hits.degraded)
         without.close()
 
+    def test_what_a_profile_does_not_use_is_not_lacking(self, memory: Memory) -> None:
+        memory.add("an apple", id="a")
+        assert memory.search("??", profile="composite", touch=False).degraded == ()
+        assert memory.search("??", profile=WORDS, touch=False).degraded == (
+            "lexical: the query has no words to look for",
+        )
+        memory.close()
+        with self.open_memory(embedder=None, namespace="plain") as without:
+            without.add("an apple", id="a")
+            assert without.search("apple", profile=WORDS, touch=False).degraded == ()
+
     def test_vectors_of_another_length_are_refused(self, memory: Memory) -> None:
         memory.add("x", id="a", vectors={"image": [1.0, 2.0, 3.0]})
         for vectors, field in (
