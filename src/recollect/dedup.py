@@ -33,7 +33,8 @@ _LAST_EVENTS = 256  # of a namespace, among which what was just recalled is look
 _SHINGLE = 3  # words
 _RECALLED = 0.9  # share of the shingles of a text at which it is what was recalled
 _FEWEST = 5  # words of a text that is more than one recalled memory
-_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part of a text is looked at twice
+REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part of a text is looked at twice
+"""How a context refers to a memory."""
 _FRAMING = frozenset({"memori", "memory", "recal", "rememb", "note", "context", "relev", "known"})
 _GAINED = frozenset({"content", "importance", "tags", "metadata"})
 _MERGED = _GAINED | {"id", "idempotency_key"}
@@ -419,14 +420,14 @@ def _repeated(content: str, recalled: Mapping[str, MemoryRecord]) -> MemoryRecor
     """
     if not recalled:
         return None
-    said = words(_REFERENCE.sub(" ", content))
+    said = words(REFERENCE.sub(" ", content))
     runs = _shingles(said)
     if len(said) < _FEWEST or not runs:
         return None
     of_each = {id: _shingles(words(record.content)) for id, record in recalled.items()}
     known = frozenset[Any]().union(*of_each.values())
     stems = frozenset[str]().union(*(content_stems(r.content) for r in recalled.values()))
-    strange = content_stems(_REFERENCE.sub(" ", content)) - stems - _FRAMING
+    strange = content_stems(REFERENCE.sub(" ", content)) - stems - _FRAMING
     if strange or len(runs & known) < _RECALLED * len(runs):
         return None
     return recalled[max(of_each, key=lambda id: (len(runs & of_each[id]), id))]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from recollect.dedup import REFERENCE
+
 _WORD = re.compile(r"[^\W_]+")
 _EMPTY = frozenset(
     "null none nil undefined nan n/a na tbd todo test testing untitled lorem ipsum".split()
@@ -19,7 +21,6 @@ _PHATIC = frozenset(
         "nice done please welcome"
     ).split()
 )
-_REFERENCE = re.compile(r"\[m:[^\]\s]{1,64}\]")  # how recollect.context marks a memory
 _BLOB = 200  # characters without a space that no language has
 _REPEATED = 12, 0.8  # words, and the share of them that are one and the same
 
@@ -47,7 +48,7 @@ def junk(text: str) -> str | None:
     longest = max(map(len, text.split()))
     if longest >= _BLOB and longest > len(text) / 2 and text.isascii() and "://" not in text:
         return f"is a run of {longest:,} characters without a space"
-    copied = len(_REFERENCE.findall(text))
+    copied = len(REFERENCE.findall(text))
     if copied > 1:
         return f"repeats {copied} memories out of a context"
     return None
