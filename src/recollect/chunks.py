@@ -334,13 +334,11 @@ def _read(content: str, further: Sequence[Said]) -> list[Said]:
     sides |= {each.label: each.side for each in further}
     marks = "|".join(re.escape(label) for label in sorted(sides))
     begins = [found.start() for found in re.finditer(rf"^(?:{marks}): ", content, re.MULTILINE)]
+    ends = [*begins, len(content) + 1]
     found = []
-    for start, end in zip([0, *begins], [*begins, len(content) + 1], strict=True):
+    if ends[0] > 0:  # it begins with a label that is not in use any more
+        found.append(Said("user", "", content[: ends[0] - 1]))
+    for start, end in zip(begins, ends[1:], strict=True):
         label, _, words = content[start : end - 1].partition(": ")
-        if start == end:
-            continue
-        if start in begins:
-            found.append(Said(sides[label], label, words))
-        else:  # a label that is not in use any more
-            found.append(Said("user", "", content[start : end - 1]))
+        found.append(Said(sides[label], label, words))
     return found
