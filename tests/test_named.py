@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.analysis import name_words, named, possible_names
+from recollect.analysis import analyse, name_words, named, possible_names
 
 NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
 LETTERS = st.text("abc", min_size=2, max_size=7)
@@ -109,3 +109,22 @@ def test_whom_a_question_names(text: str, who: set[str]) -> None:
 )
 def test_a_common_word_names_nobody(text: str) -> None:
     assert speakers(text) == set()
+
+
+RELATIVES = name_words({"Ana Costa", "Ana Silva", "Rui Costa", "Tom Reis"})
+
+
+@pytest.mark.parametrize(
+    ("text", "who"),
+    [
+        ("What did Ana Costa say?", {"Ana Costa"}),
+        ("Is that Rui Costa's bike?", {"Rui Costa"}),
+        ("What did Ana say?", {"Ana Costa", "Ana Silva"}),
+        ("Did Tom meet Ana Costa?", {"Tom Reis", "Ana Costa"}),
+        ("Did Rui meet Silva?", {"Rui Costa", "Ana Silva"}),
+    ],
+)
+def test_a_full_name_means_nobody_else_who_shares_a_part_of_it(text: str, who: set[str]) -> None:
+    asked, proper, ordinary = possible_names(text)
+    names = named(asked, RELATIVES, proper, ordinary)
+    assert analyse(text, names, this_year=2026).speakers == who

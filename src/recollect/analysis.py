@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 
@@ -116,6 +117,21 @@ def named(
     return found
 
 
+def _meant(names: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Whom the words of a question mean, given whom each of them names.
+
+    Of those whom a word names, the ones whom most words name: "Ana Costa" is no other Ana or Costa.
+    """
+    if len(names) < 2:
+        return frozenset().union(*names.values())
+    times = Counter(who for each in names.values() for who in each)
+    found: set[str] = set()
+    for each in filter(None, names.values()):
+        most = max(times[who] for who in each)
+        found.update(who for who in each if times[who] == most)
+    return frozenset(found)
+
+
 class _Nearest:
     """Of some names the first that begins with a word or differs from it by one slip.
 
@@ -194,7 +210,7 @@ def analyse(
     kept = [word for word in content if word not in FRAMING] or content or asked
     kept = list(dict.fromkeys([*kept, *(word for word in asked if word in prefixes)]))
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
-    who = frozenset().union(*names.values())
+    who = _meant(names)
     dates = named_dates(low)
     wordings = {} if dates == Dates() else date_wordings(dates, this_year)
     if names:
