@@ -89,3 +89,22 @@ def test_a_terse_note_is_found_before_a_long_one() -> None:
         "The heating was serviced.",
     )
     assert first([(None, note) for note in notes], "bicycle lock code") == notes[0]
+
+
+def test_what_is_said_to_whom_a_question_names_comes_before_what_is_said_to_others() -> None:
+    calls = [
+        ("Olga", "My kettle leaks.", "calls-1"),
+        ("support", "Tighten the ring.", "calls-1"),
+        ("Ruth", "My kettle leaks as well.", "calls-2"),
+        ("support", "Tighten the lid.", "calls-2"),
+        ("Jost", "My kettle is too loud.", "calls-3"),
+        ("support", "Tighten the screw.", "calls-3"),
+    ]
+    with Memory.open("ram://") as memory:
+        memory.add_many(
+            [{"content": text, "speaker": who, "session_id": call} for who, text, call in calls]
+        )
+        for who, call in (("Olga", "calls-1"), ("Ruth", "calls-2"), ("Jost", "calls-3")):
+            found = memory.search(f"What did we advise {who} to tighten?")
+            advice = [hit.record.session_id for hit in found if hit.record.speaker == "support"]
+            assert advice[0] == call

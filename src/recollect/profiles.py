@@ -121,6 +121,7 @@ def _balanced() -> Pipeline:
             + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
             # whose words
             + 1.25 * Given("names_one", named + others * Col("mentions_named")).named("speaker")
+            + 1.0 * Given("names_one", BestOf(named)).named("company")
             + 1.0 * Given("about_self", minimum(1.0, user + nobody)).named("self")
             + 1.0 * Given("about_assistant", assistant).named("assistant")
             + 1.0 * Given("wants_summary", assistant).named("summary")
