@@ -108,3 +108,18 @@ def test_what_is_said_to_whom_a_question_names_comes_before_what_is_said_to_othe
             found = memory.search(f"What did we advise {who} to tighten?")
             advice = [hit.record.session_id for hit in found if hit.record.speaker == "support"]
             assert advice[0] == call
+
+
+def test_one_of_many_customers_is_found_by_the_name() -> None:
+    firsts = "Olga Ruth Jost Ilse Hugo Anna Timo Vera Nils Edda".split()
+    lasts = "Falk Brandt Kaya Moor Lund Sato Costa Meyer Novak Holm Varga Quist".split()
+    faults = ("leaks at the lid.", "is too loud.", "smells of plastic.", "came in a torn box.")
+    who = [f"{first} {last}" for first in firsts for last in lasts]
+    with Memory.open("ram://") as memory:
+        for place, name in enumerate(who):
+            said = (f"My kettle {faults[place % 4]}", "It is the green one.", "Thank you.")
+            turns = [{"content": text, "speaker": name} for text in said]
+            answer = {"content": "We send a new one.", "speaker": "support"}
+            memory.add_many([{**turn, "session_id": f"call {place}"} for turn in (*turns, answer)])
+        for name in who[::9]:
+            assert memory.search(f"What was {name}'s trouble?")[0].record.speaker == name

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.analysis import analyse, name_words, named, possible_names
+from recollect.analysis import analyse, name_words, named, possible_names, seldom
 
 NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
 LETTERS = st.text("abc", min_size=2, max_size=7)
@@ -128,3 +128,18 @@ def test_a_full_name_means_nobody_else_who_shares_a_part_of_it(text: str, who: s
     asked, proper, ordinary = possible_names(text)
     names = named(asked, RELATIVES, proper, ordinary)
     assert analyse(text, names, this_year=2026).speakers == who
+
+
+def test_the_name_of_one_of_many_is_looked_for_by_meaning_as_well() -> None:
+    names = named(["ana", "costa", "rui"], RELATIVES, set())
+    turns = {"Ana Costa": 2, "Ana Silva": 40, "Rui Costa": 90}
+
+    def meaning(text: str, all_turns: int) -> str:
+        asked = {word: who for word, who in names.items() if word in text.lower()}
+        few = seldom(turns, all_turns)
+        return analyse(text, asked, this_year=2026, seldom=few).meaning
+
+    assert meaning("What did Ana Costa say?", 199) == "What did say?"
+    assert meaning("What did Ana Costa say?", 200) == "What did Ana Costa say?"
+    assert meaning("What did Ana say?", 200) == "What did say?"
+    assert meaning("What did Rui say?", 8_999) == "What did say?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property, lru_cache
 
 from recollect.dates import date_wordings, named_dates
@@ -30,7 +30,7 @@ from recollect.lexicon import (
     STOP,
     USER,
 )
-from recollect.query import Dates, During, Reading, Term
+from recollect.query import Dates, During, People, Reading, Term
 from recollect.text import figures, fold, stem, words
 
 _FORMS: dict[str, Term] = {
@@ -44,6 +44,7 @@ _PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 _SLIPS = 4  # letters from which on a name may have a slip
+_SELDOM = 100  # times the turns of one who speaks seldom are fewer than all
 _LONGEST_NAME = 64  # letters up to which it may
 
 
@@ -78,6 +79,15 @@ def _capitalised(text: str) -> frozenset[str]:
 def _ordinary(word: str) -> bool:
     one = word.removesuffix("s")
     return word in ORDINARY or word in NAMESAKES or one in ORDINARY or one in NAMESAKES
+
+
+def people(turns: Mapping[str, int], called: Mapping[str, str]) -> People:
+    """Speakers with so many turns each, of whom some go by other names, too."""
+    names = name_words(turns.keys())
+    for name, who in called.items():
+        if who in turns:
+            names.setdefault(name, {who})
+    return People(names, *by_role(turns), turns, sum(turns.values()))
 
 
 def name_words(speakers: Set[str]) -> dict[str, set[str]]:
@@ -165,6 +175,11 @@ class _Nearest:
         return found
 
 
+def seldom(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
+    """Which speakers have so few of all turns that hardly one would be found by what was asked."""
+    return frozenset(who for who, count in turns.items() if count * _SELDOM <= all_turns)
+
+
 def _around(word: str) -> Iterator[str]:
     """The word with a star for each of its letters, and between any two of them.
 
@@ -191,8 +206,11 @@ def analyse(
     about: tuple[float, float] | None = None,
     *,
     this_year: int,
+    seldom: Set[str] = frozenset(),
 ) -> Reading:
     """A question read, given whom its words name and who the users and assistants are.
+
+    Whoever speaks `seldom` (see `_SELDOM`) is looked for by name as well.
 
     `during` and `about` are the times that it keeps to and that it is about (see `Reading`), and
     it is asked in `this_year`.
@@ -212,12 +230,13 @@ def analyse(
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
     who = _meant(names)
     dates = named_dates(low)
+    mute = [word for word, each in names.items() if not each & who <= seldom]
     wordings = {} if dates == Dates() else date_wordings(dates, this_year)
     if names:
         wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
     return Reading(
         tuple(terms),
-        _without(text, names) or text,
+        _without(text, mute) or text,
         who,
         wordings,
         users,
@@ -256,7 +275,7 @@ def _facts(
     return {name: 1.0 for name, holds in facts.items() if holds}
 
 
-def _without(text: str, names: Mapping[str, frozenset[str]]) -> str:
+def _without(text: str, names: Collection[str]) -> str:
     """The question without the participants it names, whose names mean nothing to an embedder."""
     if not names:
         return text

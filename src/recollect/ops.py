@@ -7,6 +7,7 @@ written later. A memory gets a new row whenever its words, vectors or place in a
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +17,7 @@ from recollect.candidates import Floats, Rows
 from recollect.events import Event, EventType
 from recollect.filters import Filter
 from recollect.memory import Draft, Link, MemoryRecord, Vector
-from recollect.query import Formula, Query, Wording
+from recollect.query import Formula, People, Query, Wording
 from recollect.routes import Lexical, Route
 
 
@@ -62,24 +63,37 @@ class Named:
     """The speakers that words name, by word, and who talks with an assistant here.
 
     `users` are the speakers of that role; where there is an assistant but nobody is called a user,
-    the one who speaks most besides it. Both are empty among people.
+    the one who speaks most besides it. Both are empty among people. `turns` are how many memories
+    each of the named has written, of `all_turns` that anybody has.
     """
 
     names: Mapping[str, frozenset[str]]
     users: frozenset[str]
     assistants: frozenset[str]
+    turns: Mapping[str, int]
+    all_turns: int
+
+    @classmethod
+    def among(cls, people: People, names: Mapping[str, frozenset[str]]) -> Named:
+        """Some people, of whom words name these."""
+        turns = {who: people.turns[who] for each in names.values() for who in each}
+        return cls(names, people.users, people.assistants, turns, people.all_turns)
 
     @classmethod
     def together(cls, found: Sequence[Named]) -> Named:
         """What several namespaces say, as one."""
         names: dict[str, frozenset[str]] = {}
+        turns: Counter[str] = Counter()
         for each in found:
             for word, who in each.names.items():
                 names[word] = names.get(word, frozenset()) | who
+            turns.update(each.turns)
         return cls(
             names,
             frozenset().union(*(each.users for each in found)),
             frozenset().union(*(each.assistants for each in found)),
+            turns,
+            sum(each.all_turns for each in found),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import MappingProxyType
@@ -20,6 +20,17 @@ Term = tuple[str, ...]
 """The stems of one word's forms, which count as one word: ("go", "went", "gone")."""
 Wording = tuple[Term, ...]
 """Words by which a text names something, in any order: (("june", "jun"), ("12", "12th"))."""
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Who speaks in a namespace: by the words of their names, by role, and how many turns each."""
+
+    names: Mapping[str, Set[str]]
+    users: frozenset[str]
+    assistants: frozenset[str]
+    turns: Mapping[str, int]
+    all_turns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from recollect import profiles
-from recollect.analysis import analyse, possible_names, question_words
+from recollect.analysis import analyse, possible_names, question_words, seldom
 from recollect.candidates import Candidates, Rows
 from recollect.dates import named_time
 from recollect.entities import NO_ALIASES, Aliases
@@ -244,7 +244,9 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
         *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
     people = (known.names, known.users, known.assistants)
-    reading = analyse(text, *people, during, asked.about, this_year=asked.now.year)
+    rare = seldom(known.turns, known.all_turns)
+    year = asked.now.year
+    reading = analyse(text, *people, during, asked.about, this_year=year, seldom=rare)
     vector: Vector | None = None
     lack = "" if asked.embeds else "the store was opened without an embedder"
     started = time.perf_counter()

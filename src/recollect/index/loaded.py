@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.analysis import by_role, name_words, named
+from recollect.analysis import named, people
 from recollect.candidates import Floats, Rows
 from recollect.features import FEATURES
 from recollect.fields import FIELDS, LEXICAL
@@ -25,11 +25,10 @@ from recollect.index.source import Changes, Source
 from recollect.index.trigrams import TrigramIndex
 from recollect.index.vectors import Vectors
 from recollect.ops import Named, Names
-from recollect.query import Query
+from recollect.query import People, Query
 from recollect.routes import Route
 
 Ordinals = NDArray[np.int64]
-_People = tuple[dict[str, set[str]], frozenset[str], frozenset[str]]
 _EAGER = (
     "created_at", "expires_at", "session_id", "speaker", "status", "greets",
     "kind", "valid_from", "valid_to",
@@ -68,7 +67,7 @@ class Loaded:
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_dense: tuple[Query | None, dict[Route, Floats]] = (None, {})
-        self._known_people: _People | None = None
+        self._known_people: People | None = None
 
     # Keeping current
 
@@ -310,14 +309,14 @@ class Loaded:
 
     def named(self, op: Names) -> Named:
         """Whom words of a question name."""
-        names, users, assistants = self._people()
+        here = self._people()
         looking = [word for word in op.words if word in op.proper]
         said = self._lexical.known(looking, self._alive.view) if looking else ()
         strange = {word for word, known in zip(looking, said, strict=True) if not known}
-        return Named(named(op.words, names, strange, op.ordinary), users, assistants)
+        return Named.among(here, named(op.words, here.names, strange, op.ordinary))
 
-    def _people(self) -> _People:
-        """Speakers by the words of their names and by role; kept until something changes."""
+    def _people(self) -> People:
+        """Who speaks here; kept until something changes."""
         if self._known_people is None:
             speakers = self._coded("speaker")
             turns = np.bincount(speakers.codes[self._alive.view], minlength=len(speakers.distinct))
@@ -326,13 +325,10 @@ class Loaded:
                 for name, count in zip(speakers.distinct, turns.tolist(), strict=True)
                 if name and count
             }
-            names = name_words(set(spoken))
             called = nicknames(
                 self._coded("greets"), speakers, self._coded("session_id"), self._alive.view
             )
-            for name, who in called.items():
-                names.setdefault(name, {who})
-            self._known_people = (names, *by_role(spoken))
+            self._known_people = people(spoken, called)
         return self._known_people
 
     def _coded(self, name: str) -> CodedColumn:

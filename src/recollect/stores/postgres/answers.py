@@ -54,7 +54,7 @@ class Answers(Stored):
 
     def _names_of(self, namespace: str, op: ops.Names) -> Steps[ops.Named]:
         known = yield from self.people(namespace)
-        names, users, assistants = known.people
+        names = known.people.names
         # A strange word matters only where it is like a name; then it is looked up.
         proper = set(op.words) & op.proper
         sure = named(op.words, names, set(), op.ordinary)
@@ -62,9 +62,8 @@ class Answers(Stored):
         strange: set[str] = set()
         if like:
             strange = yield from self._unsaid(known, like)
-        return ops.Named(
-            named(op.words, names, strange, op.ordinary) if strange else sure, users, assistants
-        )
+        found = named(op.words, names, strange, op.ordinary) if strange else sure
+        return ops.Named.among(known.people, found)
 
     def _unsaid(self, known: Known, words: set[str]) -> Steps[set[str]]:
         """Which words no memory says."""

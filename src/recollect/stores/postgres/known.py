@@ -16,11 +16,12 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.analysis import by_role, name_words
+from recollect.analysis import people
 from recollect.fields import LEXICAL
 from recollect.index.bm25 import Lengths
 from recollect.index.names import called
 from recollect.index.postings import Segment
+from recollect.query import People
 from recollect.stores.postgres import segments
 from recollect.stores.postgres.commands import Statement
 
@@ -187,17 +188,14 @@ class Known:
         return found
 
     @cached_property
-    def people(self) -> tuple[dict[str, set[str]], frozenset[str], frozenset[str]]:
-        """Speakers by the words of their names, the users and the assistants."""
+    def people(self) -> People:
+        """Who speaks here."""
         spoken = {
             name: number
             for (kind, name), (number, _) in sorted(self.tallies.items())
             if kind == "speaker" and number
         }
-        names = name_words(set(spoken))
-        for name, who in called(self.greeted).items():
-            names.setdefault(name, {who})
-        return names, *by_role(spoken)
+        return people(spoken, called(self.greeted))
 
     @property
     def renewed_by(self) -> int:
