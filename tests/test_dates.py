@@ -155,12 +155,21 @@ def test_days_around_new_year_are_near_whatever_else_is_remembered() -> None:
         memory.add("Eve.", id="eve", created_at="2023-12-30")
         memory.add("Before.", id="before", created_at="2023-12-28")
         [first, *_] = memory.search("on January 1", profile=near)
-        assert (first.id, first.score) == ("eve", 1.0)
+        assert (first.id, first.score) == ("eve", 0.6)
         memory.add("Epiphany.", id="after", created_at="2024-01-06")
         scores = {hit.id: hit.score for hit in memory.search("on January 1", profile=near)}
-        assert scores == {"eve": 1.0, "before": 0.0, "after": 0.0}
+        assert scores == {"eve": 0.6, "before": 0.0, "after": 0.0}
         scores = {hit.id: hit.score for hit in memory.search("on January 1, 2023", profile=near)}
         assert scores["eve"] == 0.0
+
+
+def test_what_is_of_the_very_day_comes_before_the_days_around_it() -> None:
+    with Memory.open("ram://") as memory:
+        days = [f"2026-02-{day:02d}" for day in range(1, 29)]
+        memory.add_many([{"id": day, "content": "Pulse 64.", "created_at": day} for day in days])
+        found = memory.search("What was the pulse on 20 February?")
+        assert found.ids[0] == "2026-02-20"
+        assert set(found.ids[1:3]) == {"2026-02-19", "2026-02-21"}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from recollect.signals.times import DAY
 from recollect.text import texts_of
 
 _MONTHS = 12
+_FAR = 4  # days from which on a day is not around another
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,8 @@ class EntityOverlap(Signal):
 class OnDate(Signal):
     """1 where the memory's date has what the query names of one, else 0 (times in UTC).
 
-    `part` is "year", "month" or "day" (within 3 days, of the years named, or any).
+    `part` is "year", "month" or "day" (of the years named, or any). Around a day it is
+    1 - 0.2 |days apart| up to 3 days: what happens is told a little later, too.
     """
 
     part: Literal["year", "month", "day"]
@@ -124,15 +126,15 @@ class OnDate(Signal):
 
     @staticmethod
     def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
-        found = np.zeros(len(day), dtype=bool)
+        apart = np.full(len(day), _FAR)
         for month, day_of_month in days:
             for year in years:
                 try:
                     asked = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
                 except ValueError:  # the 31st of a short month
                     continue
-                found |= np.abs((day - asked).astype(np.int64)) <= 3
-        return found.astype(np.float64)
+                np.minimum(apart, np.abs((day - asked).astype(np.int64)), out=apart)
+        return np.where(apart < _FAR, 1.0 - 0.2 * apart, 0.0)
 
     def __str__(self) -> str:
         return f"on_date({self.part})"
