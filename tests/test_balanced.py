@@ -123,3 +123,15 @@ def test_one_of_many_customers_is_found_by_the_name() -> None:
             memory.add_many([{**turn, "session_id": f"call {place}"} for turn in (*turns, answer)])
         for name in who[::9]:
             assert memory.search(f"What was {name}'s trouble?")[0].record.speaker == name
+
+
+def test_a_question_is_not_drowned_by_what_stands_around_it() -> None:
+    text = (
+        "We had visitors in the kitchen yesterday and chatted about this and that, our vacations "
+        "too, and when they left we were so tired that half of what was told is gone, please help. "
+        "How often must the motor be lubricated"
+    )
+    with Memory.open("ram://") as memory:
+        memory.add("The engine needs oil every thousand miles.")
+        asked, told = (memory.search(text + end)[0].similarity or 0.0 for end in "?.")
+    assert asked > told + 0.05

@@ -48,3 +48,30 @@ def test_a_sequence_is_no_advice() -> None:
         "Tips: the order of events?",
     ):
         assert not {"asks_advice", "looks_ahead"} & analyse(text, {}, this_year=2025).facts.keys()
+
+
+AROUND = (
+    "We sat in the kitchen for a long time and talked about this and that, and when I came home I "
+    "could not remember now what we had said on the matter last summer. "
+)
+
+
+def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() -> None:
+    text = f"{AROUND}Who has the key of the boat? Tell me, please."
+    reading = analyse(text, {}, this_year=2025)
+    assert (reading.meaning, reading.question) == (text, "Who has the key of the boat?")
+    assert "asks_name" in reading.facts
+    assert not {"about_self", "asks_when", "asks_present"} & reading.facts.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I was in the boat house. Who has the key of the boat?",  # not long
+        f"{AROUND}Any ideas?",  # about what stands around it
+        AROUND,
+        f"Do you remember that {AROUND.rstrip(' .')}?",  # all of it
+    ],
+)
+def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
+    assert analyse(text, {}, this_year=2025).question == ""

@@ -41,6 +41,9 @@ _FORMS: dict[str, Term] = {
 _MAYBE_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W_]+")
 _PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
+_SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
+_ASKS = ("?", "\uff1f", "\u061f")
+_MUCH = 30  # words beside a question that may drown it
 _LONGEST = 2_000  # words of a question that are read
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
 _SLIPS = 4  # letters from which on a name may have a slip
@@ -230,6 +233,9 @@ def analyse(
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
     who = _meant(names)
     dates = named_dates(low)
+    question = _question(text)
+    if question:  # what stands around it does not tell what kind of answer is wanted
+        low, asked = fold(question.replace("\u2019", "'")), question_words(question)
     mute = [word for word, each in names.items() if not each & who <= seldom]
     wordings = {} if dates == Dates() else date_wordings(dates, this_year)
     if names:
@@ -247,7 +253,21 @@ def analyse(
         prefixes,
         during,
         about,
+        _without(question, mute),
     )
+
+
+def _question(text: str) -> str:
+    """What a text asks, where much else stands around it; else nothing."""
+    if len(question_words(text)) < _MUCH:
+        return ""
+    own = " ".join(part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(_ASKS))
+    asked = question_words(own)
+    if len(question_words(text)) - len(asked) < _MUCH:
+        return ""
+    # "Any ideas?" asks for what stands around it.
+    telling = [word for word in asked if word not in STOP and word not in FRAMING]
+    return own if len(telling) > 1 else ""
 
 
 def _facts(

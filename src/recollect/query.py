@@ -69,7 +69,8 @@ class Reading:
     "named", its dates under "year", "month" and "day"; `facts` are properties of the question as
     0.0 or 1.0, see `recollect.analysis.analyse`. `phrases` stood in quotation marks, `prefixes`
     before a star (folded), `during` is a time it asks about, which the search keeps to. `asked` is
-    the past time that it is about by its words, from and until in seconds.
+    the past time that it is about by its words, from and until in seconds. `question` is what it
+    asks, to be embedded as well, where much else stands around that; else empty.
     """
 
     terms: tuple[Term, ...] = ()
@@ -84,6 +85,7 @@ class Reading:
     prefixes: tuple[str, ...] = ()
     during: During | None = None
     asked: tuple[float, float] | None = None
+    question: str = ""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect import profiles
 from recollect.analysis import analyse, possible_names, question_words, seldom
@@ -37,6 +38,7 @@ from recollect.text import count_tokens
 from recollect.when import DatesMissing, asked_time
 
 MOST_HITS = 1000
+_DRAWN = 0.5  # weight of what a long text asks beside the whole of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +254,8 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     started = time.perf_counter()
     if asked.embeds:
         try:
-            [vector] = yield from ask(Embed((reading.meaning,), "query"))
+            parts = filter(None, (reading.meaning, reading.question))
+            vector = _leaning((yield from ask(Embed(tuple(parts), "query"))))
         except EmbedderError as problem:
             lack = str(problem)
     embed_ms = (time.perf_counter() - started) * 1e3
@@ -285,6 +288,16 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
+
+
+def _leaning(rows: NDArray[np.float32]) -> Vector:
+    """The vector of a text, drawn towards that of what it asks if there is one."""
+    whole, *asked = rows
+    if not asked:
+        return whole
+    both = whole + _DRAWN * asked[0]
+    length = np.linalg.norm(both)
+    return both / length if length else whole
 
 
 def _during(asked: Request) -> tuple[During | None, list[str]]:
