@@ -75,3 +75,21 @@ def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() ->
 )
 def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
     assert analyse(text, {}, this_year=2025).question == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Wer hat den Schlüssel für das Boot?", ["schlussel", "boot"]),
+        ("Où est la clé du bateau ?", ["cle", "bateau"]),
+        ("¿Dónde está la llave del barco?", ["llave", "barco"]),
+        ("Onde está a chave do barco?", ["chave", "barco"]),
+        ("Dov'è la chiave della barca?", ["dov", "chiav", "barca"]),
+        ("Waar is de sleutel van de boot?", ["sleutel", "boot"]),
+        ("Where is the son of Die Zeit's editor?", ["son", "die", "zeit", "editor"]),
+        ("Las Vegas in August", ["la", "vega", "august"]),
+        ("Was, wann, wo?", ["wa", "wann", "wo"]),
+    ],
+)
+def test_words_without_a_meaning_are_not_looked_for(text: str, terms: list[str]) -> None:
+    assert [term[0] for term in analyse(text, {}, this_year=2025).terms] == terms

@@ -28,6 +28,7 @@ from recollect.lexicon import (
     ORDINARY,
     ROLES,
     STOP,
+    STOP_ELSEWHERE,
     USER,
 )
 from recollect.query import Dates, During, People, Reading, Term
@@ -226,7 +227,10 @@ def analyse(
     """
     low = fold(text.replace("\u2019", "'"))
     asked = question_words(text)
-    content = [word for word in asked if word not in names and word not in STOP]
+    stop = _stop_elsewhere(asked)
+    content = [
+        word for word in asked if word not in names and word not in STOP and word not in stop
+    ]
     prefixes = tuple(dict.fromkeys(_PREFIX.findall(low)))
     kept = [word for word in content if word not in FRAMING] or content or asked
     kept = list(dict.fromkeys([*kept, *(word for word in asked if word in prefixes)]))
@@ -255,6 +259,16 @@ def analyse(
         about,
         _without(question, mute),
     )
+
+
+def _stop_elsewhere(asked: Iterable[str]) -> Set[str]:
+    """The stop words of another language, if more of a question's words are than are English."""
+    distinct = frozenset(asked)
+    english = len(distinct & STOP)
+    if 2 * english > len(distinct):
+        return frozenset()
+    likely = max(STOP_ELSEWHERE, key=lambda stop: len(distinct & stop))
+    return likely if len(distinct & likely) > max(1, english) else frozenset()
 
 
 def _question(text: str) -> str:
