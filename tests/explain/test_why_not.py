@@ -104,6 +104,20 @@ def test_below_min_score() -> None:
     assert absent.gap == pytest.approx(0.5 - (-0.05 + 0.06 + 0.2 * 0.7046881), abs=1e-3)
 
 
+def test_what_a_search_can_be_asked_can_be_explained() -> None:
+    memory = kitchen()
+    absent = left(memory, "bread", profile="composite", min_similarity=0.5)
+    assert absent.stage == "at_least"
+    assert absent.reason == "its vector.score is 0.3000, 0.2000 below 0.5"
+    assert absent.gap == pytest.approx(0.2, abs=1e-3)
+    assert left(memory, "salad", profile="composite", threshold=0.5).stage == "min_score"
+    memory.update("risotto", status="archived")
+    assert left(memory, "risotto").stage == "filter"
+    assert memory.explain(QUERY, "risotto", include_archived=True).why_not is None
+    reason = memory.explain(QUERY, "paella", profile="vitality", context="knowledge")
+    assert reason.profile == "vitality.knowledge"
+
+
 def test_over_the_budget() -> None:
     memory = kitchen()
     memory.add("saffron " * 100 + "cos=0.95", id="long", importance=0.5)

@@ -83,6 +83,10 @@ class Recalling(Face):
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
+        context: str | None = None,
         everywhere: bool = False,
     ) -> Reason:
         """Why a memory is returned for a query or not, and what would change it; touches nothing.
@@ -210,6 +214,10 @@ class AsyncRecalling(AsyncFace):
         weights: Mapping[str, float] | None = None,
         namespaces: Sequence[str] | None = None,
         token_budget: int | None = None,
+        threshold: float | None = None,
+        min_similarity: float | None = None,
+        include_archived: bool = False,
+        context: str | None = None,
         everywhere: bool = False,
     ) -> Reason:
         """See `Memory.explain`."""

@@ -19,7 +19,7 @@ from recollect.ops import Score as ScoreOp
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
 from recollect.query import Query
-from recollect.stages import Cut, Depth, Keep, Mmr, Pack, Pipeline, Recall, SessionFirst
+from recollect.stages import AtLeast, Cut, Depth, Keep, Mmr, Pack, Pipeline, Recall, SessionFirst
 from recollect.stages.pack import ranked as by_score
 
 _SIGNS = {"eq": "=", "ne": "is not", "in": "in", "nin": "not in", "contains": "contains"} | {
@@ -121,6 +121,8 @@ def why_not(ranked: Ranked, row: int) -> Plan[WhyNot]:
         return tight or _outranked(ranked, seen, row, order)
     if isinstance(stage, SessionFirst):
         return _a_turn(stage, before, row)
+    if isinstance(stage, AtLeast):
+        return _too_little(stage, before, row)
     return WhyNot(stage.called, f"{stage.called} left it out")
 
 
@@ -241,6 +243,16 @@ def _below_least(query: Query, before: Candidates, row: int) -> WhyNot | None:
         f"its score is {figure(score)}, {figure(gap)} below {query.min_score:g}",
         gap=gap,
     )
+
+
+def _too_little(stage: AtLeast, before: Candidates, row: int) -> WhyNot:
+    """It lacks a value, or has less of it than was asked for."""
+    own = _at(before, stage.column, row)
+    if not math.isfinite(own):
+        return WhyNot(stage.called, f"it has no {stage.column}")
+    gap = stage.least - own
+    reason = f"its {stage.column} is {figure(own)}, {figure(gap)} below {stage.least:g}"
+    return WhyNot(stage.called, reason, gap=gap)
 
 
 def _outranked(ranked: Ranked, seen: int, row: int, order: Candidates) -> WhyNot:
