@@ -198,6 +198,17 @@ def test_an_edit_meanwhile_has_the_vector_of_its_own_words(url: str) -> None:
         assert best.similarity == pytest.approx(1, abs=1e-3)
 
 
+def test_other_metadata_leave_what_vectors_are_made_of(tmp_path: Path) -> None:
+    url = chat_in(f"sqlite:///{tmp_path / 'm.db'}", "default")
+    with Memory.open(url) as memory:
+        [first] = [r for r in memory.get_all() if r.kind == "turn_chunk" and "rye" in r.content]
+        changed = memory.update(first.id, metadata={"seen": True})
+        kept = {"vector_texts": first.metadata["vector_texts"], "seen": True}
+        assert changed.metadata == kept
+        assert memory.get(first.id).metadata == kept  # type: ignore[union-attr]
+        assert memory.update(first.id, metadata={"vector_texts": {}}).metadata["vector_texts"] == {}
+
+
 def test_what_an_edit_made_stale_is_not_made_anew(tmp_path: Path) -> None:
     url = chat_in(f"sqlite:///{tmp_path / 'm.db'}", "default")
     with Memory.open(url) as memory:

@@ -191,6 +191,12 @@ def texts_of(record: MemoryRecord) -> dict[str, str]:
     }
 
 
+def metadata_for(record: MemoryRecord, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Other metadata for a record; what its further vectors are made of stays unless given anew."""
+    kept = record.metadata.get(_TEXTS)
+    return given if kept is None else {_TEXTS: kept, **given}
+
+
 def with_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
     """The record with what its further vectors are made of in its metadata; None takes one out."""
     if _TEXTS not in record.metadata and all(words is None for words in texts.values()):

@@ -20,6 +20,7 @@ from recollect.items import (
     check_span,
     embedded_text,
     item,
+    metadata_for,
     with_texts,
 )
 from recollect.memory import (
@@ -193,7 +194,13 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
         )
     checked = {name: CHECKS[name](name, value) for name, value in changes.items()}
     in_place = all(FIELDS[name].patchable for name in checked)
-    changed = yield from revise(text("id", id), lambda _: checked, scope, in_place=in_place)
+
+    def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
+        if "metadata" not in checked:
+            return checked
+        return {**checked, "metadata": metadata_for(record, checked["metadata"])}
+
+    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place)
     if changed is None:
         raise no_memory(id, scope.namespace)
     return changed

@@ -19,7 +19,7 @@ from recollect import chunks, importers
 from recollect.engine import Memory
 from recollect.errors import InvalidInput, NotFound, shown
 from recollect.importers import ImportProblem
-from recollect.items import CHECKS
+from recollect.items import CHECKS, metadata_for
 from recollect.linking import names_of
 from recollect.memory import Added, MemoryRecord
 from recollect.serve.cli import output
@@ -28,7 +28,6 @@ from recollect.serve.cli.settings import Settings
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
 _STDIN = Path("-")
 _ASKED = 1_000  # ids looked up at once
-_TEXTS = "vector_texts"  # in the metadata of what was once imported as sides
 _KNOWN = ("MERGED", "DUPLICATE", "LOOP")
 _SAID = {
     "SUPERSEDES": "of them superseding",
@@ -312,8 +311,8 @@ def _changes(record: MemoryRecord, item: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that an item gives a memory, as far as they differ from those it has."""
     assumed = item.assumed if isinstance(item, importers.Item) else ()
     given = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *assumed)}
-    if _TEXTS in record.metadata and isinstance(given.get("metadata"), dict):
-        given["metadata"] = {_TEXTS: record.metadata[_TEXTS], **given["metadata"]}
+    if isinstance(given.get("metadata"), dict):
+        given["metadata"] = metadata_for(record, given["metadata"])
     return {n: v for n, v in given.items() if CHECKS[n](n, v) != getattr(record, n)}
 
 
