@@ -29,7 +29,7 @@ from recollect.memory import MemoryRecord, Vector, boolean, finite, native, whol
 from recollect.ops import Embed, Extract, Find, Names, Read, Touch, VectorNames
 from recollect.plan import Plan, ask
 from recollect.profile import Profile, Ranked
-from recollect.query import During, Query
+from recollect.query import During, Query, Reading
 from recollect.results import Hit, SearchResult
 from recollect.routes import During as DuringRoute
 from recollect.routes import Vector as VectorRoute
@@ -249,17 +249,10 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     rare = seldom(known.turns, known.all_turns)
     year = asked.now.year
     reading = analyse(text, *people, during, asked.about, this_year=year, seldom=rare)
-    vector: Vector | None = None
-    lack = "" if asked.embeds else "the store was opened without an embedder"
     started = time.perf_counter()
-    if asked.embeds:
-        try:
-            parts = filter(None, (reading.meaning, reading.question))
-            vector = _leaning((yield from ask(Embed(tuple(parts), "query"))))
-        except EmbedderError as problem:
-            lack = str(problem)
+    vector, lack = yield from _vector(asked, reading)
     embed_ms = (time.perf_counter() - started) * 1e3
-    if lack and asked.profile.search_type != "text":  # which compares no vectors
+    if lack:
         degraded.append(f"vector: {lack}")
     if vectors is not None and vector is not None:
         degraded += [
@@ -288,6 +281,19 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     )
     ranked = yield from asked.profile.plan(query)
     return ranked, tuple(degraded), embed_ms
+
+
+def _vector(asked: Request, reading: Reading) -> Plan[tuple[Vector | None, str]]:
+    """The vector of a question, if the profile compares any; else perhaps why it is lacking."""
+    if asked.profile.search_type == "text":
+        return None, ""
+    if not asked.embeds:
+        return None, "the store was opened without an embedder"
+    parts = tuple(filter(None, (reading.meaning, reading.question)))
+    try:
+        return _leaning((yield from ask(Embed(parts, "query")))), ""
+    except EmbedderError as problem:
+        return None, str(problem)
 
 
 def _leaning(rows: NDArray[np.float32]) -> Vector:

@@ -78,13 +78,17 @@ class World:
         await in_thread(self.close)
 
     def close(self) -> None:
-        """Release the store, and an embedder of its own if that holds something."""
-        release = getattr(self.embedder.inner, "close", None) if self.embedder else None
+        """Release the store, and an embedder of its own."""
         try:
             self.store.close()
         finally:
-            if self._owns and release is not None:
-                release()
+            self.release()
+
+    def release(self) -> None:
+        """Release an embedder of its own if that holds something; the store stays open."""
+        release = getattr(self.embedder.inner, "close", None) if self.embedder else None
+        if self._owns and release is not None:
+            release()
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from recollect.embed import (
     StaticEmbedder,
     resolve,
 )
-from recollect.errors import EmbedderError, InvalidInput
+from recollect.errors import EmbedderError, EmbedderMismatch, InvalidInput
 
 
 def test_no_embedder() -> None:
@@ -165,3 +166,29 @@ def test_who_interrupts_an_embedder_is_not_held_up() -> None:
 
     with Memory.open("ram://", embedder=Interrupted()) as memory, pytest.raises(KeyboardInterrupt):
         memory.search("apple")
+
+
+def test_a_profile_that_compares_no_vectors_asks_for_none() -> None:
+    with Memory.open("ram://", embedder=_Unreachable(), profile="activation") as memory:
+        memory.add("An apple.", id="a")
+        found = memory.search("apple")
+        assert (found.ids, found.degraded) == (("a",), ())
+
+
+def test_an_embedder_is_closed_with_what_could_not_be_opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    closed: list[object] = []
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    monkeypatch.setattr(
+        OpenAIEmbedder, "identity", property(lambda self: EmbedderIdentity("x", "m", 2, "1"))
+    )
+    monkeypatch.setattr(OpenAIEmbedder, "close", lambda self: closed.append(self))
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Memory.open(url) as memory:
+        memory.add("An apple.")
+        for store in (url, memory._core.world.store):
+            with pytest.raises(EmbedderMismatch):
+                Memory.open(store, embedder="openai:m@http://localhost:1/v1")
+        assert len(closed) == 2
+        assert memory.search("apple").hits  # its store is open

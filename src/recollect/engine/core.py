@@ -103,16 +103,23 @@ class Core:
         chosen, names = profiles.get(profile), Aliases.of(aliases)
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
+        world = World(store, model, entities, owns=isinstance(embedder, str))
         try:
-            world = World(store, model, entities, owns=isinstance(embedder, str))
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
                 raise EmbedderMismatch(kept, world.identity)
             return cls(world, namespace, chosen, clock, count_tokens, names, actor, dedup)
         except BaseException:
-            if isinstance(url, str):
-                store.close()
+            cls._end(world, url)
             raise
+
+    @staticmethod
+    def _end(world: World, url: str | Store) -> None:
+        """Release a world that was opened for this; a store that was given stays open."""
+        if isinstance(url, str):
+            world.close()
+        else:
+            world.release()
 
     @classmethod
     def reembed(
@@ -134,8 +141,7 @@ class Core:
             plan = reembedding(core.world.identity, missing=missing, progress=progress)
             return drive(plan, core.world.batch)
         finally:
-            if isinstance(url, str):
-                core.world.close()
+            cls._end(core.world, url)
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
