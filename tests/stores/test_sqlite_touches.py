@@ -331,3 +331,4 @@ def test_where_no_thread_starts_an_access_is_written_at_once(
     for times in (1, 2):
         assert memory.search("apple a", limit=1).ids == ("a",)
         assert watcher.count() == times
+    watcher.db.close()
