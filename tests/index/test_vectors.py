@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.index import codes
 from recollect.index import vectors as module
 from recollect.index.codes import Codes
-from recollect.index.vectors import Vectors
+from recollect.index.vectors import Vectors, _bound
 
 Matrix = NDArray[np.float32]
 
@@ -175,3 +175,15 @@ def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.Monke
     assert whole.apart(query).tolist() == signs.sum(axis=1).tolist()
     similar = whole.similarity(query, places).astype(np.float64)
     assert np.corrcoef(similar, exact(rows, query))[0, 1] > 0.9
+
+
+@given(
+    st.lists(st.integers(0, 9), min_size=1, max_size=80), st.integers(1, 8), st.floats(0.0, 0.99)
+)
+def test_the_bound_is_the_least_with_more_rows_within(
+    distances: list[int], largest: int, share: float
+) -> None:
+    most = int(share * len(distances))
+    found = _bound(np.array(distances, dtype=np.uint16), most, largest)
+    within = [sum(each <= bound for each in distances) for bound in range(largest)]
+    assert found == next((bound for bound, rows in enumerate(within) if rows > most), largest)

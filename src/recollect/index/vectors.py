@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +17,7 @@ EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
 _COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
 _FINE = 6  # the codes keep 6 rows for each one wanted, to be compared exactly
+_SAMPLED = 16  # one of so many rows is looked at to begin with
 _BLOCK = 4_096  # vectors compared at once with many queries
 _MANY = 16  # queries
 _SPARSE = 0.25  # share of vectors up to which those that pass are copied out for that
@@ -177,11 +177,7 @@ class Vectors:
             apart[~allowed] = self.dimensions + 1
         per_row, share = _COARSE
         swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
-        # The least bound within which there are more.
-        bound = bisect_right(
-            range(self.dimensions), swept, key=lambda b: int(np.count_nonzero(apart <= b))
-        )
-        places = np.flatnonzero(apart <= bound)
+        places = np.flatnonzero(apart <= _bound(apart, swept, self.dimensions))
         similar = self._codes.similarity(query, places)
         wanted = depth * _FINE
         if len(similar) > wanted:
@@ -193,6 +189,19 @@ class Vectors:
     def nbytes(self) -> int:
         parts = (self._matrix, self._ordinals, self._place, self._codes)
         return sum(part.nbytes for part in parts)
+
+
+def _bound(apart: NDArray[np.uint16], most: int, largest: int) -> int:
+    """The least distance within which more than `most` rows lie; `largest` where there is none.
+
+    It is looked for around that of every sixteenth row: counting all takes a sweep each time.
+    """
+    bound = min(int(np.partition(apart[::_SAMPLED], most // _SAMPLED)[most // _SAMPLED]), largest)
+    while bound < largest and np.count_nonzero(apart <= bound) <= most:
+        bound += 1
+    while bound and np.count_nonzero(apart <= bound - 1) > most:
+        bound -= 1
+    return bound
 
 
 def _bounded(dots: NDArray[np.float32]) -> Floats:
