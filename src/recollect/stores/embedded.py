@@ -102,7 +102,7 @@ class EmbeddedStore(Indexed):
             version = self._seen.version = self._records.version()
         index = self._indexes.get(namespace)
         if index is None or self._epochs[namespace] != version.epoch:
-            index = index or NamespaceIndex(self._records, namespace)
+            index = NamespaceIndex(self._records, namespace) if index is None else index
             index.refresh()
             self._epochs[namespace] = version.epoch
             self._keep(namespace, index)
