@@ -94,6 +94,11 @@ def people(turns: Mapping[str, int], called: Mapping[str, str]) -> People:
     return People(names, *by_role(turns), turns, sum(turns.values()))
 
 
+def seldom(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
+    """Which speakers have so few of all turns that hardly one would be found by what was asked."""
+    return frozenset(who for who, count in turns.items() if count * _SELDOM <= all_turns)
+
+
 def name_words(speakers: Set[str]) -> dict[str, set[str]]:
     """Speakers by each word of their names; roles such as "user" name nobody."""
     found: dict[str, set[str]] = {}
@@ -179,11 +184,6 @@ class _Nearest:
         return found
 
 
-def seldom(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
-    """Which speakers have so few of all turns that hardly one would be found by what was asked."""
-    return frozenset(who for who, count in turns.items() if count * _SELDOM <= all_turns)
-
-
 def _around(word: str) -> Iterator[str]:
     """The word with a star for each of its letters, and between any two of them.
 
@@ -210,14 +210,12 @@ def analyse(
     about: tuple[float, float] | None = None,
     *,
     this_year: int,
-    seldom: Set[str] = frozenset(),
+    rare: Set[str] = frozenset(),
 ) -> Reading:
     """A question read, given whom its words name and who the users and assistants are.
 
-    Whoever speaks `seldom` (see `_SELDOM`) is looked for by name as well.
-
     `during` and `about` are the times that it keeps to and that it is about (see `Reading`), and
-    it is asked in `this_year`.
+    it is asked in `this_year`. Whoever is `rare` (see `seldom`) is looked for by name as well.
 
     The facts are `about_self`, `about_assistant`, `wants_summary` (whose words answer it),
     `names_one`, `names_date`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
@@ -240,7 +238,7 @@ def analyse(
     question = _question(text)
     if question:  # what stands around it does not tell what kind of answer is wanted
         low, asked = fold(question.replace("\u2019", "'")), question_words(question)
-    mute = [word for word, each in names.items() if not each & who <= seldom]
+    mute = [word for word, each in names.items() if not each & who <= rare]
     wordings = {} if dates == Dates() else date_wordings(dates, this_year)
     if names:
         wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)

@@ -248,7 +248,7 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     people = (known.names, known.users, known.assistants)
     rare = seldom(known.turns, known.all_turns)
     year = asked.now.year
-    reading = analyse(text, *people, during, asked.about, this_year=year, seldom=rare)
+    reading = analyse(text, *people, during, asked.about, this_year=year, rare=rare)
     started = time.perf_counter()
     vector, lack = yield from _vector(asked, reading)
     embed_ms = (time.perf_counter() - started) * 1e3

@@ -58,7 +58,6 @@ _NO_DIGITS = re.compile(r"\D+")
 _COMPOUND = re.compile("[A-Za-z0-9\u00c0-\u024f]+")
 _INNER_START = re.compile("[A-Z](?:(?<=[a-z].)|(?<=[A-Z].)[a-z]{2})")  # quickest from the capital
 _LEAST_PART = 3  # letters; the "i" of "iPhone" says nothing
-_TERM_BITS = 40
 _MOST_KEPT = 500_000
 _KEPT_CHARS = 64  # of a word; encoded data, perhaps erased since, must not fill the memory
 

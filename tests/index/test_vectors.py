@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from recollect.index import codes
 from recollect.index import vectors as module
 from recollect.index.codes import Codes
-from recollect.index.vectors import Vectors, _bound
+from recollect.index.vectors import Vectors, _radius
 
 Matrix = NDArray[np.float32]
 
@@ -180,10 +180,10 @@ def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.Monke
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=80), st.integers(1, 8), st.floats(0.0, 0.99)
 )
-def test_the_bound_is_the_least_with_more_rows_within(
+def test_the_radius_is_the_least_with_more_rows_within(
     distances: list[int], largest: int, share: float
 ) -> None:
     most = int(share * len(distances))
-    found = _bound(np.array(distances, dtype=np.uint16), most, largest)
+    found = _radius(np.array(distances, dtype=np.uint16), most, largest)
     within = [sum(each <= bound for each in distances) for bound in range(largest)]
     assert found == next((bound for bound, rows in enumerate(within) if rows > most), largest)

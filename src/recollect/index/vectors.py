@@ -177,7 +177,7 @@ class Vectors:
             apart[~allowed] = self.dimensions + 1
         per_row, share = _COARSE
         swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
-        places = np.flatnonzero(apart <= _bound(apart, swept, self.dimensions))
+        places = np.flatnonzero(apart <= _radius(apart, swept, self.dimensions))
         similar = self._codes.similarity(query, places)
         wanted = depth * _FINE
         if len(similar) > wanted:
@@ -191,7 +191,7 @@ class Vectors:
         return sum(part.nbytes for part in parts)
 
 
-def _bound(apart: NDArray[np.uint16], most: int, largest: int) -> int:
+def _radius(apart: NDArray[np.uint16], most: int, largest: int) -> int:
     """The least distance within which more than `most` rows lie; `largest` where there is none.
 
     It is looked for around that of every sixteenth row: counting all takes a sweep each time.
