@@ -7,11 +7,11 @@ READY := $(VENV)/.ready
 .PHONY: demo demo-postgres test lint bench clean
 
 demo: $(READY)
-	$(BIN)/recollect demo
+	$(BIN)/salience demo
 
 # The same on a PostgreSQL server that is started for it.
 demo-postgres: $(READY)
-	$(BIN)/python -m recollect.testing.postgres $(BIN)/recollect demo
+	$(BIN)/python -m salience.testing.postgres $(BIN)/salience demo
 
 test: lint
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
@@ -23,11 +23,11 @@ lint: $(READY)
 	$(BIN)/lint-imports
 
 bench: $(READY)
-	$(BIN)/recollect bench --memories 10000
-	$(BIN)/recollect bench --memories 100000
+	$(BIN)/salience bench --memories 10000
+	$(BIN)/salience bench --memories 100000
 
 $(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "recollect needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "salience needs Python 3.11 or newer: make PYTHON=python3.11 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	touch $(READY)

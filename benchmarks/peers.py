@@ -1,4 +1,4 @@
-"""Recall and speed of other libraries beside recollect, on the same texts with the same vectors.
+"""Recall and speed of other libraries beside salience, on the same texts with the same vectors.
 
 In an environment of its own, whose Python has to load SQLite extensions (Debian's does):
 
@@ -30,11 +30,11 @@ from typing import Any
 os.environ["ANONYMIZED_TELEMETRY"] = "False"
 os.environ["MEM0_TELEMETRY"] = "False"
 
-from recollect import Memory
-from recollect.embed import StaticEmbedder
-from recollect.evaluate.conversations import load
-from recollect.evaluate.metrics import Metrics, mean, per_query
-from recollect.evaluate.texts import queries, realistic
+from salience import Memory
+from salience.embedders import StaticEmbedder
+from salience.evaluation.datasets import load
+from salience.evaluation.metrics import Metrics, mean, per_query
+from salience.evaluation.synthetic_chats import queries, realistic
 
 EMBEDDER = StaticEmbedder()
 ITEMS = 4_000  # written at once
@@ -71,7 +71,7 @@ def embedded(texts: Sequence[str]) -> Any:
     return EMBEDDER.embed(list(texts))
 
 
-class Recollect(Library):
+class Salience(Library):
     """The default profile on SQLite."""
 
     def __init__(self, folder: Path) -> None:
@@ -240,7 +240,7 @@ class Mem0(Library):
 
 
 LIBRARIES: dict[str, Callable[[Path], Library]] = {
-    "recollect": Recollect,
+    "salience": Salience,
     "chroma": Chroma,
     "txtai": Txtai,
     "lancedb": LanceDB,
@@ -254,7 +254,7 @@ def filled(name: str, folder: Path, items: Sequence[Item], speakers: bool = True
     """A library that holds some memories, ready to be asked."""
     folder.mkdir()
     library = LIBRARIES[name](folder)
-    if speakers and name != "recollect":
+    if speakers and name != "salience":
         items = [said(item) for item in items]
     for start in range(0, len(items), ITEMS):
         library.add(items[start : start + ITEMS])

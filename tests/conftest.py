@@ -5,8 +5,8 @@ import os
 from hypothesis import settings
 
 # How long an example takes says how busy the machine is, not whether the law holds.
-settings.register_profile("recollect", deadline=None)
-settings.load_profile("recollect")
+settings.register_profile("salience", deadline=None)
+settings.load_profile("salience")
 
 # What a process keeps of a PostgreSQL database in memory is tried where it is asked for.
-os.environ["RECOLLECT_POSTGRES_MEMORY_MB"] = "0"
+os.environ["SALIENCE_POSTGRES_MEMORY_MB"] = "0"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from recollect.serve.cli import main
+from salience.cli import main
 
 NOTES = [
     {"id": "river", "content": "The river rose by two metres in March.", "speaker": "Ana"},
@@ -39,7 +39,7 @@ Run = Callable[..., Ran]
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Runs a command in this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("RECOLLECT_DB", "RECOLLECT_NAMESPACE", "COLUMNS"):
+    for name in ("SALIENCE_DB", "SALIENCE_NAMESPACE", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*arguments: str, stdin: bytes = b"") -> Ran:

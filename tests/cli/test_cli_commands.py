@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from recollect import Memory
-from recollect.errors import StoreError
-from recollect.serve.cli import writing
-from recollect.serve.cli.settings import Settings
-from recollect.testing import WordHashEmbedder
+from salience import Memory
+from salience.cli import add
+from salience.cli.settings import Settings
+from salience.errors import StoreError
+from salience.testing import WordHashEmbedder
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -139,7 +139,7 @@ def test_an_option_left_empty_is_refused(notes: Run, option: str) -> None:
 
 
 def test_a_variable_left_empty_is_refused(notes: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_NAMESPACE", "")
+    monkeypatch.setenv("SALIENCE_NAMESPACE", "")
     assert "namespace: is empty" in notes("delete", "--all", "--yes").err
 
 
@@ -277,7 +277,7 @@ def test_demo_recalls_explains_and_says_what_next(run: Run, tmp_path: Path) -> N
         shown = run("demo", "--db", "demo.db")
         assert shown.code == 0
         assert "score (balanced)" in shown.out
-        assert "recollect search --db demo.db --namespace demo" in shown.out
+        assert "salience search --db demo.db --namespace demo" in shown.out
         assert "\x1b" not in shown.out
         assert max(map(len, shown.out.partition("Go on:")[0].splitlines())) <= 100
     assert run("stats", "--db", "demo.db", "--namespace", "demo", "--json").json["memories"] == 230
@@ -295,13 +295,13 @@ def test_demo_commands_work(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert len(commands) == 3
     for command in commands:
         program, *arguments = shlex.split(command)
-        assert program == "recollect"
+        assert program == "salience"
         assert run(*arguments).code == 0
 
 
 def test_add_takes_what_the_library_takes(run: Run) -> None:
     taken = set(signature(Memory.add).parameters) - {"self", "content"}
-    assert set(signature(writing.add).parameters) - {"settings", "text"} == taken
+    assert set(signature(add.add).parameters) - {"settings", "text"} == taken
     run(
         *("add", "The flat is in Lisbon.", "--id", "flat", "--tier", "long", "--layer", "entity"),
         *("--gist", "home", "--decay-rate", "0.01", "--confidence", "0.5", "--pinned"),
@@ -342,7 +342,7 @@ def test_reembed_replaces_the_vectors_of_another_embedder_only_when_told_by_whic
         refused = run(*command)
         assert refused.code != 0
         assert "word-hash" in refused.err
-        assert "recollect reembed --embedder NAME" in refused.err
+        assert "salience reembed --embedder NAME" in refused.err
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", embedder=WordHashEmbedder()) as memory:
         assert memory.search("tea").ids == ("a",)
     assert run("reembed", "--embedder", "default").code == 0

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import recollect
-from recollect import Memory
-from recollect.serve import cli
-from recollect.serve.cli import output
+import salience
+from salience import Memory, cli
+from salience.cli import output
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 COMMAND = (
     sys.executable,
     "-c",
-    "import sys; from recollect.serve.cli import main; sys.exit(main())",
+    "import sys; from salience.cli import main; sys.exit(main())",
 )
 
 
@@ -40,8 +39,8 @@ def test_shared_options_stand_before_or_after_the_command(run: Run) -> None:
 def test_the_nearer_option_wins_over_the_environment(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_DB", f"sqlite:///{tmp_path}/env.db")
-    monkeypatch.setenv("RECOLLECT_NAMESPACE", "env")
+    monkeypatch.setenv("SALIENCE_DB", f"sqlite:///{tmp_path}/env.db")
+    monkeypatch.setenv("SALIENCE_NAMESPACE", "env")
     run("add", "Here.", "--id", "x")
     assert (tmp_path / "env.db").exists()
     assert run("get", "x", "--json").json["namespace"] == "env"
@@ -86,7 +85,7 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("import", "none.md"), 2, "none.md: does not exist"),
         (("import", "notes.jsonl", "--format", "xml"), 2, "there is no format 'xml'"),
         (("profiles", "show", "best"), 2, "there is no 'best'"),
-        (("profiles", "show"), 2, "recollect profiles show NAME"),
+        (("profiles", "show"), 2, "salience profiles show NAME"),
         (("eval", "none"), 2, "none: is no folder"),
         (("eval", "."), 2, "holds no questions"),
         (("bench", "--memories", "0"), 2, "memories: is 0"),
@@ -127,7 +126,7 @@ def test_stdin_that_is_no_text_is_refused(run: Run) -> None:
 
 
 def test_version_and_help(run: Run) -> None:
-    assert run("--version").out == f"recollect {recollect.__version__}\n"
+    assert run("--version").out == f"salience {salience.__version__}\n"
     shown = run("--help").out
     for name in "add import search explain get list delete stats profiles eval bench demo".split():
         assert name in shown
@@ -143,7 +142,7 @@ def test_without_its_libraries_it_says_how_to_get_them(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert cli.main(["stats"]) == 2
-    assert "pip install 'recollect[cli]'" in capsys.readouterr().err
+    assert "pip install 'salience[cli]'" in capsys.readouterr().err
 
 
 def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
@@ -158,7 +157,7 @@ def test_a_real_process_keeps_stdout_pure(tmp_path: Path) -> None:
     assert [hit["content"] for hit in json.loads(found.stdout)["hits"]] == ["Ana plays the piano."]
     failed = ran("search", "piano", "--json", "--profile", "best")
     assert (failed.returncode, failed.stdout) == (2, "")
-    assert failed.stderr.startswith("recollect: profile:")
+    assert failed.stderr.startswith("salience: profile:")
 
 
 def test_ascii_terminals_get_escaped_json(tmp_path: Path) -> None:
@@ -252,7 +251,7 @@ def test_an_interrupt_ends_it_quietly(run: Run, monkeypatch: pytest.MonkeyPatch)
     def interrupted() -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("recollect.serve.cli.writing._from_stdin", interrupted)
+    monkeypatch.setattr("salience.cli.add._from_stdin", interrupted)
     ran = run("add", "-")
     assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from import_support import put
-from recollect.fields import STATUSES
+from salience.records.fields import STATUSES
+from support.imports import put
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -110,7 +110,7 @@ def test_update_changes_what_changed(run: Run, tmp_path: Path) -> None:
     put(tmp_path, "n/door.md", "The door sticks.")
     put(tmp_path, "n/key.md", "---\ntags: [home]\ncolour: red\n---\nBehind the [[door]].")
     assert run("import", "n").out == "2 added, 0 rejected\n"
-    assert "recollect import --update" in run("import", "n").err
+    assert "salience import --update" in run("import", "n").err
     os.utime(tmp_path / "n/door.md", (1_700_000_000, 1_700_000_000))  # a copy of the folder
     assert run("import", "n", "--update").out == "0 added, 2 unchanged, 0 rejected\n"
     put(tmp_path, "n/key.md", "---\ntags: [cellar]\n---\nBehind [[new]], left of [[door]].")
@@ -226,7 +226,7 @@ def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     ran = run("import", "-", stdin=source)
     assert (ran.code, ran.out) == (1, "1 added, 1 rejected\n")
     assert "rejected: -, line 2: stdin:2: content: is missing" in ran.err
-    assert "recollect: -, line 1: not JSON" in run("import", "-", stdin=b"{broken").err
+    assert "salience: -, line 1: not JSON" in run("import", "-", stdin=b"{broken").err
     assert run("import", "-", stdin=b"").out == "0 added, 0 rejected\n"
     talk = json.dumps({"memories": [{"text": "Hello"}]}).encode()
     assert run("import", "-", stdin=talk).out == "1 added, 0 rejected\n"

@@ -58,7 +58,7 @@ def test_prune_previews_then_moves_then_is_undone(old: Run) -> None:
 
 
 def test_archive_and_restore(old: Run) -> None:
-    assert "to undo it: recollect undo archive-" in old("archive", "m00", "m01").out
+    assert "to undo it: salience undo archive-" in old("archive", "m00", "m01").out
     assert old("archive", "m00").out == "all of them are archived already\n"
     assert old("restore", "m00", "--json").json == {"restored": {"m00": "active"}}
     assert old("restore", "m00").code == 2
@@ -87,7 +87,7 @@ def test_maintain_says_what_it_did(old: Run) -> None:
     assert status(old, "task") == "active"
     done = old("maintain", "--step", "prune", "--step", "consolidate")
     assert done.code == 0
-    assert "prune: 10; to undo it: recollect undo prune-" in done.out
+    assert "prune: 10; to undo it: salience undo prune-" in done.out
     assert "consolidate: 3; to undo it" in done.out
     assert old("maintain", "--step", "dance").code == 2
 
@@ -96,10 +96,10 @@ def test_audit_names_what_mends(old: Run) -> None:
     old("add", "TODO", "--id", "todo")
     told = old("audit")
     assert told.code == 0
-    assert "recollect archive todo" in told.out
+    assert "salience archive todo" in told.out
     found = {one["name"]: one for one in old("audit", "--json").json["findings"]}
     assert found["duplicates"]["count"] == 2
-    assert found["duplicates"]["remedy"] == "recollect archive m20 m21"
+    assert found["duplicates"]["remedy"] == "salience archive m20 m21"
     assert found["junk"]["rate"] == 1 / 23
 
 

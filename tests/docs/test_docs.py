@@ -25,8 +25,8 @@ from typing import Any
 
 import pytest
 
-from recollect.fields import FIELDS
-from recollect.profiles import BUILT_IN
+from salience.ranking.profiles import BUILT_IN
+from salience.records.fields import FIELDS
 
 WIDTH = 120  # of the formulas shown
 ROOT = Path(__file__).resolve().parents[2]
@@ -80,7 +80,7 @@ def test_blocks_run_and_print_what_they_say(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    for variable in ("RECOLLECT_DB", "RECOLLECT_NAMESPACE", "COLUMNS"):
+    for variable in ("SALIENCE_DB", "SALIENCE_NAMESPACE", "COLUMNS"):
         monkeypatch.delenv(variable, raising=False)
     known: dict[str, Any] = {"__name__": "documentation"}
     for block in blocks(name):
@@ -164,7 +164,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 def test_every_command_and_option_is_documented_and_no_other() -> None:
     typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
-    from recollect.serve.cli.app import _SHARED, app
+    from salience.cli.app import _SHARED, app
 
     commands = typer.main.get_command(app).commands
     sections = re.split(r"^## ", page("docs/command-line.md"), flags=re.MULTILINE)[1:]

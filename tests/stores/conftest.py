@@ -8,12 +8,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect.testing.postgres import PostgresServer
+from salience.testing.postgres import PostgresServer
 
 WORKER = """
 import json, sys
-from recollect import Memory
-from recollect.testing import WordHashEmbedder
+from salience import Memory
+from salience.testing import WordHashEmbedder
 memory = Memory.open(sys.argv[1], embedder=WordHashEmbedder())
 print("ready", flush=True)
 for line in sys.stdin:
@@ -92,9 +92,9 @@ def database(postgres: PostgresServer) -> str:
     """The address of a database without memories."""
     with psycopg.connect(postgres.url, autocommit=True) as connection:
         tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'recollect'"
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience'"
         ).fetchall()
         for (table,) in tables:
             kept = " WHERE key NOT IN ('schema', 'features')" if table == "meta" else ""
-            connection.execute(f"DELETE FROM recollect.{table}{kept}".encode())
+            connection.execute(f"DELETE FROM salience.{table}{kept}".encode())
     return postgres.url

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recollect import Memory
-from recollect.ops import Op
-from recollect.stores.postgres import PostgresStore
-from recollect.testing.conformance import StoreConformance
+from salience import Memory
+from salience.retrieval.operations import Op
+from salience.stores.postgres import PostgresStore
+from salience.testing.conformance import StoreConformance
 
 
 class TestRam(StoreConformance):

@@ -11,10 +11,10 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recollect import Memory
-from recollect.testing import WordHashEmbedder
-from recollect.testing._case import Clock
-from steps import QUESTIONS, apply, steps
+from salience import Memory
+from salience.testing import WordHashEmbedder
+from salience.testing.conformance._case import Clock
+from support.steps import QUESTIONS, apply, steps
 
 
 def seen(memory: Memory) -> list[Any]:

@@ -1,5 +1,0 @@
-"""Memory and AsyncMemory: checks what is asked, one line a method."""
-
-from recollect.engine.memory import AsyncMemory, Memory
-
-__all__ = ["AsyncMemory", "Memory"]

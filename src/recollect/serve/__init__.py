@@ -1,1 +1,0 @@
-"""Ways to use the library from outside Python."""

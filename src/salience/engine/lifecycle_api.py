@@ -1,0 +1,297 @@
+"""Upkeep: what keeps memories healthy, previewed first, recorded, and undone by a run's name."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from salience.engine.core import Core, Filters
+from salience.engine.runner import AsyncFace, Face
+from salience.errors import InvalidInput
+from salience.lifecycle import audit as auditing
+from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
+from salience.lifecycle.audit import Audit
+from salience.lifecycle.consolidation import Consolidation, Summariser
+from salience.lifecycle.maintenance import Maintenance, Wanted
+from salience.lifecycle.maintenance_lock import Owner
+from salience.lifecycle.pruning import Pruning
+from salience.lifecycle.undo import Undone
+from salience.lifecycle.zone_history import Shares
+from salience.records.filters import parse
+from salience.records.record import Link, boolean, function, moment, new_id, texts, whole
+from salience.retrieval.plan import Plan
+from salience.write import link_targets
+
+Progress = Callable[[str, int, int], None]
+
+
+def _owner() -> Owner:
+    """This process, which knows of others on its machine whether they are gone."""
+    here = socket.gethostname()
+
+    def gone(name: str) -> bool:
+        host, _, process = name.rpartition(":")[0].rpartition(":")
+        if host != here or not process.isdecimal():
+            return False
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # it is there, and somebody else's
+            return False
+        return False
+
+    return Owner(f"{here}:{os.getpid()}:{new_id()[:8]}", gone)
+
+
+def _maintain(core: Core, **given: Any) -> Plan[Maintenance]:
+    def clock() -> datetime:
+        return moment("clock", core.clock())
+
+    given["dry_run"] = boolean("dry_run", given["dry_run"])
+    return maintenance.maintain(core.scope(), Wanted(clock, **given), _owner())
+
+
+def _shares(
+    core: Core, since: Any, until: Any, points: int, progress: Callable[[int, int], None] | None
+) -> Plan[Shares]:
+    points = whole("points", points, 1, zone_history.MOST_POINTS)
+    now = moment("clock", core.clock())
+    last = now if until is None else moment("until", until)
+    first = None if since is None else moment("since", since)
+    first = first or (yield from zone_history.began(core.namespace)) or last
+    if first > last:
+        raise InvalidInput("until", "is before the first time", "give a later one")
+    times = list(zone_history.evenly(first, last, points))
+    told = function("progress", progress)
+    return (yield from zone_history.shares(core.namespace, times, now, told))
+
+
+class Upkeep(Face):
+    """Prune, archive and restore, consolidate, maintain, audit; and undo."""
+
+    def prune(
+        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
+    ) -> Pruning:
+        """Archive what has faded (vitality below 0.1), least alive first; a preview unless applied.
+
+        At most `cap` memories are moved. Pinned ones and those that hold the link graph together
+        never are. The result says why each is a candidate; its `run` is what `undo` takes.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        scope = self._core.scope()
+        return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
+
+    def archive(self, ids: str | Sequence[str]) -> str | None:
+        """Move memories to the archive, where only `include_archived` finds them.
+
+        What is returned is the run's name for `undo`, None if all were archived already.
+
+        Raises:
+            NotFound: one of them does not exist; nothing was moved.
+            InvalidInput: one of them is pinned; nothing was moved.
+        """
+        return self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
+
+    def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+        """Bring memories back from the archive; by id, the status that each has again.
+
+        Raises:
+            NotFound: one of them does not exist; nothing was moved.
+            InvalidInput: one of them is not archived; nothing was moved.
+        """
+        return self._run(pruning.restore(self._core.scope(), texts("ids", ids)))
+
+    def consolidate(
+        self,
+        *,
+        apply: bool = False,
+        everything: bool = False,
+        summarise: Summariser = consolidation.first,
+        filters: Filters = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidation:
+        """Merge active memories of one owner that say the same; a preview unless applied.
+
+        Clusters are at a cosine of 0.80 or more to their centroid, of at least 3 members, and of
+        owners (agent and user together) with more than 20 active memories. What stands for a
+        cluster has the text that `summarise` makes of its members, most central first; by default
+        the text of that one, and then clusters whose members differ in a number, a date, a name or
+        a negation are left as they are. Its importance is min(largest + 0.1, 1). The originals
+        become `consolidated` and stay linked to it. Conversation turns and pinned memories stay.
+
+        Only what is new since the last applied run is looked at, unless `everything` is asked for.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(
+            maintenance.consolidate_on(
+                self._core.scope(),
+                apply=apply,
+                everything=everything,
+                summarise=summarise,
+                where=parse(filters),
+                progress=progress,
+            )
+        )
+
+    def undo(self, run: str) -> Undone:
+        """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
+
+        What was changed again since is left alone, and the result says why.
+
+        Raises:
+            NotFound: no run of that name changed anything.
+            InvalidInput: that is no name of a run.
+        """
+        return self._run(undo.undo(self._core.scope(), run))
+
+    def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        steps: Sequence[str] = maintenance.USUAL,
+        cap: int = pruning.CAP,
+        summarise: Summariser = consolidation.first,
+        progress: Progress | None = None,
+    ) -> Maintenance:
+        """Do what is due: archive what has expired, complete tasks untouched for 7 days, let links
+        by name find their target; and, among the `steps` only if named, "consolidate" and "prune".
+
+        Twice at one time is as good as once; broken off, the next run goes on. A lock in the store
+        keeps a second run out; one whose owner died is taken over.
+
+        Raises:
+            Locked: somebody else maintains the namespace.
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(
+            _maintain(
+                self._core,
+                dry_run=dry_run,
+                steps=steps,
+                cap=cap,
+                summarise=summarise,
+                progress=progress,
+            )
+        )
+
+    def audit(self, *, progress: Progress | None = None) -> Audit:
+        """How many memories are duplicates, junk, stale, contradicted, orphaned or unembedded.
+
+        With examples, and the command that mends each; nothing is changed.
+        """
+        return self._run(auditing.audit(self._core.scope(), progress=progress))
+
+    def zone_shares(
+        self,
+        *,
+        since: date | str | float | None = None,
+        until: date | str | float | None = None,
+        points: int = 53,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Shares:
+        """How many memories were active, stale, fading or ready for the archive, time after time.
+
+        At `points` times from `since` (the first event by default) to `until` (now), as the log
+        tells; times to come are worked out as if nothing was used any more. See
+        `salience.lifecycle.zone_chart` for a picture of it.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self._run(_shares(self._core, since, until, points, progress))
+
+    def pending_links(self) -> list[Link]:
+        """The links that lead to no memory yet: to an id, title or alias that none has."""
+        return self._run(link_targets.pending(self._core.namespace))
+
+
+class AsyncUpkeep(AsyncFace):
+    """`Upkeep`, awaited."""
+
+    async def prune(
+        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
+    ) -> Pruning:
+        """See `Memory.prune`."""
+        scope = self._core.scope()
+        return await self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
+
+    async def archive(self, ids: str | Sequence[str]) -> str | None:
+        """See `Memory.archive`."""
+        return await self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
+
+    async def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
+        """See `Memory.restore`."""
+        return await self._run(pruning.restore(self._core.scope(), texts("ids", ids)))
+
+    async def consolidate(
+        self,
+        *,
+        apply: bool = False,
+        everything: bool = False,
+        summarise: Summariser = consolidation.first,
+        filters: Filters = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Consolidation:
+        """See `Memory.consolidate`."""
+        return await self._run(
+            maintenance.consolidate_on(
+                self._core.scope(),
+                apply=apply,
+                everything=everything,
+                summarise=summarise,
+                where=parse(filters),
+                progress=progress,
+            )
+        )
+
+    async def undo(self, run: str) -> Undone:
+        """See `Memory.undo`."""
+        return await self._run(undo.undo(self._core.scope(), run))
+
+    async def maintain(
+        self,
+        *,
+        dry_run: bool = False,
+        steps: Sequence[str] = maintenance.USUAL,
+        cap: int = pruning.CAP,
+        summarise: Summariser = consolidation.first,
+        progress: Progress | None = None,
+    ) -> Maintenance:
+        """See `Memory.maintain`."""
+        return await self._run(
+            _maintain(
+                self._core,
+                dry_run=dry_run,
+                steps=steps,
+                cap=cap,
+                summarise=summarise,
+                progress=progress,
+            )
+        )
+
+    async def audit(self, *, progress: Progress | None = None) -> Audit:
+        """See `Memory.audit`."""
+        return await self._run(auditing.audit(self._core.scope(), progress=progress))
+
+    async def zone_shares(
+        self,
+        *,
+        since: date | str | float | None = None,
+        until: date | str | float | None = None,
+        points: int = 53,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Shares:
+        """See `Memory.zone_shares`."""
+        return await self._run(_shares(self._core, since, until, points, progress))
+
+    async def pending_links(self) -> list[Link]:
+        """See `Memory.pending_links`."""
+        return await self._run(link_targets.pending(self._core.namespace))

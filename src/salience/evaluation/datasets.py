@@ -1,0 +1,63 @@
+"""Sets of conversations with questions: a folder of JSON files, each read by the importer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from salience.records.record import moment
+from salience.write import chat
+from salience.write.importers import ImportProblem, conversation
+from salience.write.importers.conversation import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One conversation: its memories, and the questions that are asked `now`, at its end."""
+
+    name: str
+    memories: tuple[dict[str, Any], ...]
+    queries: tuple[Query, ...]
+    now: datetime | None
+
+    def unanswerable(self) -> list[str]:
+        """A remark on each question whose answers are, in part, no memories of it."""
+        known = {item["id"] for item in self.memories}
+        missing = {query.id: sorted({*query.relevant} - known) for query in self.queries}
+        return [
+            f"{self.name}: question {id} names what is no memory: {', '.join(ids)}"
+            for id, ids in missing.items()
+            if ids
+        ]
+
+
+def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
+    """The conversations of a folder's `*.json` files, by name; questions without answer left out.
+
+    With `sides` each turn has the vectors of its side, too (see `salience.write.chat`).
+
+    Raises:
+        ImportProblem: no such folder, no file in it, or one that is not a conversation.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise ImportProblem(folder, "is no folder", "give a folder of conversation files")
+    found = tuple(_read(path, sides) for path in sorted(folder.glob("*.json")))
+    if not any(one.queries for one in found):
+        raise ImportProblem(
+            folder,
+            "holds no questions with answers",
+            'give a folder of *.json files: {"memories": [...], "queries": [...]}',
+        )
+    return found
+
+
+def _read(path: Path, sides: bool) -> Conversation:
+    memories: tuple[dict[str, Any], ...] = tuple(conversation.read(path))
+    if sides:
+        memories = tuple(chat.from_items(memories, "sides"))
+    times = [moment("created_at", item["created_at"]) for item in memories if "created_at" in item]
+    asked = tuple(query for query in conversation.queries(path) if query.relevant)
+    return Conversation(path.stem, memories, asked, max(times, default=None))

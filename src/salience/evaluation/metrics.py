@@ -1,0 +1,76 @@
+"""The quality of rankings with known answers, by the definitions of `ir_measures`.
+
+With r relevant memories, of which those at the ranks i (from 1) were found:
+
+    R@k     = found within k / r
+    Hit@10  = 1 if any was found within 10, else 0
+    MRR     = 1 / the first such rank, 0 where there is none within 20
+    nDCG@10 = sum of 1 / log2(i + 1) within 10 / the sum that r perfect ranks would give
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from salience.errors import SalienceError
+
+MEASURES = ("R@5", "R@10", "R@20", "Hit@10", "MRR", "nDCG@10")
+DEPTH = 20
+"""How many hits of a ranking are looked at."""
+
+Metrics = dict[str, float]
+
+
+def required() -> Any:
+    """The module `ir_measures`.
+
+    Raises:
+        SalienceError: it is not installed.
+    """
+    try:
+        import ir_measures
+    except ModuleNotFoundError:
+        raise SalienceError(
+            "measuring quality needs ir_measures; pip install 'salience[eval]'"
+        ) from None
+    logging.getLogger("ir_measures").setLevel(logging.ERROR)
+    return ir_measures
+
+
+def per_query(
+    relevant: Mapping[str, Iterable[str]], ranked: Mapping[str, Sequence[str]]
+) -> dict[str, Metrics]:
+    """The measures of each query that has relevant memories; a query without hits scores 0.
+
+    Args:
+        relevant: the ids of the memories that answer each query.
+        ranked: the ids found for each query, best first.
+
+    Raises:
+        SalienceError: `ir_measures` is not installed.
+    """
+    ir = required()
+    measures = {ir.R @ 5: "R@5", ir.R @ 10: "R@10", ir.R @ 20: "R@20"}
+    measures |= {ir.Success @ 10: "Hit@10", ir.RR: "MRR", ir.nDCG @ 10: "nDCG@10"}
+    qrels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
+    qrels = {query: ids for query, ids in qrels.items() if ids}
+    # Scores by rank: where two hits score alike, the order they were returned in is what counts.
+    run = {
+        query: {id: float(-rank) for rank, id in enumerate(ranked.get(query, ())[:DEPTH])}
+        for query in qrels
+    }
+    found: dict[str, Metrics] = {query: {} for query in qrels}
+    if qrels:
+        for metric in ir.iter_calc(list(measures), qrels, run):
+            found[metric.query_id][measures[metric.measure]] = float(metric.value)
+    return {query: {name: values[name] for name in MEASURES} for query, values in found.items()}
+
+
+def mean(measured: Sequence[Metrics]) -> Metrics:
+    """The mean of each measure, every query counting equally; empty for no query."""
+    if not measured:
+        return {}
+    return {name: fmean(metrics[name] for metrics in measured) for name in MEASURES}

@@ -1,0 +1,1 @@
+"""What words say: tokens, entities, dates, and the analysis of a query."""

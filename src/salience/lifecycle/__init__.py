@@ -1,0 +1,1 @@
+"""Plans of upkeep: zones, pruning, consolidation, audits, undo, verification."""

@@ -1,0 +1,54 @@
+"""Junk: texts that no question can be answered with, told by a few plain rules.
+
+Each rule looks at the text alone and says what it saw. None of them judges what a text means; one
+that says anything is left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from salience.write.dedup import REFERENCE
+
+_WORD = re.compile(r"[^\W_]+")
+_EMPTY = frozenset(
+    "null none nil undefined nan n/a na tbd todo test testing untitled lorem ipsum".split()
+)
+_PHATIC = frozenset(
+    (
+        "ok okay yes no yeah yep nope sure thanks thank you hi hello hey bye goodbye great cool "
+        "nice done please welcome"
+    ).split()
+)
+_BLOB = 200  # characters without a space that no language has
+_REPEATED = 12, 0.8  # words, and the share of them that are one and the same
+
+
+def junk(text: str) -> str | None:
+    """Why a text is junk, None where it may say something.
+
+    In this order: it has no letter or digit; it is only a placeholder ("null", "TODO"); it is only
+    small talk ("ok", "thanks!"), of at most three words; one word makes up 80 % of 12 or more;
+    a run of 200 characters without a space is most of it; two or more memories were copied into it
+    out of a context that salience wrote.
+    """
+    words = [word.casefold() for word in _WORD.findall(text)]
+    if not words:
+        return "has no letter or digit"
+    bare = text.strip().strip("\"'.!?()[]{}<> ").casefold()
+    if bare in _EMPTY:
+        return f"is only a placeholder: {bare}"
+    if len(words) <= 3 and _PHATIC.issuperset(words):
+        return f"is only small talk: {' '.join(words)}"
+    most, count = Counter(words).most_common(1)[0]
+    least, share = _REPEATED
+    if len(words) >= least and count >= share * len(words):
+        return f"says {most!r} {count} times in {len(words)} words"
+    longest = max(map(len, text.split()))
+    if longest >= _BLOB and longest > len(text) / 2 and text.isascii() and "://" not in text:
+        return f"is a run of {longest:,} characters without a space"
+    copied = len(REFERENCE.findall(text))
+    if copied > 1:
+        return f"repeats {copied} memories out of a context"
+    return None

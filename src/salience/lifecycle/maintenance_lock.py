@@ -1,0 +1,93 @@
+"""A lock that is kept in the store, so that two processes do not maintain it at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from salience.errors import Locked
+from salience.records.record import moment, plain
+from salience.retrieval.operations import Note, Notes
+from salience.retrieval.plan import Plan, T, ask
+
+KEY = "maintenance"  # of the note that is the lock
+STALE = timedelta(minutes=15)
+"""How long a lock holds that its owner does not renew: whoever died holds up nobody for longer."""
+_RENEW = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who holds the lock; `gone` says of another owner's name that there is certainly none."""
+
+    name: str
+    gone: Callable[[str], bool] = lambda name: False
+
+
+def acquire(namespace: str, owner: Owner, now: datetime) -> Plan[None]:
+    """The plan of taking the lock, or of renewing one's own.
+
+    Raises:
+        Locked: somebody else holds it, and renewed it less than 15 minutes ago.
+    """
+    mine = json.dumps({"owner": owner.name, "at": plain(now)})
+    while True:
+        held = (yield from ask(Notes(namespace))).get(KEY)
+        if held is not None:
+            told = json.loads(held)
+            since = moment("at", told["at"])
+            others = told["owner"] != owner.name and not owner.gone(told["owner"])
+            if others and now - since < STALE:
+                raise Locked(
+                    f"{told['owner']} has been maintaining the namespace {namespace!r} and said so "
+                    f"at {told['at']}; wait for it, or until {plain(since + STALE)} if it is gone"
+                )
+        if (yield from ask(Note(namespace, KEY, mine, held))):
+            return
+
+
+def release(namespace: str, owner: Owner) -> Plan[None]:
+    """The plan of giving the lock back; what somebody else has taken since stays theirs."""
+    held = (yield from ask(Notes(namespace))).get(KEY)
+    if held is not None and json.loads(held)["owner"] == owner.name:
+        yield from ask(Note(namespace, KEY, None, held))
+
+
+def held(plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]) -> Plan[T]:
+    """A plan that holds the lock from its first batch to its last, renewed every minute.
+
+    Raises:
+        Locked: see `acquire`.
+    """
+    try:
+        done = yield from _renewing(plan, namespace, owner, clock)
+        yield from release(namespace, owner)
+    except GeneratorExit:  # it is no longer driven: nothing would be answered
+        raise
+    except BaseException:  # an interrupt, too: this process may live on for long
+        yield from release(namespace, owner)
+        raise
+    return done
+
+
+def _renewing(
+    plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]
+) -> Plan[T]:
+    renewed = clock()
+    yield from acquire(namespace, owner, renewed)
+    try:
+        batch = next(plan)
+        while True:
+            if clock() - renewed > _RENEW:
+                renewed = clock()
+                yield from acquire(namespace, owner, renewed)
+            try:
+                answers = yield batch
+            except BaseException as problem:  # the plan may handle it
+                batch = plan.throw(problem)
+            else:
+                batch = plan.send(answers)
+    except StopIteration as end:
+        return end.value

@@ -1,0 +1,83 @@
+"""Boosts: what the declared use of a memory lends to those that are linked with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from salience.lifecycle.undo import records
+from salience.ranking.signals.recency import DAY
+from salience.ranking.signals.vitality import BOOST_HALF_LIFE_DAYS
+from salience.records.events import Event
+from salience.records.record import Link, MemoryRecord, plain, unit
+from salience.retrieval.operations import Log, Neighbors
+from salience.retrieval.plan import Plan, ask
+from salience.write.items import Scope
+
+SHARE = 0.6  # of the utility that reaches the next hop
+HOPS = 2
+
+
+def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, float]]:
+    """The plan of a use's spreading: utility * 0.6^hops to all within 2 hops; the boosts by id.
+
+    Breadth first over links in both directions, each memory by its shortest way; a memory that is
+    used gets nothing from its own use. A boost that is there already counts with what is left of
+    it: 1 - (1 - a * 2^(-days / 7)) * (1 - b). `utility` is in [0, 1].
+
+    Raises:
+        InvalidInput: the utility is not in [0, 1].
+    """
+    worth = unit("utility", utility) or 0.0
+    lent: dict[str, float] = {}
+    for id in dict.fromkeys(ids):
+        hops = yield from _within(id, scope.namespace)
+        for near, hop in hops.items():
+            lent[near] = together(lent.get(near, 0.0), worth * SHARE**hop)
+    if not lent or not worth:
+        return {}
+    found = yield from records(scope.namespace, sorted(lent))
+    boosts = {id: together(left(found[id], scope), lent[id]) for id in sorted(found)}
+    while boosts:
+        events = tuple(
+            Event(
+                "boost",
+                id,
+                scope.now,
+                scope.actor,
+                payload={"set": {"boost": boost, "boosted_at": plain(scope.now)}, "by": list(ids)},
+            )
+            for id, boost in boosts.items()
+        )
+        gone = yield from ask(Log(scope.namespace, events))
+        if not gone:
+            break
+        boosts = {id: boost for id, boost in boosts.items() if id not in gone}  # erased meanwhile
+    return boosts
+
+
+def together(one: float, other: float) -> float:
+    """1 - (1 - one) * (1 - other): two boosts together, in [0, 1]."""
+    return 1.0 - (1.0 - one) * (1.0 - other)
+
+
+def left(record: MemoryRecord, scope: Scope) -> float:
+    """What is left of a memory's boost: boost * 2^(-days since / 7)."""
+    if record.boost is None or record.boosted_at is None:
+        return 0.0
+    days = max(0.0, (scope.now - record.boosted_at).total_seconds()) / DAY
+    return float(record.boost * 2.0 ** (-days / BOOST_HALF_LIFE_DAYS))
+
+
+def _within(id: str, namespace: str) -> Plan[Mapping[str, int]]:
+    """How many hops away each memory within reach is, without the one itself."""
+    hops = {id: 0}
+    frontier = [id]
+    for hop in range(1, HOPS + 1):
+        links: Sequence[Link] = yield from ask(Neighbors(namespace, tuple(frontier)))
+        reached = {end for link in links for end in (link.source, link.target)} - set(hops)
+        hops |= dict.fromkeys(reached, hop)
+        frontier = sorted(reached)
+        if not frontier:
+            break
+    del hops[id]
+    return hops

@@ -1,0 +1,197 @@
+"""Runs: changes that were made together, recorded under one name, and undone by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from salience.errors import InvalidInput, NotFound, shown
+from salience.records.events import USES, Event, EventType, revived
+from salience.records.filters import Filter
+from salience.records.record import MemoryRecord, new_id, plain
+from salience.retrieval.candidates import Candidates
+from salience.retrieval.operations import Delete, Events, Fetch, Find, Log, Read, Search
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Scan
+from salience.write.items import Scope
+from salience.write.update import TRIES, contested
+
+RUN = "run"  # the key of an event's payload that names its run
+_DIGITS = 18  # the most of a place in the log
+_CHUNK = 2048  # memories changed in one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What undoing a run did: the memories that are as before, those it had written and that are
+    erased, and why others were left alone."""
+
+    run: str
+    restored: tuple[str, ...]
+    erased: tuple[str, ...]
+    left: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "run": self.run,
+            "restored": list(self.restored),
+            "erased": list(self.erased),
+            "left": dict(self.left),
+        }
+
+
+def table(scope: Scope, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
+    """The memories that pass a filter, with some of their columns, by row."""
+    query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
+    found = yield from ask(Search(Scan(), query, None))
+    rows = np.sort(found.rows)
+    columns = yield from ask(Fetch(rows, ("id", *names)))
+    found = Candidates(rows, columns)
+    there = np.array([id is not None for id in found["id"].tolist()], dtype=bool)
+    return found if there.all() else found.take(there)  # without those erased since
+
+
+def records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
+    """The memories of these ids, of those that there are."""
+    known: dict[str, MemoryRecord] = {}
+    wanted = tuple(ids)
+    for _ in range(TRIES):
+        rows = yield from ask(Find(namespace, wanted))
+        found = yield from ask(Read(np.array(sorted(rows.values()), dtype=np.int64)))
+        known.update((record.id, record) for record in found if record is not None)
+        wanted = tuple(id for id in rows if id not in known)
+        if not wanted:  # else edits have given them other rows meanwhile
+            return known
+    raise contested(wanted[0])
+
+
+def begun(kind: str, namespace: str) -> Plan[str]:
+    """The name of a run that begins now: what it does, what tells it from those of others that
+    begin at once, and where in the log it begins."""
+    last: Sequence[Event] = yield from ask(Events(namespace, last=1))
+    return f"{kind}-{new_id()[:8]}-{last[0].seq if last else 0}"
+
+
+def change(
+    scope: Scope,
+    run: str,
+    type: EventType,
+    changes: Mapping[str, Mapping[str, Any]],
+    why: Mapping[str, Sequence[str]] | None = None,
+) -> Plan[list[str]]:
+    """Set fields of memories as part of a run; the ids of those that there still are."""
+    done: list[str] = []
+    items = list(changes.items())
+    for start in range(0, len(items), _CHUNK):
+        part = dict(items[start : start + _CHUNK])
+        while part:
+            reasons = {id: {"why": list(why[id])} for id in part} if why else {}
+            events = [
+                event(scope, run, type, id, values, **reasons.get(id, {}))
+                for id, values in part.items()
+            ]
+            gone = yield from ask(Log(scope.namespace, tuple(events)))
+            if not gone:
+                done += part
+                break
+            part = {id: values for id, values in part.items() if id not in gone}
+    return done
+
+
+def event(
+    scope: Scope, run: str, type: EventType, id: str, values: Mapping[str, Any], **payload: Any
+) -> Event:
+    """A run's setting fields of a memory; that it was updated is told, so that it is undone."""
+    became = {name: plain(value) for name, value in values.items()}
+    became.setdefault("updated_at", plain(scope.now))
+    return Event(type, id, scope.now, scope.actor, payload={"set": became, RUN: run, **payload})
+
+
+def events_of(namespace: str, run: str) -> Plan[list[Event]]:
+    """What a run did, oldest first.
+
+    Raises:
+        InvalidInput: that is no name of a run.
+        NotFound: no run of that name did anything here.
+    """
+    kind, _, place = run.rpartition("-") if isinstance(run, str) else ("", "", "")
+    if not kind or not (place.isdecimal() and len(place) <= _DIGITS):
+        raise InvalidInput(
+            "run", f"{shown(run)} is no name of a run", "take it from what it printed"
+        )
+    logged: Iterable[Event] = yield from ask(Events(namespace, after=int(place)))
+    found = [event for event in logged if event.payload.get(RUN) == run]
+    if not found:
+        raise NotFound(f"no run {run!r} changed anything in the namespace {namespace!r}")
+    return found
+
+
+def undo(scope: Scope, run: str) -> Plan[Undone]:
+    """The plan of taking back what a run changed, in the reverse of its order.
+
+    What the run wrote is erased, unless something happened to it since but uses: then it is
+    archived. Fields go back to what they were, unless they were changed since.
+
+    Raises:
+        InvalidInput, NotFound: see `events_of`.
+    """
+    by_id: dict[str, list[Event]] = {}
+    for event in (yield from events_of(scope.namespace, run)):
+        if event.id is not None and event.type != "link":
+            by_id.setdefault(event.id, []).append(event)
+    now = yield from records(scope.namespace, list(by_id))
+    left = {id: "was erased since" for id in by_id if id not in now}
+    back: dict[str, dict[str, Any]] = {}
+    wrote = [id for id in now if by_id[id][0].type == "write"]
+    erased, kept = yield from _unwritten(scope, wrote, run)
+    left.update(dict.fromkeys(kept, "was changed since it was written, and is archived instead"))
+    for id, record in now.items():
+        if id in wrote:
+            continue
+        was, became = _differences(by_id[id])
+        moved = {n: v for n, v in became.items() if plain(getattr(record, n)) != v}
+        if moved.pop("updated_at", None):  # something else has happened to it, too
+            del was["updated_at"]
+        if moved:
+            name, value = next(iter(moved.items()))
+            left[id] = f"{name} is {plain(getattr(record, name))!r} now, not {value!r} any more"
+        else:
+            back[id] = {name: revived(name, value) for name, value in was.items()}
+    restored = yield from change(scope, f"undo-{run}", "restore", back)
+    archived = {id: {"status": "archived"} for id in kept}
+    yield from change(scope, f"undo-{run}", "archive", archived)
+    return Undone(run, tuple(restored), tuple(erased), left)
+
+
+def _differences(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What fields were before a memory's events of a run, and what they became."""
+    was: dict[str, Any] = {}
+    became: dict[str, Any] = {}
+    for event in events:
+        for name, value in event.payload.get("set", {}).items():
+            was.setdefault(name, event.payload.get("was", {}).get(name))
+            became[name] = value
+    return was, became
+
+
+def _of(event: Event, run: str) -> bool:
+    """Whether an event is a run's, or says nothing of what the memory holds."""
+    linked = event.payload.get("link") == "consolidates"
+    return linked or event.type in (*USES, "boost") or event.payload.get(RUN) == run
+
+
+def _unwritten(scope: Scope, ids: Sequence[str], run: str) -> Plan[tuple[list[str], list[str]]]:
+    """Erase what a run wrote; the ids that were, and those to which something happened since."""
+    if not ids:
+        return [], []
+    logged: Iterable[Event] = yield from ask(Events(scope.namespace, tuple(ids)))
+    changed = {event.id for event in logged if event.id is not None and not _of(event, run)}
+    erased = [id for id in ids if id not in changed]
+    if erased:
+        yield from ask(Delete(scope.namespace, tuple(erased)))
+    return erased, [id for id in ids if id in changed]

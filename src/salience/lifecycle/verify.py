@@ -1,0 +1,114 @@
+"""Verifying: what memories are beyond their contents, held against what the log says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from salience.records.events import STATE, Event, apply
+from salience.records.record import boolean, plain
+from salience.retrieval.operations import Events, List, Mend
+from salience.retrieval.plan import Plan, ask
+
+_PAGE = 10_000  # memories looked at, at once
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field of a memory that is not what its log says."""
+
+    id: str
+    field: str
+    kept: Any
+    logged: Any
+
+    def __str__(self) -> str:
+        return (
+            f"{self.id}: {self.field} is {plain(self.kept)!r}, the log says {plain(self.logged)!r}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of verifying a namespace; true if all memories are what the log says."""
+
+    memories: int
+    events: int
+    differences: tuple[Difference, ...]
+    repaired: bool = False
+
+    def __bool__(self) -> bool:
+        return not self.differences
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.differences)
+
+    def __len__(self) -> int:
+        return len(self.differences)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "memories": self.memories,
+            "events": self.events,
+            "repaired": self.repaired,
+            "differences": [
+                {"id": d.id, "field": d.field, "kept": plain(d.kept), "logged": plain(d.logged)}
+                for d in self.differences
+            ],
+        }
+
+
+def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
+    """The plan of holding a namespace's memories against its log, field by field, bit by bit.
+
+    Whatever differs is looked at a second time, for it may have been written meanwhile. With
+    `repair`, memories become what the log says.
+    """
+    repair = boolean("repair", repair)
+    memories, events, found = yield from _looked(namespace)
+    if found:
+        again = set((yield from _looked(namespace))[2])
+        found = [difference for difference in found if difference in again]
+    if repair and found:
+        values: dict[str, dict[str, Any]] = {}
+        for each in found:
+            values.setdefault(each.id, {})[each.field] = each.logged
+        yield from ask(Mend(namespace, values))
+    return Verification(memories, events, tuple(found), repair and bool(found))
+
+
+def _looked(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
+    """How many memories and events there are, and what differs."""
+    log: Sequence[Event] = yield from ask(Events(namespace))
+    told = states(log)
+    found: list[Difference] = []
+    seen, cursor = 0, None
+    while True:
+        page = yield from ask(List((namespace,), limit=_PAGE, cursor=cursor))
+        for record in page:
+            logged = told.get(record.id)
+            if logged is None:
+                continue  # written since the log was read
+            found += [
+                Difference(record.id, name, getattr(record, name), logged[name])
+                for name in STATE
+                if getattr(record, name) != logged[name]
+            ]
+        seen, cursor = seen + len(page), page.cursor
+        if cursor is None:
+            return seen, len(log), found
+
+
+def states(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
+    """The fields of STATE of every memory, by id, after the events of a namespace, oldest first."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event.id is None:
+            for values in found.values():
+                values.update(apply(values, event))
+        elif event.type == "write" or event.id in found:
+            values = found.setdefault(event.id, {})
+            values.update(apply(values, event))
+    return found

@@ -1,0 +1,217 @@
+"""How the zones have moved: the vitality of all memories at one time after another, by the log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.errors import InvalidInput
+from salience.ranking.signals.vitality import Zone, vitality, zone
+from salience.ranking.stages import score
+from salience.records.events import USES, Event, apply, happened
+from salience.records.fields import ACCESSES_KEPT
+from salience.records.link_graph import LinkGraph
+from salience.records.record import plain
+from salience.retrieval.candidates import Candidates
+from salience.retrieval.operations import Events
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+
+ORDER: tuple[Zone, ...] = ("active", "stale", "fading", "archived")
+"""The zones, the liveliest first."""
+_VITAL = score(vitality(), into="vitality")
+_TIMES = ("created_at", "last_accessed", "boosted_at")
+_NUMBERS = ("access_count", "boost")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How many memories were in each zone at each time, and what share was protected as bridges.
+
+    `now` is when this was worked out; times after it are what would come without any further use.
+    `uses` are the accesses since the time before.
+    """
+
+    times: tuple[datetime, ...]
+    counts: Mapping[Zone, tuple[int, ...]]
+    protected: tuple[float, ...]
+    uses: tuple[int, ...]
+    now: datetime
+
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """How many memories there were at each time."""
+        return tuple(sum(each) for each in zip(*self.counts.values(), strict=True))
+
+    def share(self, zone: Zone) -> tuple[float, ...]:
+        """The share of a zone at each time; 0 while there was no memory."""
+        pairs = zip(self.counts[zone], self.totals, strict=True)
+        return tuple(count / total if total else 0.0 for count, total in pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "now": plain(self.now),
+            "times": [plain(at) for at in self.times],
+            "zones": {name: list(counts) for name, counts in self.counts.items()},
+            "protected": list(self.protected),
+            "uses": list(self.uses),
+        }
+
+
+def shares(
+    namespace: str, times: Sequence[datetime], now: datetime, progress: Progress | None = None
+) -> Plan[Shares]:
+    """The plan of counting zones at some times, ascending, of the memories there were.
+
+    Raises:
+        InvalidInput: the times do not ascend.
+    """
+    if list(times) != sorted(times):
+        raise InvalidInput("times", "do not ascend", "sort them")
+    log: Sequence[Event] = yield from ask(Events(namespace))
+    past = _Past()
+    counts: dict[Zone, list[int]] = {name: [] for name in ORDER}
+    protected, uses = [], []
+    waiting = iter(sorted(log, key=lambda event: (event.at, event.type in USES, event.seq)))
+    event = next(waiting, None)
+    for at in times:
+        used = past.uses
+        while event is not None and happened((event,), at):
+            past.take_in(event)
+            event = next(waiting, None)
+        table = past.table()
+        found: Counter[Zone] = Counter()
+        if len(table):
+            query = Query("", (namespace,), at.timestamp())
+            values = _VITAL.apply(query, table).floats("vitality")
+            found.update(zone(value) or "archived" for value in values.tolist())
+        for name in ORDER:
+            counts[name].append(found[name])
+        cut = table.floats("is_cut_vertex") if len(table) else np.zeros(1)
+        protected.append(float(cut.mean()))
+        uses.append(past.uses - used)
+        if progress is not None:
+            progress(len(uses), len(times))
+    frozen = {name: tuple(each) for name, each in counts.items()}
+    return Shares(tuple(times), frozen, tuple(protected), tuple(uses), now)
+
+
+def began(namespace: str) -> Plan[datetime | None]:
+    """The plan of asking when the log begins; None where nothing has happened."""
+    log: Sequence[Event] = yield from ask(Events(namespace))
+    return min((event.at for event in log), default=None)
+
+
+class _Past:
+    """The memories after some of the events, as columns that vitality reads."""
+
+    def __init__(self) -> None:
+        self.uses = 0
+        self._place: dict[str, int] = {}
+        self._early: dict[str, list[Event]] = {}
+        self._state: list[dict[str, Any]] = []
+        self._links: dict[tuple[str, str, str], float] = {}
+        self._numbers = {name: _Column() for name in (*_TIMES, *_NUMBERS)}
+        self._accesses = np.full((0, ACCESSES_KEPT), np.nan)
+        self._layers: list[str | None] = []
+
+    def take_in(self, event: Event) -> None:
+        """Let an event happen."""
+        if event.id is None:
+            return  # what is of all memories concerns their strength alone
+        if event.type == "link":
+            self._link(event)
+            return
+        if event.type == "write":
+            self._state.append({})
+            self._layers.append(None)
+            self._place[event.id] = len(self._state) - 1
+        elif event.id not in self._place:  # used, as somebody said, before it was written
+            self._early.setdefault(event.id, []).append(event)
+            return
+        self._apply(self._place[event.id], event)
+        if event.type == "write":
+            for early in self._early.pop(event.id, ()):
+                self.take_in(early)
+
+    def _apply(self, place: int, event: Event) -> None:
+        self.uses += event.type in USES
+        changes = apply(self._state[place], event)
+        self._state[place].update(changes)
+        for name in changes.keys() & self._numbers.keys():
+            value = changes[name]
+            self._numbers[name].set(place, _seconds(value) if name in _TIMES else value)
+        if "accesses" in changes:
+            self._set_accesses(place, changes["accesses"])
+        if "layer" in changes:
+            self._layers[place] = changes["layer"]
+
+    def _link(self, event: Event) -> None:
+        assert event.id is not None
+        key = (event.id, event.payload["target"], event.payload["link"])
+        if event.payload["weight"] is None:  # removed
+            self._links.pop(key, None)
+        else:
+            self._links[key] = event.at.timestamp()
+
+    def _set_accesses(self, place: int, times: Iterable[datetime]) -> None:
+        if place >= len(self._accesses):
+            more = np.full((max(1024, len(self._accesses)), ACCESSES_KEPT), np.nan)
+            self._accesses = np.concatenate([self._accesses, more])
+        found = [at.timestamp() for at in times]
+        self._accesses[place] = np.nan
+        self._accesses[place, : len(found)] = found
+
+    def table(self) -> Candidates:
+        """The memories there are now."""
+        ids = list(self._place)
+        places = np.fromiter(self._place.values(), np.intp, len(ids))
+        columns: dict[str, NDArray[Any]] = {
+            name: column.take(places) for name, column in self._numbers.items()
+        }
+        columns["accesses"] = self._accesses[places]
+        columns["layer"] = np.array([self._layers[place] for place in places], dtype=object)
+        links = ((source, target, at) for (source, target, _), at in self._links.items())
+        graph = LinkGraph(links, ids)
+        for name in ("in_degree", "is_cut_vertex", "newest_link"):
+            columns[name] = graph.column(name, ids)
+        return Candidates(places.astype(np.int64), columns)
+
+
+class _Column:
+    """A growing column of numbers, NaN where there is none."""
+
+    def __init__(self) -> None:
+        self._values = np.full(1024, np.nan)
+
+    def set(self, place: int, value: float | None) -> None:
+        while place >= len(self._values):
+            self._values = np.concatenate([self._values, np.full(len(self._values), np.nan)])
+        self._values[place] = np.nan if value is None else value
+
+    def take(self, places: NDArray[np.intp]) -> NDArray[np.float64]:
+        return self._values[places] if len(places) else np.empty(0)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return None if moment is None else moment.timestamp()
+
+
+MOST_POINTS = 10_000
+"""Times at which shares are told at once; more than any picture or table shows."""
+
+
+def evenly(first: datetime, last: datetime, points: int) -> Iterator[datetime]:
+    """Times at equal distances from the first to the last, both of them included."""
+    step = (last - first) / max(1, points - 1)
+    for point in range(points):
+        yield first + point * step if point < points - 1 or points == 1 else last

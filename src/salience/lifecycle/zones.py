@@ -1,0 +1,69 @@
+"""Zones: how alive each memory is now, and which of them are kept because others hang on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from salience.ranking.signals.vitality import Zone, vitality, zone
+from salience.ranking.stages import Keep, Pipeline, retrieve, score
+from salience.records.filters import Filter
+from salience.retrieval.plan import Plan
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Scan
+
+_ALIVE = Pipeline(
+    (retrieve(Scan(), depth=None), score(vitality(), into="vitality"), Keep(None, "vitality"))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Vital:
+    """How alive one memory is; `bridge` if without it the link graph would fall apart."""
+
+    id: str
+    vitality: float
+    zone: Zone
+    bridge: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Zones:
+    """The vitality of memories, the liveliest first."""
+
+    items: tuple[Vital, ...]
+
+    def __iter__(self) -> Iterator[Vital]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def counts(self) -> Mapping[Zone, int]:
+        """How many memories are in each zone that has some."""
+        return Counter(item.zone for item in self.items)
+
+    @property
+    def protected(self) -> float:
+        """The share of memories that hold the link graph together; 0 without any memory."""
+        return sum(item.bridge for item in self.items) / max(1, len(self.items))
+
+
+def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:
+    """The plan of looking at the memories that pass a filter, at a time in seconds."""
+    tables = yield from _ALIVE.plan(Query("", namespaces, now, where=where))
+    table = tables[-1]
+    found = []
+    for id, value, bridge in zip(
+        table["id"].tolist(),
+        table.floats("vitality").tolist(),
+        table.floats("is_cut_vertex").tolist(),
+        strict=True,
+    ):
+        label = zone(value)
+        if label is None:  # erased since it was found: of what is there vitality is finite
+            continue
+        found.append(Vital(id, value, label, bridge == 1.0))
+    return Zones(tuple(found))

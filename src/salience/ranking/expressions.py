@@ -1,0 +1,513 @@
+"""The signal algebra: formulas over the columns of a candidate table, as plain data.
+
+A signal is a frozen tree. `evaluate` gives one float64 per candidate; `explain` reads the same
+arrays at one row, so that an explanation's root is the score and not a second computation of it.
+NaN means "not there" and stays so until `default` says what stands in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from inspect import signature
+from typing import Any, ClassVar
+
+import numpy as np
+
+from salience.errors import InvalidInput, InvalidProfile
+from salience.ranking.evaluation import Evaluation, Layout, Values
+from salience.ranking.explanation import Explanation
+from salience.retrieval.candidates import Candidates, Floats
+from salience.retrieval.query import Query
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A formula that gives one number per candidate."""
+
+    def children(self) -> tuple[Signal, ...]:
+        """The signals this one is made of."""
+        return tuple(v for f in fields(self) for v in _signals(getattr(self, f.name)))
+
+    def columns(self) -> frozenset[str]:
+        """The columns this node itself reads."""
+        return frozenset()
+
+    def inputs(self) -> frozenset[str]:
+        """Every column that the whole tree reads."""
+        return self.columns().union(*(child.inputs() for child in self.children()))
+
+    def compute(self, ev: Evaluation, *values: Any, **none: Any) -> Values:
+        """This node's values, given those of its children in their order."""
+        raise TypeError(f"{type(self).__name__} does not say how it is computed")
+
+    def lay(self, layout: Layout) -> int:
+        """Its place in a layout: a step after those of its children."""
+        of = [layout(child) for child in self.children()]
+        return layout.step(self._computed, (Layout.EVALUATION, *of))
+
+    def _computed(self, ev: Evaluation, *values: Any) -> Values:
+        """What `compute` gives, if that is a number or one for each candidate."""
+        found = self.compute(ev, *values)
+        shape = found.shape if found.__class__ is np.ndarray else np.shape(found)
+        if shape and shape != (len(ev.candidates),):  # NumPy would spread one row over all
+            raise InvalidProfile(
+                self.label(),
+                f"computes values of shape {shape} for {len(ev.candidates)} candidates",
+                "give one for each of ev.candidates, or a single number",
+            )
+        return found
+
+    def label(self) -> str:
+        """How this node is called in an explanation."""
+        return str(self)
+
+    def how(self) -> str:
+        """The operation between the children, for an explanation."""
+        return ""
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        """A remark on the value at one row, for an explanation."""
+        return ""
+
+    def evaluate(self, query: Query, candidates: Candidates) -> Floats:
+        """The signal's value for every candidate: float64 of shape (candidates,)."""
+        return Evaluation(query, candidates).column(self)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        """The tree of values at one row; its root is `evaluate(...)[row]`, bit for bit."""
+        return Explanation(
+            self.label(),
+            ev.at(self, row),
+            self.how(),
+            tuple(child.explain(ev, row) for child in self.children()),
+            self.note(ev, row),
+        )
+
+    def named(self, name: str) -> Named:
+        """The same signal under a name of its own."""
+        return Named(name, self)
+
+    def default(self, value: float) -> Default:
+        """The same signal with `value` where it is not there."""
+        return Default(self, value)
+
+    def __add__(self, other: Signal | float) -> Sum:
+        left = self.parts if isinstance(self, Sum) else (self,)
+        return Sum((*left, signal(other)))
+
+    def __radd__(self, other: float) -> Sum:
+        return Sum((signal(other), self))
+
+    def __sub__(self, other: Signal | float) -> Sum:
+        return self + -1.0 * signal(other)
+
+    def __mul__(self, other: Signal | float) -> Product:
+        left = self.parts if isinstance(self, Product) else (self,)
+        return Product((*left, signal(other)))
+
+    def __rmul__(self, other: float) -> Product:
+        right = self.parts if isinstance(self, Product) else (self,)
+        return Product((signal(other), *right))
+
+    def __truediv__(self, other: Signal | float) -> Quotient:
+        return Quotient(self, signal(other))
+
+
+def signal(value: Signal | float) -> Signal:
+    """A number as a constant signal; a signal as it is."""
+    return value if isinstance(value, Signal) else Constant(float(value))
+
+
+def _signals(value: Any) -> Iterator[Signal]:
+    if isinstance(value, Signal):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            yield from _signals(item)
+
+
+class Composed(Signal):
+    """A signal for which nothing counts but the values of its children."""
+
+    def combine(self, *values: Any, **none: Any) -> Values:
+        """This node's values, given those of its children in their order."""
+        raise TypeError(f"{type(self).__name__} does not say how it is computed")
+
+    def lay(self, layout: Layout) -> int:
+        return self._laid(layout, [layout(child) for child in self.children()])
+
+    def _laid(self, layout: Layout, of: Sequence[int]) -> int:
+        """A step, or the number that it would give every time."""
+        numbers = [layout.numbers[place] for place in of]
+        if None in numbers:
+            return layout.step(self.combine, of)
+        with np.errstate(all="ignore"):
+            return layout.number(self.combine(*numbers))
+
+
+@dataclass(frozen=True)
+class Constant(Signal):
+    """The same number for every candidate."""
+
+    value: float
+
+    def lay(self, layout: Layout) -> int:
+        return layout.number(self.value)
+
+    def __str__(self) -> str:
+        return f"{self.value:g}"
+
+
+@dataclass(frozen=True)
+class Col(Signal):
+    """The column of that name, NaN where it is not there."""
+
+    name: str
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.name})
+
+    def compute(self, ev: Evaluation) -> Floats:
+        return ev.candidates.floats(self.name)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        return ev.origin(self.name, row) or super().explain(ev, row)
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        """The reasons that a stage left beside the column: `conflict.by`, `activation.via`."""
+        reasons = {
+            name.removeprefix(f"{self.name}."): column[row]
+            for name, column in ev.candidates.columns.items()
+            if name.startswith(f"{self.name}.")
+        }
+        return "; ".join(
+            f"{name} {_shown(value)}"
+            for name, value in sorted(reasons.items())
+            if value is not None and value == value
+        )
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(_shown, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True)
+class Lookup(Signal):
+    """table[value of a text column]; NaN for a value that is not in the table, or none at all."""
+
+    column: str
+    table: tuple[tuple[str, float], ...]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.column})
+
+    def compute(self, ev: Evaluation) -> Values:
+        table: dict[Any, float] = dict(self.table)
+        places, values = ev.distinct(self.column)
+        known = [table.get(v, np.nan) if isinstance(v, str) else np.nan for v in values]
+        return np.array(known, dtype=np.float64)[places]
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        value = ev.candidates[self.column][row]
+        return f"{self.column} {value}" if isinstance(value, str) else ""
+
+    def __str__(self) -> str:
+        return f"lookup({self.column})"
+
+
+@dataclass(frozen=True)
+class Fact(Signal):
+    """1 where the query has the property of that name, else 0 (see `Reading.facts`)."""
+
+    name: str
+
+    def lay(self, layout: Layout) -> int:
+        return layout.number(layout.facts.get(self.name, 0.0))
+
+    def __str__(self) -> str:
+        return f"query.{self.name}"
+
+
+@dataclass(frozen=True)
+class Given(Signal):
+    """The signal where the query has the property of that name, else 0 (see `Reading.facts`)."""
+
+    fact: str
+    of: Signal
+
+    def lay(self, layout: Layout) -> int:
+        return layout(self.of) if layout.facts.get(self.fact) else layout.number(0.0)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        if ev.query.reading.facts.get(self.fact):
+            return self.of.explain(ev, row)
+        return Explanation(self.of.label(), 0.0, note=f"the question is not {self.fact}")
+
+    def __str__(self) -> str:
+        return f"given({self.fact}, {self.of})"
+
+
+@dataclass(frozen=True)
+class Sum(Composed):
+    """a + b + ..., added from left to right."""
+
+    parts: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        _some(self.parts)
+
+    def lay(self, layout: Layout) -> int:
+        first, *rest = map(layout, self.parts)
+        rest = [place for place in rest if layout.numbers[place] != 0.0]  # that changes nothing
+        return self._laid(layout, (first, *rest)) if rest else first
+
+    def combine(self, first: Values, *rest: Values) -> Values:
+        for value in rest:
+            if value.__class__ is np.ndarray or value != 0.0:  # some find that they count nowhere
+                first = first + value
+        return first
+
+    def how(self) -> str:
+        return "sum"
+
+    def label(self) -> str:
+        return "sum"
+
+    def __str__(self) -> str:
+        return "(" + " + ".join(str(part) for part in self.parts) + ")"
+
+
+@dataclass(frozen=True)
+class Product(Composed):
+    """a * b * ..., multiplied from left to right."""
+
+    parts: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        _some(self.parts)
+
+    def lay(self, layout: Layout) -> int:
+        last, *_ = places = [layout(part) for part in self.parts]
+        of = [place for place in places if layout.numbers[place] != 1.0]  # that changes nothing
+        return self._laid(layout, of) if len(of) > 1 else of[0] if of else last
+
+    def combine(self, first: Values, *rest: Values) -> Values:
+        for value in rest:
+            first = first * value
+        return first
+
+    def how(self) -> str:
+        return "product"
+
+    def label(self) -> str:
+        weight, *rest = self.parts
+        if isinstance(weight, Constant) and len(rest) == 1:
+            return f"{weight} * {rest[0].label()}"
+        return "product"
+
+    def __str__(self) -> str:
+        return " * ".join(_operand(part) for part in self.parts)
+
+
+def _operand(signal: Signal) -> str:
+    return f"({signal})" if isinstance(signal, Quotient) else str(signal)
+
+
+@dataclass(frozen=True)
+class Quotient(Composed):
+    """a / b, 0 where b is 0."""
+
+    top: Signal
+    bottom: Signal
+
+    def combine(self, top: Values, bottom: Values) -> Values:
+        top, bottom = np.broadcast_arrays(top, bottom)
+        zero = np.where(np.isnan(top), top, 0.0)
+        return _number(np.divide(top, bottom, out=zero, where=bottom != 0.0))
+
+    def how(self) -> str:
+        return "quotient"
+
+    def label(self) -> str:
+        return "quotient"
+
+    def __str__(self) -> str:
+        bottom = f"({self.bottom})" if isinstance(self.bottom, Product) else _operand(self.bottom)
+        return f"{self.top} / {bottom}"
+
+
+@dataclass(frozen=True)
+class Apply(Composed):
+    """A named elementwise function of its arguments (see `Apply.FUNCTIONS`)."""
+
+    function: str
+    arguments: tuple[Signal, ...]
+
+    FUNCTIONS: ClassVar[dict[str, Callable[..., Floats]]] = {
+        "exp": np.exp,
+        "log": np.log,
+        "sqrt": np.sqrt,
+        "minimum": np.minimum,
+        "maximum": np.maximum,
+        "floor": np.floor,
+        "sigmoid": lambda x: 1.0 / (1.0 + np.exp(-x)),
+        "power": np.power,
+        "at_most": lambda x, limit: np.less_equal(x, limit).astype(np.float64),
+    }
+
+    def __post_init__(self) -> None:
+        if self.function not in self.FUNCTIONS:
+            raise InvalidInput(
+                "function",
+                f"there is no function {self.function!r}",
+                f"use one of {', '.join(sorted(self.FUNCTIONS))}",
+            )
+        wanted, given = arity(self.FUNCTIONS[self.function]), len(self.arguments)
+        if given != wanted:
+            raise InvalidInput(
+                "arguments", f"are {given} where {self.function} takes {wanted}", f"give {wanted}"
+            )
+
+    def combine(self, *values: Values) -> Values:
+        return self.FUNCTIONS[self.function](*values)
+
+    def how(self) -> str:
+        return self.function
+
+    def label(self) -> str:
+        return self.function
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(str(a) for a in self.arguments)})"
+
+
+@dataclass(frozen=True)
+class Default(Composed):
+    """The signal, or a stand-in where it is not there."""
+
+    of: Signal
+    value: float
+
+    def combine(self, values: Values) -> Values:
+        missing = np.isnan(values)
+        return (
+            _number(np.where(missing, self.value, values)) if np.count_nonzero(missing) else values
+        )
+
+    def how(self) -> str:
+        return "default"
+
+    def label(self) -> str:
+        return self.of.label()
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        return f"not there; {self.value:g} stands in" if np.isnan(ev.at(self.of, row)) else ""
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        if np.isnan(ev.at(self.of, row)):
+            return Signal.explain(self, ev, row)
+        return self.of.explain(ev, row)
+
+    def __str__(self) -> str:
+        return f"default({self.of}, {self.value:g})"
+
+
+@dataclass(frozen=True)
+class FirstOf(Composed):
+    """The first of several signals that is there; NaN where none is."""
+
+    options: tuple[Signal, ...]
+
+    def __post_init__(self) -> None:
+        _some(self.options)
+
+    def combine(self, found: Values, *others: Values) -> Values:
+        for other in others:
+            found = np.where(np.isnan(found), other, found)
+        return _number(found)
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        there = (option for option in self.options if not np.isnan(ev.at(option, row)))
+        return next(there, self.options[-1]).explain(ev, row)
+
+    def __str__(self) -> str:
+        return f"first_of({', '.join(str(option) for option in self.options)})"
+
+
+@dataclass(frozen=True)
+class Named(Signal):
+    """A signal under a name; the name is what weights and explanations refer to."""
+
+    name: str
+    of: Signal
+
+    def lay(self, layout: Layout) -> int:
+        return layout(self.of)
+
+    def label(self) -> str:
+        return self.name
+
+    def explain(self, ev: Evaluation, row: int) -> Explanation:
+        inner = self.of.explain(ev, row)
+        return Explanation(self.name, inner.value, inner.how, inner.children, inner.note)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _number(values: Floats) -> Values:
+    """An array of no dimensions as the number it is."""
+    return values if np.ndim(values) else float(values)
+
+
+def _some(parts: tuple[Signal, ...]) -> None:
+    if not parts:
+        raise InvalidInput("parts", "are none", "give at least one")
+
+
+def arity(function: Callable[..., Floats]) -> int:
+    """How many arguments a function of `Apply` takes."""
+    return function.nin if isinstance(function, np.ufunc) else len(signature(function).parameters)
+
+
+def lookup(column: str, table: Mapping[str, float]) -> Lookup:
+    """The number that a table gives for the value of a text column."""
+    return Lookup(column, tuple(table.items()))
+
+
+def first_of(*options: Signal) -> FirstOf:
+    """The first of several signals that is there."""
+    return FirstOf(options)
+
+
+def exp(value: Signal) -> Apply:
+    """e to the power of the signal."""
+    return Apply("exp", (value,))
+
+
+def log(value: Signal) -> Apply:
+    """The natural logarithm."""
+    return Apply("log", (value,))
+
+
+def minimum(left: Signal | float, right: Signal | float) -> Apply:
+    """The smaller of two, element by element."""
+    return Apply("minimum", (signal(left), signal(right)))
+
+
+def maximum(left: Signal | float, right: Signal | float) -> Apply:
+    """The larger of two, element by element."""
+    return Apply("maximum", (signal(left), signal(right)))
+
+
+def at_most(value: Signal, limit: float) -> Apply:
+    """1 where the signal is there and at most `limit`, else 0."""
+    return Apply("at_most", (value, signal(limit)))

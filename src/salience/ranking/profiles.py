@@ -1,0 +1,374 @@
+"""The built-in profiles: each a recipe of about ten lines over shared routes and signals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from salience.errors import InvalidInput, shown
+from salience.ranking.expressions import (
+    Col,
+    Fact,
+    Given,
+    Signal,
+    Sum,
+    at_most,
+    exp,
+    lookup,
+    maximum,
+    minimum,
+)
+from salience.ranking.profile import Profile
+from salience.ranking.signals import (
+    BestOf,
+    EntityOverlap,
+    Lapsed,
+    Latest,
+    MinMax,
+    Nearby,
+    OnDate,
+    OverMax,
+    SaidBy,
+    SessionCover,
+    access,
+    confidence,
+    days_since,
+    decay,
+    feedback,
+    hourly_rate,
+    hours_since,
+    importance,
+    likeness,
+    memory_score,
+    rrf,
+    similarity,
+    strength,
+)
+from salience.ranking.signals import vitality as living
+from salience.ranking.stages import (
+    Depth,
+    Pipeline,
+    conflict,
+    cut,
+    keep,
+    mmr,
+    neighbors,
+    pack,
+    retrieve,
+    score,
+    session_first,
+    spread,
+)
+from salience.retrieval.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+
+ProfileLike = str | Path | Mapping[str, Any] | Profile
+"""A built-in profile's name, the path of a JSON file, what a JSON file holds, or a profile."""
+
+BUILT_IN: dict[str, Profile] = {}
+
+
+def _built_in(profile: Profile) -> Profile:
+    BUILT_IN[profile.name] = profile.check()
+    return profile
+
+
+def _balanced() -> Pipeline:
+    lexical, cosine = Col("lexical.score"), Col("vector.score")
+    user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
+    named = SaidBy("named")
+    others = 0.5 + -0.5 * named  # what they say of whom a question names is about that one, too
+    lex = OverMax(lexical).default(0.0).named("lexical")
+    den = MinMax(cosine).default(0.0).named("dense")
+    # Not min-max: among few memories the least unlike is not yet like what is asked.
+    like = likeness()
+    evidence = (lex + 1.2 * den) * (1 / 2.2)
+    before = OverMax(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
+        Col("previous.vector.score"), cosine
+    ).default(0.0)
+    # Between people every turn may open a subject; with an assistant the user's does.
+    opens = minimum(1.0, 1.0 + -1.0 * Fact("roles") + user)
+    words = Col("content_words")
+    # Only a user's: a note that says "always" or "prefers" is mostly about something else. And a
+    # question for a name is seldom one that tells the assistant to do something.
+    instruction = Col("is_instruction") * user * (1.0 + -0.5 * Fact("asks_name"))
+    # A fact is told at one time and holds at others.
+    event = lookup("kind", {"fact": 0.0}).default(1.0)
+
+    def dated(part: Literal["year", "month", "day"]) -> Signal:
+        """Of the date asked about: written then, or speaking of it, as a plan does long before."""
+        spoken = Col(f"mentions_{part}")
+        return Given("names_date", maximum(OnDate(part) * event, spoken))
+
+    return (
+        retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200)
+        >> score(
+            # the memory itself
+            1.0 * lex
+            + 1.0 * den
+            # around it
+            + 0.25 * BestOf(evidence).default(0.0).named("session")
+            + 0.5 * OverMax(Nearby(evidence)).default(0.0).named("nearby")
+            + 0.25 * SessionCover().default(0.0).named("session_cover")
+            + 0.5
+            * (0.5 * before * Col("previous.is_question").default(0.0) * at_most(words, 60)).named(
+                "answers"
+            )
+            # the kind of turn
+            + 0.4 * (exp(-0.5 * Col("position").default(0.0)) * opens).named("opening")
+            + 0.2 * minimum(1.0, 0.1 * words).named("length")
+            + 0.2 * Col("first_person").named("first_person")
+            + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
+            # whose words
+            + 1.25 * Given("names_one", named + others * Col("mentions_named")).named("speaker")
+            + 1.0 * Given("names_one", BestOf(named)).named("company")
+            + 1.0 * Given("about_self", minimum(1.0, user + nobody)).named("self")
+            + 1.0 * Given("about_assistant", assistant).named("assistant")
+            + 1.0 * Given("wants_summary", assistant).named("summary")
+            # when
+            + 1.25 * dated("month").named("month")
+            + 0.25 * dated("year").named("year")
+            + 1.25 * dated("day").named("day")
+            + 0.25 * Given("asks_when", Col("has_time")).named("time_word")
+            + 0.3 * Given("asks_present", MinMax(Col("created_at"))).named("latest")
+            # facts, when they held
+            + -2.0 * Lapsed().named("lapsed")
+            + 2.0 * (den * Latest()).named("standing")
+            # the kind of answer
+            + 0.5 * Given("asks_number", Col("has_number")).named("number")
+            + 0.6 * Given("asks_name", Col("names")).named("names")
+            + 4.0 * Given("looks_ahead", like * instruction).named("instruction")
+            + 3.0 * Given("asks_advice", like * Col("is_preference") * user).named("preference")
+        )
+        >> cut()
+    )
+
+
+balanced = _built_in(
+    Profile(
+        "balanced",
+        _balanced(),
+        doc="The default: words and meaning, and what a question says of who, when and how.",
+    )
+)
+
+composite = _built_in(
+    Profile(
+        "composite",
+        retrieve(Vector(), depth=None)
+        >> score(
+            0.5 * similarity()
+            + 0.3 * importance()
+            + 0.2 * decay(0.05, days_since()).named("recency")
+        )
+        >> cut(),
+        doc="0.5 cosine + 0.3 importance + 0.2 exp(-0.05 days since last access), over everything.",
+    )
+)
+
+six_factor = _built_in(
+    Profile(
+        "six_factor",
+        retrieve(Vector(), Scan(), depth=None)
+        >> score(
+            0.40 * likeness()
+            + 0.20 * decay(hourly_rate(), hours_since()).named("recency")
+            + 0.15 * importance()
+            + 0.10 * access()
+            + 0.10 * feedback()
+            + 0.05 * EntityOverlap().named("entity")
+        )
+        >> cut(),
+        doc="Six factors in [0, 1] over everything: similarity, recency by tier, importance, "
+        "access, feedback, entities.",
+    )
+)
+
+_competing = lookup("status", {"active": 1.0, "superseded": 0.5, "contradicted": 0.3})
+_recency = decay(0.05, days_since()).named("recency")
+
+activation = _built_in(
+    Profile(
+        "activation",
+        retrieve(Lexical((("content", 1.0), ("gist", 1.0), ("entities", 1.0))), depth=Depth(4))
+        >> spread(OverMax(Col("lexical.score")))
+        >> conflict(strength() * confidence() * _recency)
+        >> score(
+            (
+                0.5 * Col("activation").default(0.0).named("activation")
+                + 0.2 * _recency
+                + 0.2 * strength()
+                + 0.1 * confidence()
+            )
+            * _competing.default(1.0).named("status_penalty")
+            * Col("conflict").named("conflict_penalty")
+        )
+        >> cut(),
+        doc="Words that spread over links, then compete by recency, strength and confidence.",
+        statuses=("active", "superseded", "contradicted"),
+    )
+)
+
+
+def _multi_route() -> Pipeline:
+    names = ("user", "asst", "next_user")
+    facets = ("facet_personal_info", "facet_preferences", "facet_events")
+    routes: tuple[Route, ...] = (
+        Vector("content", min_similarity=0.0, name="vec_full"),
+        *(Vector(name, min_similarity=0.0, name=f"vec_{name}") for name in names),
+        *(Vector(name, min_similarity=0.0, name=name) for name in facets),
+        Lexical((("tags", 1.0), ("content", 1.0))),
+    )
+    fused = rrf(*(route.name for route in routes))
+    support = Col("turn_support").default(0.0).named("turn_support")
+    return (
+        retrieve(*routes, depth=Depth(8, least=64))  # max(max(4k, 32) * 2, 40)
+        >> score(fused, into="rrf_score")
+        >> keep(Depth(4, least=32), by="rrf_score")
+        >> session_first()
+        >> score(fused + support + 0.1 * memory_score())
+        >> score(Col("score"), into="final_score")
+        >> mmr()
+        >> pack()
+        >> neighbors()
+    )
+
+
+multi_route = _built_in(
+    Profile(
+        "multi_route",
+        _multi_route(),
+        doc="Eight routes fused by rank, sessions before turns, and the same thing not twice.",
+    )
+)
+
+
+_CLASSES = (("title", 1.0), ("gist", 0.4), ("entities", 0.4), ("tags", 0.2), ("content", 0.1))
+_WORDS = Lexical(_CLASSES, operators=True)
+_MEANING = Vector(min_similarity=0.7)
+# What a memory is called. Its speaker is not: whoever is named has written half of a conversation.
+_TITLE = Trigram(("title",), min_similarity=0.4, entities=True)
+_NAME = Trigram(min_similarity=0.4, entities=True)
+
+
+def _blend(**weights: float) -> Signal:
+    parts = {
+        "text_rank": OverMax(Col("lexical.score")).default(0.0),
+        "semantic": maximum(0.0, Col("vector.score").default(0.0)),
+        "name_similarity": Col("trigram.score").default(0.0),
+        "identifier": Col("exact.score").default(0.0),
+        "in_time": Col("during.score").default(0.0),
+    }
+    return Sum(tuple(weight * parts[name].named(name) for name, weight in weights.items()))
+
+
+def _vital(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
+    return _built_in(
+        Profile(
+            name,
+            retrieve(*routes, depth=None)
+            >> score(living(), into="vitality")
+            >> score(_blend(**weights) * Col("vitality"))
+            >> cut(),
+            doc=doc,
+        )
+    )
+
+
+vitality = _vital(
+    "vitality",
+    "Words, meaning and names, times how alive a memory is by its use and its links.",
+    *(_WORDS, _MEANING, _TITLE),
+    text_rank=0.3,
+    semantic=0.5,
+    name_similarity=0.2,
+)
+_vital(
+    "vitality.identity",
+    "Who or what is called so: names, as misspelt as they come, and exact identifiers.",
+    *(_NAME, Exact()),
+    name_similarity=0.6,
+    identifier=0.4,
+)
+_vital(
+    "vitality.episodic",
+    "What happened: by meaning alone, however far.",
+    Vector(),
+    semantic=1.0,
+)
+_vital(
+    "vitality.activity",
+    "What was said and done: by words, within the time that the question names.",
+    *(_WORDS, During()),
+    text_rank=0.7,
+    in_time=0.3,
+)
+_built_in(
+    Profile(
+        "vitality.knowledge",
+        retrieve(_WORDS, _MEANING, _TITLE, depth=None)
+        >> score(_blend(text_rank=0.2, semantic=0.6, name_similarity=0.2), into="match")
+        >> spread(Col("match"), hops=2, decay=0.6)
+        >> score(living(), into="vitality")
+        >> score(
+            maximum(Col("match").default(0.0), Col("activation").default(0.0)) * Col("vitality")
+        )
+        >> cut(),
+        doc="What is known: words, meaning and names, and what the memories found are linked to.",
+    )
+)
+_CONTEXT_OF = {"entity": "identity"}  # other layers have the name of their context
+
+
+def in_context(profile: Profile, context: str | None, layer: str | None) -> Profile:
+    """The variant of a built-in profile for a context, by default that of the layer searched.
+
+    Raises:
+        InvalidInput: the profile has no context of that name.
+    """
+    variants = {}
+    if BUILT_IN.get(profile.name) == profile:
+        start = f"{profile.name}."
+        variants = {n.removeprefix(start): p for n, p in BUILT_IN.items() if n.startswith(start)}
+    if context is None:
+        return variants.get(_CONTEXT_OF.get(layer or "", layer or ""), profile)
+    if not isinstance(context, str) or context not in variants:
+        raise InvalidInput(
+            "context",
+            f"{profile.name} has no {shown(context)}",
+            f"use one of {', '.join(variants)}" if variants else "leave it out",
+        )
+    return variants[context]
+
+
+def load(path: str | Path) -> Profile:
+    """The profile in a JSON file (see `Profile.to_json`).
+
+    Raises:
+        InvalidProfile: the file cannot be read, or names the path of the node that is wrong.
+    """
+    return Profile.load(path)
+
+
+def get(profile: ProfileLike) -> Profile:
+    """A built-in profile by name, one from a path ending in .json or a mapping, or the one given.
+
+    Raises:
+        InvalidInput: no profile has that name.
+        InvalidProfile: the file or mapping describes none.
+    """
+    if isinstance(profile, Profile):
+        return profile.check()
+    if isinstance(profile, Mapping):
+        return Profile.from_dict(profile)
+    name = str(profile) if isinstance(profile, (str, Path)) else ""
+    if name.endswith(".json"):
+        return load(name)
+    if name not in BUILT_IN:
+        names = ", ".join(sorted(BUILT_IN))
+        raise InvalidInput(
+            "profile",
+            f"there is no {shown(profile)}",
+            f"use one of {names}, or a path ending in .json",
+        )
+    return BUILT_IN[name]

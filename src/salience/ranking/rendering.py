@@ -1,0 +1,107 @@
+"""Formulas as text that can be read: weights aligned, every named part spelled out below.
+
+score = 0.5 * similarity
+      + 0.3 * importance
+      + 0.2 * recency
+
+recency = exp(-0.05 * days_since(last_accessed, created_at))
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+from salience.ranking.expressions import Constant, Named, Product, Signal, Sum
+from salience.ranking.stages import Depth, Score, Stage
+from salience.ranking.weights import walk
+
+_LEAST = 40  # columns
+
+
+def written(stages: Sequence[Stage], width: int = 100) -> str:
+    """The stages in order, then every scored column's formula, then what the named parts are."""
+    width = max(width, _LEAST)
+    blocks = [_wrapped("", " >> ".join(_stage(stage) for stage in stages), width)]
+    columns = {stage.into for stage in stages if isinstance(stage, Score)}
+    named: dict[str, Signal] = {}
+    for stage in stages:
+        if isinstance(stage, Score):
+            own = stage.signal
+            if isinstance(own, Named) and own.name == stage.into:
+                own = own.of
+            blocks.append("\n".join(_score(stage.into, own, width)))
+        for signal in _signals(stage):
+            for node in walk(signal):
+                if isinstance(node, Named) and node.name not in columns:
+                    named.setdefault(node.name, node.of)
+    longest = max((len(name) for name in named), default=0)
+    parts = [_wrapped(f"{name:<{longest}} = ", _bare(of), width) for name, of in named.items()]
+    return "\n\n".join([*blocks, *(["\n".join(parts)] if parts else [])])
+
+
+def _stage(stage: Stage) -> str:
+    """`retrieve(lexical, vector)`: a stage with what differs from its defaults."""
+    name = stage.called
+    if isinstance(stage, Score):
+        return name if stage.into == "score" else f"{name}({stage.into})"
+    said = []
+    for field in fields(stage):
+        value = getattr(stage, field.name)
+        if field.default is MISSING:
+            said.append(_shown(value))
+        elif value != field.default:
+            said.append(f"{field.name}={_shown(value)}")
+    return f"{name}({', '.join(said)})" if said else name
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(_shown(item) for item in value)
+    if isinstance(value, Depth):
+        return f"max({value.per_k}k, {value.least})" if value.least else f"{value.per_k}k"
+    return str(value if isinstance(value, Signal) else getattr(value, "name", value))
+
+
+def _signals(stage: Stage) -> Iterator[Signal]:
+    held = (getattr(stage, field.name) for field in fields(stage))
+    yield from (each for each in held if isinstance(each, Signal))
+
+
+def _score(into: str, signal: Signal, width: int) -> Iterator[str]:
+    """The lines of a formula; the parts of a sum one below the other."""
+    if not isinstance(signal, Sum):
+        yield _wrapped(f"{into} = ", str(signal), width)
+        return
+    parts = [_weighed(part) for part in signal.parts]
+    # Signs go between the parts, except before the first.
+    signs = ["-" if weight.startswith("-") else "+" for weight, _ in parts[1:]]
+    weights = [parts[0][0], *(weight.removeprefix("-") for weight, _ in parts[1:])]
+    longest = max(len(weight) for weight in weights)
+    for i, (weight, (_, part)) in enumerate(zip(weights, parts, strict=True)):
+        head = f"{into} = " if i == 0 else f"{' ' * len(into)} {signs[i - 1]} "
+        weight = f"{weight:<{longest}} * " if weight else " " * (longest + 3) * bool(longest)
+        yield _wrapped(head + weight, part, width)
+
+
+def _weighed(part: Signal) -> tuple[str, str]:
+    """A part's weight ("" for none) and the rest of it."""
+    if isinstance(part, Product) and isinstance(part.parts[0], Constant):
+        rest = part.parts[1:]
+        inner = rest[0] if len(rest) == 1 else Product(rest)
+        return str(part.parts[0]), str(inner)
+    return "", str(part)
+
+
+def _bare(signal: Signal) -> str:
+    """A formula without the parentheses that it needs only inside another."""
+    return str(signal)[1:-1] if isinstance(signal, Sum) else str(signal)
+
+
+def _wrapped(head: str, text: str, width: int) -> str:
+    lines = textwrap.wrap(
+        text, max(width - len(head), _LEAST // 2), break_long_words=False, break_on_hyphens=False
+    )
+    return head + f"\n{' ' * len(head)}".join(lines)

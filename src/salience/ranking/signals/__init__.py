@@ -1,0 +1,54 @@
+"""Named signals: formulas of their own that the algebra alone cannot say, each with its source.
+
+A signal is a frozen dataclass, or a function that builds a tree, with a formula in its first line.
+To add one, write it into the module of its family and name it here.
+"""
+
+from salience.ranking.signals.fusion import rrf
+from salience.ranking.signals.normalization import BestOf, MinMax, OverMax
+from salience.ranking.signals.priors import (
+    access,
+    confidence,
+    feedback,
+    importance,
+    likeness,
+    memory_score,
+    similarity,
+    strength,
+)
+from salience.ranking.signals.query_match import EntityOverlap, OnDate, SaidBy
+from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
+from salience.ranking.signals.session_context import Nearby, SessionCover
+from salience.ranking.signals.validity import Lapsed, Latest
+from salience.ranking.signals.vitality import BaseLevel, vitality, zone
+
+__all__ = [
+    "DAY",
+    "Age",
+    "BaseLevel",
+    "BestOf",
+    "EntityOverlap",
+    "Lapsed",
+    "Latest",
+    "MinMax",
+    "Nearby",
+    "OnDate",
+    "OverMax",
+    "SaidBy",
+    "SessionCover",
+    "access",
+    "confidence",
+    "days_since",
+    "decay",
+    "feedback",
+    "hourly_rate",
+    "hours_since",
+    "importance",
+    "likeness",
+    "memory_score",
+    "rrf",
+    "similarity",
+    "strength",
+    "vitality",
+    "zone",
+]

@@ -1,0 +1,140 @@
+"""Signals of what the question names: whose words, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.language.tokens import texts_of
+from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.expressions import Signal
+from salience.ranking.signals.recency import DAY
+from salience.retrieval.candidates import Coded, Floats
+
+_MONTHS = 12
+_FAR = 4  # days from which on a day is not around another
+
+
+@dataclass(frozen=True)
+class SaidBy(Signal):
+    """1 where the speaker is one of those the query names, or of a role, else 0.
+
+    `who` is "named", "user", "assistant", or "nobody" for no speaker at all.
+    """
+
+    who: Literal["named", "user", "assistant", "nobody"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"speaker"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        reading = ev.query.reading
+        wanted: Set[str | None] = {
+            "named": reading.speakers,
+            "user": reading.users,
+            "assistant": reading.assistants,
+            "nobody": {None},
+        }[self.who]
+        if not wanted:
+            return 0.0
+        places, speakers = ev.distinct("speaker")
+        return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)[places]
+
+    def __str__(self) -> str:
+        return f"said_by({self.who})"
+
+
+@dataclass(frozen=True)
+class EntityOverlap(Signal):
+    """|Q n M| / |Q|, the share of the query's entities that the memory has; 0 if it has none.
+
+    In [0, 1]. A memory has its entities and its speaker. They are compared folded, and by what
+    they are other names for (see `Aliases`).
+
+    Source: the design of the "six_factor" profile, entity co-occurrence.
+    """
+
+    of: tuple[str, ...] = ("entities", "speaker")
+
+    def columns(self) -> frozenset[str]:
+        return frozenset(self.of)
+
+    def compute(self, ev: Evaluation) -> Values:
+        asked = ev.query.entities
+        if not asked:
+            return 0.0
+        shared = np.zeros(len(ev.candidates))
+        for key in asked:
+            shared += np.logical_or.reduce([self._holding(ev, name, key) for name in self.of])
+        return shared / len(asked)
+
+    @staticmethod
+    def _holding(ev: Evaluation, name: str, key: str) -> NDArray[np.bool_]:
+        """Which memories have an entity in a column."""
+        column, aliases = ev.candidates.columns[name], ev.query.aliases
+        if isinstance(column, Coded) and column.naming is not None:
+            holding = np.zeros(len(column.distinct) + 1, dtype=bool)  # -1, "nothing", is the last
+            holding[column.naming(aliases.spellings({key}))] = True
+            return holding[column.codes]
+        places, values = ev.distinct(name)
+        return np.array([key in aliases.keys(texts_of(value)) for value in values])[places]
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        asked, held = ev.query.entities, (ev.candidates.columns[name][row] for name in self.of)
+        if not asked:
+            return "the question names no entity"
+        shared = asked & ev.query.aliases.keys(each for value in held for each in texts_of(value))
+        return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
+
+    def __str__(self) -> str:
+        return "entity_overlap()"
+
+
+@dataclass(frozen=True)
+class OnDate(Signal):
+    """1 where the memory's date has what the query names of one, else 0 (times in UTC).
+
+    `part` is "year", "month" or "day" (of the years named, or any). Around a day it is
+    1 - 0.2 |days apart| up to 3 days: what happens is told a little later, too.
+    """
+
+    part: Literal["year", "month", "day"]
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"created_at"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        dates = ev.query.reading.dates
+        asked = {"year": dates.years, "month": dates.months, "day": dates.days}[self.part]
+        if not asked:
+            return 0.0
+        seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
+        day = np.floor(seconds / DAY).astype("datetime64[D]")
+        year = day.astype("datetime64[Y]").astype(np.int64) + 1970
+        if self.part == "year":
+            return np.isin(year, list(dates.years)).astype(np.float64)
+        if self.part == "month":
+            month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
+            return np.isin(month, list(dates.months)).astype(np.float64)
+        # around New Year, the nearest such day may be of another year than the memory
+        years = dates.years or {each + by for each in set(year.tolist()) for by in (-1, 0, 1)}
+        return self._near(day, dates.days, years)
+
+    @staticmethod
+    def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
+        apart = np.full(len(day), _FAR)
+        for month, day_of_month in days:
+            for year in years:
+                try:
+                    asked = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
+                except ValueError:  # the 31st of a short month
+                    continue
+                np.minimum(apart, np.abs((day - asked).astype(np.int64)), out=apart)
+        return np.where(apart < _FAR, 1.0 - 0.2 * apart, 0.0)
+
+    def __str__(self) -> str:
+        return f"on_date({self.part})"

@@ -1,0 +1,95 @@
+"""Signals of what was said around a memory in its session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.expressions import Signal
+from salience.retrieval.candidates import Floats
+
+
+@dataclass(frozen=True)
+class Nearby(Signal):
+    """sum of x^2 * exp(-distance / tau) over the session's other candidates, distance in turns.
+
+    The `reach` candidates nearest before and after count; 0 where there is no session.
+    """
+
+    of: Signal
+    tau: float = 4.0
+    reach: int = 8
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"session_id", "position"})
+
+    def compute(self, ev: Evaluation, values: Values) -> Floats:
+        # Sessions lie a million turns apart, where nothing is near; sorted by this place, who is
+        # near in a session is near in the order, too.
+        position = np.fmax(ev.candidates.floats("position"), 0.0)
+        place = ev.groups("session_id").of * 1e6 + position
+        order = np.argsort(place, kind="stable")
+        count, reach = len(order), self.reach
+        scaled = np.full(count + reach, -np.inf)  # behind the last: infinitely far away
+        scaled[:count] = place[order] / -self.tau
+        weight = np.zeros(count + reach)
+        np.fmax(np.square(ev.spread(values)[order]), 0.0, out=weight[:count])
+        # Row d of these is about those d + 1 places later.
+        fading = np.exp(_later(scaled, reach) - scaled[:count])
+        around = np.add.reduce(fading * _later(weight, reach), axis=0)
+        lent = np.zeros((reach, count + reach))
+        np.multiply(fading, weight[:count], out=lent[:, reach:])
+        around += np.add.reduce(_shifted(lent), axis=0)
+        found = np.empty(count)
+        found[order] = around
+        return found
+
+    def how(self) -> str:
+        return "candidates around it in its session"
+
+    def __str__(self) -> str:
+        return f"nearby({self.of}, {self.tau:g}, {self.reach})"
+
+
+@dataclass(frozen=True)
+class SessionCover(Signal):
+    """sum of idf(t) over the query's terms in any candidate of the session / over all terms found.
+
+    In [0, 1]; a memory without a session is one by itself. 0 where no term is found at all.
+    """
+
+    matched: str = "lexical.matched"
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({self.matched, "session_id"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        groups = ev.groups("session_id")
+        covered = groups.largest(ev.candidates[self.matched])  # idf(t), whichever holds it
+        total = float(np.maximum.reduce(covered, axis=0).sum())
+        if not total > 0.0:
+            return 0.0
+        return (np.add.reduce(covered, axis=1) / total)[groups.of]
+
+    def __str__(self) -> str:
+        return f"session_cover({self.matched})"
+
+
+def _later(values: Floats, reach: int) -> Floats:
+    """Row d has the values d + 1 places later; the last `reach` values begin no column."""
+    [step] = values.strides
+    shape = (reach, len(values) - reach)
+    return np.ndarray(shape, values.dtype, values, step, (step, step))
+
+
+def _shifted(values: Floats) -> Floats:
+    """Row d of (reach, count + reach) moved d + 1 columns on, without the first `reach` of them.
+
+    What was there before the move, `reach` columns more, has to be zeros.
+    """
+    reach, width = values.shape
+    row, step = values.strides
+    shape = (reach, width - reach)
+    return np.ndarray(shape, values.dtype, values, (reach - 1) * step, (row - step, step))

@@ -1,0 +1,85 @@
+"""Signals of facts that change: which held at the time that a question is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.expressions import Signal
+from salience.ranking.signals.recency import DAY
+from salience.retrieval.candidates import Floats
+
+COLUMNS = frozenset({"kind", "created_at", "valid_from", "valid_to"})
+FADING_DAYS = 730.0
+
+
+def _since(ev: Evaluation) -> Floats | None:
+    """From when what a fact says is taken to hold, in seconds; NaN for what is no fact.
+
+    A fact is a memory of the kind "fact", or one that says itself when it holds. It holds from its
+    `valid_from` (else its creation). None without any fact.
+    """
+    table = ev.candidates
+    start, end = table.floats("valid_from"), table.floats("valid_to")
+    places, kinds = ev.distinct("kind")
+    if "fact" not in kinds and np.isnan(start).all() and np.isnan(end).all():
+        return None
+    facts = np.array([kind == "fact" for kind in kinds], dtype=bool)[places]
+    facts |= ~(np.isnan(start) & np.isnan(end))
+    start = np.where(np.isnan(start), table.floats("created_at"), start)
+    return np.where(facts, start, np.nan)
+
+
+def _time(ev: Evaluation) -> tuple[float, float]:
+    """The time that the query is about: what it names, else now."""
+    return ev.query.reading.asked or (ev.query.now, ev.query.now)
+
+
+@dataclass(frozen=True)
+class Lapsed(Signal):
+    """1 for what says itself that it did not hold at the time that the query is about, else 0.
+
+    That is the time it names ("in March 2024"), else now; all of it is before `valid_from`, or not
+    before `valid_to`. When something was told says nothing: much is told only afterwards.
+    """
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"valid_from", "valid_to"})
+
+    def compute(self, ev: Evaluation) -> Values:
+        table = ev.candidates
+        first, last = _time(ev)
+        lapsed = (table.floats("valid_from") > last) | (table.floats("valid_to") <= first)
+        return lapsed.astype(np.float64) if lapsed.any() else 0.0
+
+    def __str__(self) -> str:
+        return "lapsed()"
+
+
+@dataclass(frozen=True)
+class Latest(Signal):
+    """exp(-d / 730) for a fact, d the days from when it held first to the end of the time asked.
+
+    In [0, 1], 0 for what is no fact and for what held only later. Of two facts about the same, the
+    one that was told last by then is the likelier to have held; how much so depends on the time
+    between them alone. All are 0 where the question is about no time but the past ("originally").
+    """
+
+    def columns(self) -> frozenset[str]:
+        return COLUMNS
+
+    def compute(self, ev: Evaluation) -> Values:
+        known = ev.once(_since)
+        if known is None:
+            return 0.0
+        first, last = _time(ev)
+        if first == -np.inf:
+            return 0.0
+        days = (last - known) / DAY
+        held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
+        return np.nan_to_num(held)
+
+    def __str__(self) -> str:
+        return "latest()"

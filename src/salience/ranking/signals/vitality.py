@@ -1,0 +1,168 @@
+"""Vitality: how alive a memory is, from its use (ACT-R's base level) and its place among links.
+
+Sources: Anderson and Lebiere, The Atomic Components of Thought, 1998 (base level); Petrov,
+Computationally efficient approximation of the base-level learning equation in ACT-R, ICCM 2006;
+the design of the "vitality" profile for the rest.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from salience.ranking.evaluation import Evaluation, Values
+from salience.ranking.expressions import (
+    Apply,
+    Col,
+    Named,
+    Signal,
+    at_most,
+    lookup,
+    maximum,
+    minimum,
+)
+from salience.ranking.signals.recency import DAY, days_since, decay
+from salience.retrieval.candidates import Floats
+
+LEAST_SECONDS = 0.05  # the age that an access has at least: that of one step of thought
+METABOLIC_RATES = {"entity": 0.1, "knowledge": 1.0, "episodic": 2.0, "activity": 3.0}
+BOOST_HALF_LIFE_DAYS = 7.0
+REVIVAL_DAYS = 14.0
+FLOOR = 0.5  # of a memory that holds the link graph together
+
+Zone = Literal["active", "stale", "fading", "archived"]
+ZONES: tuple[tuple[float, Zone], ...] = ((0.6, "active"), (0.3, "stale"), (0.1, "fading"))
+
+
+@dataclass(frozen=True)
+class BaseLevel(Signal):
+    """B = ln( sum_{i<=k} t_i^-d + (n-k) * (t_n^(1-d) - t_k^(1-d)) / ((1-d) * (t_n - t_k)) ).
+
+    t in days: t_1..t_k the ages of the most recent accesses, t_n that of the first, which is being
+    written, n how many there were; d > 0. At d = 1 the quotient is ln(t_n / t_k) / (t_n - t_k),
+    where t_n = t_k it is t_n^-d. Any finite number; falls as time goes by. An access is at least
+    0.05 seconds old, and one in the future counts as now.
+
+    Source: Petrov, 2006, equation 5 (hybrid approximation); exact for n <= k.
+    """
+
+    d: Signal
+
+    def columns(self) -> frozenset[str]:
+        return frozenset({"accesses", "access_count", "last_accessed", "created_at"})
+
+    def compute(self, ev: Evaluation, d: Values) -> Floats:
+        table = ev.candidates
+        d = ev.spread(d)
+        first = _days(ev, table.floats("created_at"))
+        oldest = _days(ev, self._last(ev))
+        summed = np.power(oldest, -d)
+        count = np.nan_to_num(table.floats("access_count")) + 1.0
+        known = np.ones(len(table))
+        times = _times(ev)[:, 1:]  # few were accessed twice, so only these are looked at further
+        more = np.flatnonzero(~np.isnan(times[:, 0])) if times.shape[1] else np.empty(0, np.intp)
+        if len(more):
+            ages = _days(ev, times[more])
+            summed[more] += np.nansum(np.power(ages, -d[more, np.newaxis]), axis=1)
+            known[more] += np.count_nonzero(~np.isnan(ages), axis=1)
+            oldest[more] = np.fmax(oldest[more], np.nanmax(ages, axis=1))
+        more = np.flatnonzero(count > known)
+        if len(more):
+            between = _mean_power(oldest[more], first[more], d[more])
+            summed[more] += (count[more] - known[more]) * between
+        return np.log(summed)
+
+    @staticmethod
+    def _last(ev: Evaluation) -> Floats:
+        """When each was accessed last; when it was written, if that is not known."""
+        table = ev.candidates
+        found = _times(ev)[:, 0]
+        for name in ("last_accessed", "created_at"):
+            found = np.where(np.isnan(found), table.floats(name), found)
+        return found
+
+    def how(self) -> str:
+        return "base level"
+
+    def note(self, ev: Evaluation, row: int) -> str:
+        count = int(np.nan_to_num(ev.candidates.floats("access_count"))[row]) + 1
+        first, last = _days(ev, ev.candidates.floats("created_at")), _days(ev, self._last(ev))
+        return f"{count} accesses, the first {first[row]:.3g} and the last {last[row]:.3g} days ago"
+
+    def __str__(self) -> str:
+        return f"base_level({self.d})"
+
+
+def _times(ev: Evaluation) -> Floats:
+    """Times of the most recent accesses, newest first: (candidates, at least 1), NaN-filled."""
+    times = ev.candidates.floats("accesses").reshape(len(ev.candidates), -1)
+    return times if times.shape[1] else np.full((len(ev.candidates), 1), np.nan)
+
+
+def _days(ev: Evaluation, times: Floats) -> Floats:
+    return np.maximum(ev.query.now - times, LEAST_SECONDS) / DAY
+
+
+def _mean_power(low: Floats, high: Floats, d: Floats) -> Floats:
+    """The mean of t^-d over t from `low` to `high`, without cancellation where they are close."""
+    wide = np.log(high / low)
+    one = np.abs(1.0 - d) < 1e-12
+    top = np.where(one, wide, np.expm1((1.0 - d) * wide) / np.where(one, 1.0, 1.0 - d))
+    same = wide == 0.0
+    share = np.where(same, 1.0, top / np.where(same, 1.0, np.expm1(wide)))
+    return np.power(low, -d) * share
+
+
+def effective_decay(d: float = 0.5) -> Named:
+    """d * rate / s: the decay of a memory, by its layer and by how many others link to it.
+
+    rate is 0.1 for entities, 1 for knowledge (and where no layer was given), 2 for episodes and 3
+    for activity; s = 1 + 0.1 * min(in_degree, 10), in [1, 2]. For d = 0.5 it is in [0.025, 1.5].
+    """
+    rate = lookup("layer", METABOLIC_RATES).default(METABOLIC_RATES["knowledge"])
+    return (d * rate.named("metabolic rate") / structural_boost()).named("decay")
+
+
+def structural_boost() -> Named:
+    """s = 1 + 0.1 * min(in_degree, 10), in [1, 2]: what others build on fades more slowly."""
+    return (1.0 + 0.1 * minimum(Col("in_degree").default(0.0), 10.0)).named("structural boost")
+
+
+def spreading_boost() -> Named:
+    """boost * 2^(-days since / 7): what the use of linked memories lent, in [0, 1]; else 0."""
+    fading = decay(math.log(2.0) / BOOST_HALF_LIFE_DAYS, days_since("boosted_at"))
+    return (Col("boost") * fading).default(0.0).named("boost")
+
+
+def revival() -> Named:
+    """exp(-0.2 * days since the newest incoming link) for 14 days, then 0; in [0, 1]."""
+    age = days_since("newest_link")
+    return (decay(0.2, age) * at_most(age, REVIVAL_DAYS)).default(0.0).named("revival")
+
+
+def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Named:
+    """max(alive, 0.5 if it is a cut vertex), in (0, 1); see `alive`."""
+    kept = FLOOR * Col("is_cut_vertex").default(0.0)
+    return maximum(alive(tau, scale, d), kept.named("bridge floor")).named("vitality")
+
+
+def alive(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Signal:
+    """sigmoid((B - tau) / scale + boost + revival), in (0, 1).
+
+    With tau = 0 and scale = 1 a memory that was used once is below 0.5 after a day, whatever its
+    layer.
+    """
+    level: Signal = BaseLevel(effective_decay(d)).named("base level")
+    if (tau, scale) != (0.0, 1.0):
+        level = (level - tau) / scale
+    return Apply("sigmoid", (level + spreading_boost() + revival(),))
+
+
+def zone(value: Any) -> Zone | None:
+    """The zone of a vitality: active >= 0.6, stale >= 0.3, fading >= 0.1, archived below."""
+    if value is None or not math.isfinite(value):
+        return None
+    return next((name for least, name in ZONES if value >= least), "archived")

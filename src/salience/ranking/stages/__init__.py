@@ -1,0 +1,52 @@
+"""Stages: each turns a candidate table into another; a pipeline is stages joined by `>>`.
+
+    retrieve     the union of what routes find               (retrieve.py)
+    spread       activation that follows links               (spread.py)
+    conflict     who loses to whom it contradicts            (conflict.py)
+    score        a signal's value as a column                (core.py)
+    keep         the best by a column                        (pack.py)
+    at_least     a lower bound on a column                   (least.py)
+    session_first, neighbors                                 (sessions.py)
+    mmr          relevance against redundancy                (mmr.py)
+    cut, pack    the k that are returned, within the budget  (pack.py)
+
+A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
+"""
+
+from salience.ranking.stages.conflict import Conflict, conflict
+from salience.ranking.stages.cutoff import AtLeast, Cut, Keep, Pack, at_least, cut, keep, pack
+from salience.ranking.stages.mmr import Mmr, mmr
+from salience.ranking.stages.retrieve import Recall, retrieve
+from salience.ranking.stages.sessions import Neighbors, SessionFirst, neighbors, session_first
+from salience.ranking.stages.spreading_activation import Spread, spread
+from salience.ranking.stages.stage import STORED, Depth, Pipeline, Score, Stage, is_stored, score
+
+__all__ = [
+    "STORED",
+    "AtLeast",
+    "Conflict",
+    "Cut",
+    "Depth",
+    "Keep",
+    "Mmr",
+    "Neighbors",
+    "Pack",
+    "Pipeline",
+    "Recall",
+    "Score",
+    "SessionFirst",
+    "Spread",
+    "Stage",
+    "at_least",
+    "conflict",
+    "cut",
+    "is_stored",
+    "keep",
+    "mmr",
+    "neighbors",
+    "pack",
+    "retrieve",
+    "score",
+    "session_first",
+    "spread",
+]

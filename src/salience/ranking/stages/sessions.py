@@ -1,0 +1,160 @@
+"""Sessions: whole sessions before their turns, and what was said right before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from salience.ranking.stages.stage import Stage
+from salience.retrieval.candidates import Candidates, Column, Floats
+from salience.retrieval.operations import Beside, Texts
+from salience.retrieval.plan import Plan
+from salience.retrieval.query import Query
+
+SESSION_CHUNK = "session_chunk"
+TURN_CHUNK = "turn_chunk"
+_REASONS = tuple(
+    f"turn_support.{reason}"
+    for reason in ("supporting_turn_count", "best_turn", "best_turn_routes")
+)
+
+
+@dataclass(frozen=True)
+class SessionFirst(Stage):
+    """turn_support = min(most, share * best `of` of the session's turns); in [0, most].
+
+    If memories of the kind `session` were recalled, they alone go on, each supported by the
+    recalled memories of the kind `turn` of the same session. Otherwise all go on, unsupported.
+
+    Writes `session_rrf_score`, what a session has in `of` itself, and `turn_support`, both NaN
+    where there is none, the latter with its reasons: `.supporting_turn_count`, `.best_turn` (its
+    id; of equally good ones the smallest) and `.best_turn_routes`, the best turn's ranks.
+
+    Source: the design of the "multi_route" profile, session-first hybrid scoring.
+    """
+
+    of: str = "rrf_score"
+    share: float = 0.6
+    most: float = 0.12
+    session: str = SESSION_CHUNK
+    turn: str = TURN_CHUNK
+
+    def reads(self) -> frozenset[str]:
+        return frozenset({self.of, "id", "kind", "session_id"})
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({"session_rrf_score", "turn_support", *_REASONS})
+
+    def apply(self, query: Query, candidates: Candidates) -> Candidates:
+        kinds, session_of = candidates["kind"], candidates.sessions()
+        turns: dict[Any, list[int]] = {}
+        for place in np.flatnonzero(kinds == self.turn).tolist():
+            turns.setdefault(session_of[place], []).append(place)
+        whole = np.flatnonzero(kinds == self.session)
+        found = candidates.take(whole) if len(whole) else candidates
+        columns: dict[str, Column] = {
+            name: np.full(len(found), None, dtype=object) for name in _REASONS
+        }
+        own = found.floats(self.of) if len(whole) else np.full(len(found), np.nan)
+        support = np.full(len(found), np.nan)
+        for at, place in enumerate(whole.tolist()):
+            mine = turns.get(session_of[place]) if session_of[place] is not None else None
+            if mine:
+                best = _best(mine, candidates.floats(self.of), candidates["id"])
+                support[at] = min(self.most, self.share * float(candidates[self.of][best]))
+                columns["turn_support.supporting_turn_count"][at] = len(mine)
+                columns["turn_support.best_turn"][at] = candidates["id"][best]
+                columns["turn_support.best_turn_routes"][at] = _routes(candidates, best)
+        return found.with_columns(session_rrf_score=own, turn_support=support, **columns)
+
+
+def _best(places: list[int], values: Floats, ids: Column) -> int:
+    return min(places, key=lambda place: (-values[place], ids[place]))
+
+
+def _routes(candidates: Candidates, place: int) -> dict[str, int]:
+    """The rank of a candidate on each route that found it."""
+    ranks = {
+        name.removesuffix(".rank"): column[place]
+        for name, column in candidates.columns.items()
+        if name.endswith(".rank")
+    }
+    return {name: int(rank) for name, rank in sorted(ranks.items()) if not np.isnan(rank)}
+
+
+@dataclass(frozen=True)
+class Neighbors(Stage):
+    """The memory right before and right after each hit in its session, of its kind, unscored.
+
+    They are no hits and count towards no limit, but what is left of the token budget is charged
+    for them, best hit first; one that does not fit is left out. None is given twice, nor one that
+    is a hit itself. A hit of the kind `whole` stands for its session and gets none.
+
+    Writes `neighbors.before`, `neighbors.after` (rows, NaN for none) and `neighbors.tokens`
+    (NaN without a budget).
+
+    Source: the design of the "multi_route" profile, neighbor expansion.
+    """
+
+    whole: str = SESSION_CHUNK
+    around: ClassVar[str | None] = "beside"
+
+    def reads(self) -> frozenset[str]:
+        return frozenset({"kind", "pack.tokens"})
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({"neighbors.before", "neighbors.after", "neighbors.tokens"})
+
+    def plan(
+        self, query: Query, candidates: Candidates, wanted: frozenset[str]
+    ) -> Plan[Candidates]:
+        parts = np.flatnonzero(candidates["kind"] != self.whole)
+        sides = np.full((2, len(candidates)), -1, dtype=np.int64)
+        costs: dict[int, int] = {}
+        if len(parts):
+            [beside] = yield [Beside(candidates.rows[parts], query)]
+            sides[:, parts] = beside
+            if query.token_budget is not None:
+                rows = np.unique(sides[sides >= 0])
+                [texts] = yield [Texts(rows)]
+                counted = (query.count_tokens(text or "") for text in texts)
+                costs = dict(zip(rows.tolist(), counted, strict=True))
+        return self._given(query, candidates, sides, costs)
+
+    def _given(
+        self, query: Query, candidates: Candidates, sides: Any, costs: dict[int, int]
+    ) -> Candidates:
+        left = np.inf
+        if query.token_budget is not None:
+            left = query.token_budget - float(candidates.floats("pack.tokens").sum())
+        given = set(candidates.rows.tolist())
+        found = np.full((2, len(candidates)), np.nan)
+        tokens = np.zeros(len(candidates))
+        for at in range(len(candidates)):
+            for side in (0, 1):
+                row = int(sides[side, at])
+                cost = costs.get(row, 0)
+                if row >= 0 and row not in given and cost <= left:
+                    given.add(row)
+                    found[side, at] = row
+                    tokens[at] += cost
+                    left -= cost
+        return candidates.with_columns(
+            **{
+                "neighbors.before": found[0],
+                "neighbors.after": found[1],
+                "neighbors.tokens": tokens if np.isfinite(left) else np.full(len(tokens), np.nan),
+            }
+        )
+
+
+def session_first(of: str = "rrf_score") -> SessionFirst:
+    """Let sessions go before their turns, which support them."""
+    return SessionFirst(of)
+
+
+def neighbors() -> Neighbors:
+    """Add what was said right before and after each hit."""
+    return Neighbors()

@@ -1,0 +1,152 @@
+"""Spreading activation: what matters to a query because of what it is linked to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from salience.errors import InvalidInput, shown
+from salience.ranking.evaluation import Evaluation
+from salience.ranking.expressions import Signal
+from salience.ranking.stages.stage import Stage, is_stored
+from salience.retrieval.candidates import Candidates, Floats, Held, Rows
+from salience.retrieval.operations import Edge, Fetch, Linked
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+
+
+@dataclass(frozen=True)
+class Active:
+    """How active a memory is, after how many hops, and the id of the memory it came by."""
+
+    value: float
+    hops: int
+    via: str
+
+
+@dataclass(frozen=True, eq=False)
+class _Front:
+    """Rows that pass activation on, ascending, and how much of it."""
+
+    rows: Rows
+    values: Floats
+
+    def place(self, row: int) -> int | None:
+        at = int(np.searchsorted(self.rows, row))
+        return at if at < len(self.rows) and self.rows[at] == row else None
+
+    def value(self, row: int) -> float:
+        place = self.place(row)
+        return 0.0 if place is None else float(self.values[place])
+
+
+@dataclass(frozen=True)
+class Spread(Stage):
+    """activation = max over paths of at most `hops` links of seed * product(weight * decay).
+
+    Links are followed in both directions, level by level from a frozen frontier, so that the order
+    of visiting changes nothing; links of the `silent` types carry nothing. In [0, largest seed],
+    as weights and `decay` are in [0, 1]. Memories that only links reach join the table; namespace
+    and filters hold at every hop.
+
+    Writes the column `into`, NaN where nothing arrives, with its reasons: `<into>.hops` (0 for a
+    seed) and `<into>.via`, the id of the memory that it came by last (None for a seed; of equally
+    good ones the fewest hops, then the smallest id).
+
+    Source: Collins and Loftus, A spreading-activation theory of semantic processing, 1975.
+    """
+
+    seed: Signal
+    hops: int = 2
+    decay: float = 0.5
+    silent: tuple[str, ...] = ("contradicts",)
+    into: str = "activation"
+    around: ClassVar[str | None] = "links"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.hops, bool) or not isinstance(self.hops, int) or self.hops < 0:
+            raise InvalidInput("hops", f"is {shown(self.hops)}", "give a whole number")
+        if not 0.0 <= self.decay <= 1.0:
+            raise InvalidInput("decay", f"is {shown(self.decay)}", "give a number between 0 and 1")
+
+    def reads(self) -> frozenset[str]:
+        return self.seed.inputs() | {"id"}
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({self.into, f"{self.into}.via", f"{self.into}.hops"})
+
+    def plan(
+        self, query: Query, candidates: Candidates, wanted: frozenset[str]
+    ) -> Plan[Candidates]:
+        seeds = np.nan_to_num(Evaluation(query, candidates).column(self.seed))
+        order = np.argsort(candidates.rows)
+        order = order[seeds[order] > 0.0]
+        rows, values = candidates.rows[order], seeds[order]
+        started = _Front(rows, values)
+        active: dict[int, Active] = {}  # by row: what arrived that is better than its seed
+        for hop in range(1, self.hops + 1):
+            if not len(rows):
+                break
+            edges, names = yield [Linked(rows, query), Fetch(rows, ("id",))]
+            reached = self._reached(_Front(rows, values), names["id"], edges, hop)
+            # What is no better by a longer way cannot be better further on.
+            better = {
+                row: found
+                for row, found in sorted(reached.items())
+                if found.value > (active[row].value if row in active else started.value(row))
+            }
+            active.update(better)
+            rows = np.array(list(better), dtype=np.int64)
+            values = np.array([found.value for found in better.values()], dtype=np.float64)
+        fresh = np.setdiff1d(np.array(list(active), dtype=np.int64), candidates.rows)
+        if len(fresh):
+            stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
+            columns = yield from ask(Fetch(fresh, stored))
+            candidates = candidates.joined(Candidates(fresh, columns))
+            seeds = np.append(seeds, np.zeros(len(fresh)))
+        return self._written(candidates, seeds, active)
+
+    def _reached(
+        self, front: _Front, ids: Held, edges: Sequence[Edge], hop: int
+    ) -> dict[int, Active]:
+        """The best that arrives at each neighbour of those that pass activation on."""
+        best: dict[int, Active] = {}
+        for source, target, weight, type in edges:
+            if type in self.silent:
+                continue
+            for start, end in ((source, target), (target, source)):
+                place = front.place(start)
+                if place is None or start == end:
+                    continue
+                value = float(front.values[place]) * weight * self.decay
+                found = Active(value, hop, ids[place])
+                known = best.get(end)
+                if found.value > 0.0 and (known is None or _order(found) < _order(known)):
+                    best[end] = found
+        return best
+
+    def _written(
+        self, candidates: Candidates, seeds: Floats, active: Mapping[int, Active]
+    ) -> Candidates:
+        values = np.where(seeds > 0.0, seeds, np.nan)
+        hops = np.where(seeds > 0.0, 0.0, np.nan)
+        via = np.full(len(candidates), None, dtype=object)
+        order = np.argsort(candidates.rows)
+        arrived = np.array(list(active), dtype=np.int64)
+        places = order[np.searchsorted(candidates.rows, arrived, sorter=order)]
+        for place, found in zip(places.tolist(), active.values(), strict=True):
+            values[place], hops[place], via[place] = found.value, found.hops, found.via
+        reasons = {f"{self.into}.hops": hops, f"{self.into}.via": via}
+        return candidates.with_columns(**{self.into: values, **reasons})
+
+
+def _order(found: Active) -> tuple[float, str]:
+    return -found.value, found.via
+
+
+def spread(seed: Signal, hops: int = 2, decay: float = 0.5) -> Spread:
+    """Let activation spread from seeds over links."""
+    return Spread(seed, hops, decay)

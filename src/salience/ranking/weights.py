@@ -1,0 +1,78 @@
+"""Weights: which named parts a formula weighs, by how much, and the same formula with others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from salience.ranking.expressions import Constant, Named, Product, Signal, Sum
+
+
+def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:
+    """The tree with every node replaced for which `change` returns another; bottom up."""
+    updates: dict[str, Any] = {}
+    for field in fields(tree):
+        value = getattr(tree, field.name)
+        if isinstance(value, Signal):
+            updates[field.name] = rewrite(value, change)
+        elif isinstance(value, tuple) and any(isinstance(item, Signal) for item in value):
+            updates[field.name] = tuple(rewrite(item, change) for item in value)
+    rebuilt = replace(tree, **updates) if updates else tree
+    return change(rebuilt) or rebuilt
+
+
+def walk(tree: Signal) -> Iterator[Signal]:
+    """Every node of the tree, the outermost first."""
+    level: tuple[Signal, ...] = (tree,)
+    while level:
+        yield from level
+        level = tuple(child for node in level for child in node.children())
+
+
+def weighted(tree: Signal) -> dict[str, float]:
+    """The weight of every named part: {"recency": 0.2} for 0.2 * recency; 1 for one added plainly.
+
+    Of a part with several weights it is the outermost.
+    """
+    found: dict[str, float] = {}
+    plain: dict[str, float] = {}
+    for node in walk(tree):
+        part = _weighted_part(node)
+        if part is not None:
+            found.setdefault(part[1].name, part[0])
+        if isinstance(node, Sum):
+            plain.update((part.name, 1.0) for part in node.parts if isinstance(part, Named))
+    return {**plain, **found}
+
+
+def _weighted_part(node: Signal) -> tuple[float, Named] | None:
+    """The weight and the part, of a node that is a number times a named part."""
+    if isinstance(node, Product) and len(node.parts) == 2:
+        weight, part = node.parts
+        if isinstance(weight, Constant) and isinstance(part, Named):
+            return weight.value, part
+    return None
+
+
+def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
+    """The tree with the weights of named parts replaced, as far as it has those parts.
+
+    A part that is added plainly gets one, unless it has a weight elsewhere in the tree.
+    """
+    heavy = {found[1].name for node in walk(tree) if (found := _weighted_part(node))}
+
+    def weigh(part: Signal) -> Signal:
+        if isinstance(part, Named) and part.name in weights and part.name not in heavy:
+            return Product((Constant(float(weights[part.name])), part))
+        return part
+
+    def change(node: Signal) -> Signal | None:
+        if isinstance(node, Sum):
+            return Sum(tuple(weigh(part) for part in node.parts))
+        found = _weighted_part(node)
+        if found is not None and found[1].name in weights:
+            return Product((Constant(float(weights[found[1].name])), found[1]))
+        return None
+
+    return rewrite(tree, change)

@@ -1,0 +1,290 @@
+"""Filters: which memories may be candidates at all.
+
+    {"user_id": "ana"}                                   equality
+    {"importance": {"gte": 0.5, "lt": 0.9}}              ranges
+    {"kind": {"in": ["fact", "note"]}}                   one of
+    {"tags": {"contains": "work"}}                       an element of a list, or a part of a text
+    {"metadata.topic": "billing"}                        any key of the metadata
+    {"$or": [{"speaker": "Ana"}, {"$not": {"kind": "turn"}}]}
+
+Several conditions in one mapping must all hold. Operators may be written with or without `$`.
+A missing value satisfies only `ne`, `nin`, `{"exists": false}` and equality with None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from salience.errors import InvalidInput, shown
+from salience.records.fields import FIELDS, Type, field_type
+from salience.records.record import json_value, moment, native, storable
+
+Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
+_OPERATORS: tuple[Operator, ...] = (
+    "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
+)  # fmt: skip
+_WHOLE = range(-(2**63), 2**64)
+_DEEPEST = 64  # levels of and, or, not
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """One comparison of a field (or `metadata.<key>`) with a value."""
+
+    field: str
+    operator: Operator
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """All parts hold; with no parts it always holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """At least one part holds; with no parts it never holds."""
+
+    parts: tuple[Filter, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The part does not hold."""
+
+    part: Filter
+
+
+Filter = Compare | Both | Either | Not
+
+
+def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
+    """A filter from its mapping form; None for none.
+
+    Raises:
+        InvalidInput: an unknown field or operator, or a value of the wrong type; names the path.
+    """
+    return _parsed(spec, path, 0)
+
+
+def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> Filter | None:
+    if spec is None:
+        return None
+    if depth > _DEEPEST:
+        raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
+    if isinstance(spec, (Compare, Both, Either, Not)):
+        return _checked(spec, path, depth)
+    if not isinstance(spec, Mapping):
+        raise InvalidInput(path, f"must be a mapping, not {type(spec).__name__}")
+    parts: list[Filter] = []
+    for key, value in spec.items():
+        if not isinstance(key, str):
+            raise InvalidInput(path, f"has the key {shown(key)}", "field names are text")
+        logic = key.removeprefix("$").lower()
+        if logic in ("and", "or"):
+            if not isinstance(value, Sequence) or isinstance(value, str):
+                raise InvalidInput(f"{path}.{key}", "must be a list of filters")
+            inner = tuple(
+                parsed
+                for i, item in enumerate(value)
+                if (parsed := _parsed(item, f"{path}.{key}[{i}]", depth + 1)) is not None
+            )
+            parts.append(Both(inner) if logic == "and" else Either(inner))
+        elif logic == "not":
+            negated = _parsed(value, f"{path}.{key}", depth + 1)
+            parts.append(Not(negated if negated is not None else Both(())))
+        elif key == "metadata":
+            if not isinstance(value, Mapping):
+                raise InvalidInput(f"{path}.metadata", "must be a mapping of keys to conditions")
+            for name, item in value.items():
+                parts.extend(_conditions(f"metadata.{name}", item, path))
+        else:
+            parts.extend(_conditions(key, value, path))
+    return parts[0] if len(parts) == 1 else Both(tuple(parts))
+
+
+def _checked(given: Filter, path: str, depth: int) -> Filter:
+    """A filter that was built by hand, held to the same rules as one in mapping form."""
+    if depth > _DEEPEST:
+        raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
+    if isinstance(given, Compare):
+        if given.operator not in _OPERATORS:
+            raise InvalidInput(
+                f"{path}.{given.field}",
+                f"{shown(given.operator)} is no operator",
+                f"use one of {', '.join(_OPERATORS)}",
+            )
+        return _compare(given.field, _type(given.field, path), given.operator, given.value, path)
+    if isinstance(given, Not):
+        return Not(_checked(given.part, path, depth + 1))
+    return type(given)(tuple(_checked(part, path, depth + 1) for part in given.parts))
+
+
+def _type(name: str, path: str) -> Type:
+    storable(path, name)
+    try:
+        return field_type(name)
+    except InvalidInput as problem:
+        raise InvalidInput(f"{path}.{name}", problem.problem, problem.remedy) from None
+
+
+def _conditions(name: str, value: Any, path: str) -> list[Filter]:
+    kind = _type(name, path)
+    if not isinstance(value, Mapping):
+        return [_compare(name, kind, "eq", value, path)]
+    if not value:
+        raise InvalidInput(f"{path}.{name}", "has no condition")
+    found: list[Filter] = []
+    for key, operand in value.items():
+        operator = key.removeprefix("$").lower() if isinstance(key, str) else ""
+        if operator not in _OPERATORS:
+            raise InvalidInput(
+                f"{path}.{name}",
+                f"{shown(key)} is no operator",
+                f"use one of {', '.join(_OPERATORS)}",
+            )
+        found.append(_compare(name, kind, operator, operand, path))
+    return found
+
+
+def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Filter:
+    """One comparison; of a list with single values, what it means for the list's elements."""
+    if kind != "list":
+        return Compare(name, operator, _operand(name, kind, operator, value, path))
+    if operator in ("gt", "gte", "lt", "lte"):
+        raise InvalidInput(f"{path}.{name}", f"{operator} needs an order", "use contains or in")
+    if operator in ("ne", "nin"):
+        return Not(_compare(name, kind, "eq" if operator == "ne" else "in", value, path))
+    if operator == "contains" and isinstance(value, (list, tuple)):
+        each = f'{{"{name}": {{"contains": ...}}}}'
+        raise InvalidInput(
+            f"{path}.{name}",
+            "contains takes one element, not a list",
+            f'give one; where several have to be in it, {{"and": [{each}, {each}]}}',
+        )
+    operand = _operand(name, kind, operator, value, path)
+    if operator == "in":
+        return Either(tuple(_compare(name, kind, "eq", item, path) for item in operand))
+    if operator == "exists":  # a list that was not given is empty
+        empty = Compare(name, "eq", ())
+        return Not(empty) if operand else empty
+    if operator == "eq" and operand is None:
+        return Compare(name, "eq", ())
+    return Compare(name, "eq" if isinstance(operand, tuple) else "contains", operand)
+
+
+def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Any:
+    """The right-hand side as it will be compared: times as seconds, lists as tuples."""
+    where = f"{path}.{name}"
+    if operator == "exists":
+        if not isinstance(value, bool):
+            raise InvalidInput(where, "exists takes true or false")
+        return value
+    if operator in ("in", "nin"):
+        if isinstance(value, (str, Mapping)) or not hasattr(value, "__iter__"):
+            raise InvalidInput(where, f"{operator} takes a list")
+        return tuple(_operand(name, kind, "eq", item, path) for item in value)
+    if value is None:
+        if operator in ("eq", "ne"):
+            return None
+        raise InvalidInput(where, f"{operator} needs a value", "use exists to ask for missing ones")
+    if kind == "time":
+        return moment(where, value).timestamp()
+    if kind == "number":
+        value = native(value)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+            raise InvalidInput(where, f"is compared with {shown(value)}", "give a number")
+        if isinstance(value, int) and value not in _WHOLE:
+            raise InvalidInput(where, "is compared with too large a number")
+        return float(value)
+    if kind == "text":
+        if not isinstance(value, str):
+            raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
+        storable(where, value)
+    choices = FIELDS[name].choices if kind == "text" and operator in ("eq", "ne") else ()
+    if choices and value not in choices:
+        raise InvalidInput(where, f"is never {shown(value)}", f"use one of {', '.join(choices)}")
+    if kind == "json":
+        value = json_value(where, value)
+    if kind == "list":
+        value = _element(where, value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _element(where: str, value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_element(where, item) for item in value]
+    if not isinstance(value, str):
+        raise InvalidInput(
+            where, f"is compared with {shown(value)}", "give text, or a list of texts"
+        )
+    return storable(where, value)
+
+
+def holds(operator: Operator, value: Any, operand: Any) -> bool:
+    """Whether one stored value satisfies one comparison: the meaning of every operator."""
+    if operator == "exists":
+        return (value is not None) == operand
+    if operator in ("ne", "nin"):
+        return not holds("eq" if operator == "ne" else "in", value, operand)
+    if operator == "eq":
+        return _same(value, operand)
+    if operator == "in":
+        return any(_same(value, item) for item in operand)
+    if value is None:
+        return False
+    if operator == "contains":
+        if isinstance(value, str):
+            return isinstance(operand, str) and operand.casefold() in value.casefold()
+        return isinstance(value, (list, tuple)) and any(_same(item, operand) for item in value)
+    texts = isinstance(value, str) and isinstance(operand, str)
+    if not texts and not (_is_number(value) and _is_number(operand)):
+        return False
+    order: dict[Operator, Callable[[Any, Any], bool]] = {
+        "gt": lambda a, b: a > b,
+        "gte": lambda a, b: a >= b,
+        "lt": lambda a, b: a < b,
+        "lte": lambda a, b: a <= b,
+    }
+    return order[operator](value, operand)
+
+
+def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
+    """Whether a memory passes a filter, given the values of its fields as they are compared."""
+    if condition is None:
+        return True
+    if isinstance(condition, Compare):
+        return holds(condition.operator, value_of(condition.field), condition.value)
+    if isinstance(condition, Not):
+        return not passes(condition.part, value_of)
+    held = (passes(part, value_of) for part in condition.parts)
+    return all(held) if isinstance(condition, Both) else any(held)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _same(value: Any, operand: Any) -> bool:
+    if isinstance(value, (list, tuple)) and isinstance(operand, (list, tuple)):
+        return len(value) == len(operand) and all(map(_same, value, operand))
+    if isinstance(value, Mapping) and isinstance(operand, Mapping):
+        return value.keys() == operand.keys() and all(_same(value[k], operand[k]) for k in value)
+    if isinstance(value, bool) != isinstance(operand, bool):
+        return False
+    return bool(value == operand)
+
+
+def fields_of(condition: Filter | None) -> frozenset[str]:
+    """The names of every field a filter looks at."""
+    if condition is None:
+        return frozenset()
+    if isinstance(condition, Compare):
+        return frozenset({condition.field})
+    if isinstance(condition, Not):
+        return fields_of(condition.part)
+    return frozenset().union(*(fields_of(part) for part in condition.parts))

@@ -1,0 +1,1 @@
+"""The contract between ranking and stores: queries, routes, operations, plans, candidates."""

@@ -1,0 +1,62 @@
+"""Plans: computation that asks the world by yielding, so that sync and async share one core.
+
+A plan is a generator that yields a batch of operations and is sent their answers. `drive` and
+`adrive` are the only places in the package where anything waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from typing import Any, TypeVar
+
+from salience.retrieval.operations import Op
+
+T = TypeVar("T")
+Plan = Generator[Sequence[Op], Sequence[Any], T]
+
+
+def ask(operation: Op) -> Plan[Any]:
+    """A plan of one operation; its result is the answer."""
+    [answer] = yield [operation]
+    return answer
+
+
+def drive(plan: Plan[T], batch: Callable[[Sequence[Op]], Sequence[Any]]) -> T:
+    """Run a plan to its result, answering each batch with `batch`.
+
+    An error raised by `batch` is thrown into the plan, which may handle it; so is an interrupt,
+    after which the plan may tidy up.
+    """
+    try:
+        ops = next(plan)
+        while True:
+            try:
+                answers = batch(ops)
+            except BaseException as problem:  # the plan re-raises what it cannot use
+                ops = plan.throw(problem)
+            else:
+                ops = plan.send(answers)
+    except StopIteration as end:
+        return end.value
+
+
+async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequence[Any]]]) -> T:
+    """`drive` for an asynchronous `batch`."""
+    try:
+        ops = next(plan)
+        while True:
+            try:
+                answers = await batch(ops)
+            except BaseException as problem:
+                ops = plan.throw(problem)
+            else:
+                ops = plan.send(answers)
+    except StopIteration as end:
+        return end.value
+
+
+async def in_thread(work: Callable[..., T], *given: Any) -> T:
+    """What `work(*given)` returns, worked out in a thread, so that an event loop never waits."""
+    import asyncio  # here: who never awaits need not wait for its import either
+
+    return await asyncio.to_thread(work, *given)

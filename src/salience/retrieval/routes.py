@@ -1,0 +1,141 @@
+"""Routes: where candidates come from. Plain data; a store knows how to walk each of them.
+
+A route writes two columns, `<name>.score` and `<name>.rank` (from 1; NaN for a candidate that
+another route found). Its score is exact for every candidate it is asked about.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from salience.errors import InvalidInput, shown
+from salience.records.fields import FIELDS, LEXICAL
+
+
+@dataclass(frozen=True)
+class Lexical:
+    """score = sum_t idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * dl / avgdl)), BM25.
+
+    tf and dl add up over `fields`, tf weighted; idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) over
+    the namespace. A turn of a conversation also counts, with the same formula on the nearest
+    40 words, what was said right before and after it in its session: `before` and `after`
+    are the weights of those two terms.
+
+    With `operators`, a "phrase" in quotation marks has to occur as such (otherwise the score is 0),
+    and `term*` stands for all words that begin so, as if they were forms of one word.
+
+    With `measure` "ts_rank" it is PostgreSQL's, for the words of the query joined by OR: the mean
+    over them of (sum_j w_j / j^2 + (1 - 1 / m^2) * max(w)) / (pi^2 / 6), where w_j is the weight of
+    the field that the j-th occurrence is in, in the order of `fields`, and m the first with the
+    largest. How rare a word is and how long a memory has no part in it, and there is no `before`
+    or `after`. Weights of PostgreSQL's classes A to D are 1, 0.4, 0.2 and 0.1.
+
+    Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F);
+    PostgreSQL, Controlling Text Search (ts_rank).
+    """
+
+    fields: tuple[tuple[str, float], ...] = (("content", 1.0), ("title", 1.0))
+    before: float = 0.0
+    after: float = 0.0
+    k1: float = 1.2
+    b: float = 0.75
+    operators: bool = False
+    measure: str = "bm25"
+    name: str = "lexical"
+
+    def __post_init__(self) -> None:
+        if self.measure not in ("bm25", "ts_rank"):
+            raise InvalidInput("measure", f"is {shown(self.measure)}", "use bm25 or ts_rank")
+        if self.measure == "ts_rank" and (self.before or self.after):
+            raise InvalidInput("before", "has no part in ts_rank", "leave before and after at 0")
+        for field, _ in self.fields:
+            if field not in LEXICAL:
+                remedy = f"use {', '.join(LEXICAL)}"
+                raise InvalidInput("fields", f"the words of {shown(field)} are not kept", remedy)
+
+
+@dataclass(frozen=True)
+class Vector:
+    """score = cosine(query, memory) = q . m for unit vectors, in [-1, 1]; 0 for a zero vector.
+
+    `vector` names which of a memory's vectors is compared; a memory without it is no candidate.
+    `min_similarity` keeps memories below it out. Without a query vector, or with a zero one, no
+    memory is nearer than another: there are none within a depth, and all of them without one.
+    """
+
+    vector: str = "content"
+    min_similarity: float = -1.0
+    name: str = "vector"
+
+
+@dataclass(frozen=True)
+class Trigram:
+    """score = |A n B| / |A u B| over three-letter windows (pg_trgm), best of the fields.
+
+    With `entities`, what the query names is compared, too, and the best counts.
+
+    `min_similarity` keeps memories below it out.
+    """
+
+    fields: tuple[str, ...] = ("title", "speaker")
+    min_similarity: float = 0.3
+    entities: bool = False
+    name: str = "trigram"
+
+    def __post_init__(self) -> None:
+        _check_texts(self.fields)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """score = 0: every memory that passes the filters is a candidate, newest row first."""
+
+    name: str = "scan"
+
+
+@dataclass(frozen=True)
+class Exact:
+    """score = 1 where a field is what the query is or names, else the memory is no candidate.
+
+    The whole query, or one of its entities, is compared with the value (or a value of the list),
+    folded and by alias.
+    """
+
+    fields: tuple[str, ...] = ("id", "title", "speaker", "user_id", "entities")
+    name: str = "exact"
+
+    def __post_init__(self) -> None:
+        _check_texts(self.fields)
+
+
+@dataclass(frozen=True)
+class During:
+    """score = 1 for every memory from the time that the query names, newest row first.
+
+    There is none where the query names no time. A search over this route keeps to that time on
+    all of its routes.
+    """
+
+    name: str = "during"
+
+
+Route = Lexical | Vector | Trigram | Exact | During | Scan
+SearchType = Literal["semantic", "text", "hybrid"]
+"""What candidates are compared by: vectors, words or both."""
+
+
+def _check_texts(names: tuple[str, ...]) -> None:
+    """Refuse what is no field that holds texts."""
+    for name in names:
+        kept = name in FIELDS and FIELDS[name].type in ("text", "list")
+        if not kept and not name.startswith("metadata."):
+            raise InvalidInput(
+                "fields", f"{shown(name)} holds no text", "use such as title or speaker"
+            )
+
+
+def check_depth(depth: int | None) -> None:
+    """Refuse a depth that is not a positive number of rows or None (all of them)."""
+    if depth is not None and depth < 1:
+        raise InvalidInput("depth", f"is {depth}", "give a positive number or None for all")

@@ -1,0 +1,1 @@
+"""Plans that read: search, a context within a token budget, comparisons, explanations."""

@@ -1,0 +1,232 @@
+"""Compare: one query under several profiles, rank beside rank, and which parts moved a memory.
+
+    lift(part) = (contribution - mean contribution) / (highest score - lowest score)
+
+The mean, and the highest and lowest score, are those of the memories compared. A memory's lifts add
+up to how far its score stands above the mean, on a scale that any two profiles share, so the part
+whose lift differs most between two profiles is what moved it most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from salience.errors import InvalidInput
+from salience.language.tokens import shortened
+from salience.ranking.profile import Profile, Ranked
+from salience.records.record import MemoryRecord
+from salience.retrieval.operations import Read
+from salience.retrieval.plan import Plan, ask
+from salience.search.search import Request, rank
+
+_CAUSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a memory stands under one profile.
+
+    `rank` is its place among the hits or, where it is none, among all that were scored; `left` is
+    the stage at which it left (None for a hit, "recall" for what was no candidate).
+    """
+
+    rank: int | None
+    score: float | None
+    left: str | None
+    lifts: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "rank": self.rank,
+            "score": self.score,
+            "left": self.left,
+            "lifts": dict(self.lifts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """How a memory moves from the first profile to another.
+
+    `by` is how many places it rises (negative: falls), None where one of the two has no place for
+    it; `causes` are the parts whose lift changed most in the direction of the move, with by how
+    much, the strongest first.
+    """
+
+    by: int | None
+    causes: tuple[tuple[str, float], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {"by": self.by, "causes": [{"part": p, "shift": s} for p, s in self.causes]}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A memory that at least one of the profiles returns: a standing for each, a move for each
+    but the first."""
+
+    record: MemoryRecord
+    standings: tuple[Standing, ...]
+    moves: tuple[Move, ...]
+
+    @property
+    def id(self) -> str:
+        """The memory's id."""
+        return self.record.id
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "id": self.id,
+            "content": self.record.content,
+            "standings": [standing.to_dict() for standing in self.standings],
+            "moves": [move.to_dict() for move in self.moves],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One query under several profiles; the memories in the order of the first profile."""
+
+    query: str
+    profiles: tuple[str, ...]
+    limit: int
+    memories: tuple[Compared, ...]
+    degraded: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Compared]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def shared(self, profile: int = 1) -> int:
+        """How many hits a profile, by its place, has in common with the first."""
+        return sum(m.standings[0].left is m.standings[profile].left is None for m in self.memories)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "query": self.query,
+            "profiles": list(self.profiles),
+            "limit": self.limit,
+            "shared": [self.shared(at) for at in range(1, len(self.profiles))],
+            "memories": [memory.to_dict() for memory in self.memories],
+            "degraded": list(self.degraded),
+        }
+
+    def lines(self) -> Iterator[str]:
+        """The comparison as text: a line a memory, with what moved it."""
+        yield f'"{self.query}", the first {self.limit} of each'
+        others = enumerate(self.profiles[1:], 1)
+        yield "; ".join(f"{name} shares {self.shared(at)} hits" for at, name in others)
+        head = ("memory", *self.profiles, "because", "")
+        rows = [head, *(self._row(memory) for memory in self.memories)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+        for row in rows:
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            yield "  " + "  ".join(cells).rstrip()
+        if any(standing.left for memory in self.memories for standing in memory.standings):
+            yield "[n]: not returned, the place among all that were scored; –: no score"
+        yield from (f"without {each}" for each in self.degraded)
+
+    def _row(self, memory: Compared) -> tuple[str, ...]:
+        shown = [_place(memory.standings[0])]
+        for standing, move in zip(memory.standings[1:], memory.moves, strict=True):
+            moved = f" ({move.by:+d})" if move.by else ""
+            shown.append(_place(standing) + moved)
+        causes = []
+        for name, move in zip(self.profiles[1:], memory.moves, strict=True):
+            said = ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes)
+            if said:
+                causes.append(said if len(self.profiles) == 2 else f"{name}: {said}")
+        return (memory.id, *shown, "; ".join(causes), shortened(memory.record.content, 50))
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def _place(standing: Standing) -> str:
+    if standing.left is None:
+        return str(standing.rank)
+    return "–" if standing.rank is None else f"[{standing.rank}]"
+
+
+def compare(asked: Request, profiles: Sequence[Profile]) -> Plan[Comparison]:
+    """The plan of ranking for one request under several profiles; nothing is touched.
+
+    Raises:
+        InvalidInput: fewer than two profiles.
+    """
+    if len(profiles) < 2:
+        raise InvalidInput("profiles", f"are {len(profiles)}", "give at least two to compare")
+    found: list[Ranked] = []
+    degraded: dict[str, None] = {}
+    for profile in profiles:
+        ranked, lack, _ = yield from rank(replace(asked, profile=profile))
+        found.append(ranked)
+        degraded.update(dict.fromkeys(lack))
+    rows = list(dict.fromkeys(row for ranked in found for row in ranked.final.rows.tolist()))
+    records = yield from ask(Read(np.array(rows, dtype=np.int64)))
+    standings = [_standings(ranked, rows) for ranked in found]
+    memories = [
+        Compared(record, each, tuple(_move(each[0], other) for other in each[1:]))
+        for record, *each_ in zip(records, *standings, strict=True)
+        if record is not None and (each := tuple(each_))
+    ]
+    names = _distinct([profile.name for profile in profiles])
+    return Comparison(asked.text, names, asked.limit, tuple(memories), tuple(degraded))
+
+
+def _standings(ranked: Ranked, rows: Sequence[int]) -> list[Standing]:
+    """How each row stands in a ranking."""
+    stages = ranked.profile.pipeline.stages
+    trees = [ranked.tree(row) for row in rows]
+    given = [None if tree is None else tree.contributions() for tree in trees]
+    scored = [tree.value for tree in trees if tree is not None]
+    spread = (max(scored) - min(scored) if scored else 0.0) or 1.0
+    parts = list(dict.fromkeys(name for each in given if each for name in each))
+    mean = {
+        name: sum(each.get(name, 0.0) for each in given if each is not None) / len(scored)
+        for name in parts
+    }
+    standings = []
+    for row, tree, own in zip(rows, trees, given, strict=True):
+        place, seen = ranked.final.position(row), ranked.last_seen(row)
+        left = None
+        if place is None:
+            left = stages[0 if seen is None else seen + 1].called
+        standings.append(
+            Standing(
+                ranked.rank(row) if place is None else place + 1,
+                None if tree is None else tree.value,
+                left,
+                {n: (own.get(n, 0.0) - mean[n]) / spread for n in parts} if own else {},
+            )
+        )
+    return standings
+
+
+def _move(first: Standing, other: Standing) -> Move:
+    """How a memory moves between two profiles, and the parts that moved it that way."""
+    by = None if first.rank is None or other.rank is None else first.rank - other.rank
+    names = dict.fromkeys((*other.lifts, *first.lifts))
+    shifts = {n: other.lifts.get(n, 0.0) - first.lifts.get(n, 0.0) for n in names}
+    least = 0.01 * max((abs(shift) for shift in shifts.values()), default=0.0)
+    with_it = [(n, s) for n, s in shifts.items() if by and s * by > 0.0 and abs(s) >= least]
+    return Move(by, tuple(sorted(with_it, key=lambda c: (-abs(c[1]), c[0]))[:_CAUSES]))
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, numbered where one occurs again."""
+    found: list[str] = []
+    for name in names:
+        again = sum(name == other for other in names[: len(found)])
+        found.append(f"{name} ({again + 1})" if again else name)
+    return tuple(found)

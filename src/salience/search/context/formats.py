@@ -1,0 +1,135 @@
+"""How a context is written down: text, markdown, xml or chat messages."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from salience.language.english import ASSISTANT, USER
+from salience.search.context.sections import Item, Section
+
+Format = Literal["text", "markdown", "xml", "messages"]
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A memory as far as it is given: its text, and how many tokens were left out of it."""
+
+    item: Item
+    text: str
+    left_out: int = 0
+
+    @property
+    def content(self) -> str:
+        """The text, with a mark where some was left out."""
+        if not self.left_out:
+            return self.text
+        return f"{self.text} [... {self.left_out} tokens left out]"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A section with the pieces it is given, in the order they were packed."""
+
+    section: Section
+    pieces: tuple[Piece, ...]
+
+    def ordered(self) -> tuple[Piece, ...]:
+        """The pieces as they are read: best first, or in the order of time."""
+        if self.section.source == "search":
+            return self.pieces
+        return tuple(sorted(self.pieces, key=lambda p: (p.item.record.created_at, p.item.row)))
+
+
+def write(blocks: Sequence[Block], format: Format, references: bool) -> str:
+    """The blocks as one text; nothing for no pieces. Messages are written as JSON."""
+    filled = [block for block in blocks if block.pieces]
+    return _WRITERS[format](filled, references) if filled else ""
+
+
+def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
+    """Chat messages: a system message a section, but recent turns as what they were."""
+    found: list[dict[str, str]] = []
+    for block in blocks:
+        if block.section.source == "recent":
+            found.extend(_turn(piece, references) for piece in block.ordered())
+        elif block.pieces:
+            found.append({"role": "system", "content": _plain([block], references)})
+    return found
+
+
+def _turn(piece: Piece, references: bool) -> dict[str, str]:
+    speaker = (piece.item.record.speaker or "").casefold()
+    content = piece.content + (f" [m:{piece.item.ref}]" if references else "")
+    if speaker in ASSISTANT:
+        return {"role": "assistant", "content": content}
+    if speaker and speaker not in USER:
+        content = f"{piece.item.record.speaker}: {content}"
+    return {"role": "user", "content": content}
+
+
+def _plain(blocks: Sequence[Block], references: bool) -> str:
+    return "\n\n".join(
+        "\n".join((f"{block.section.heading}:", *_lines(block, references))) for block in blocks
+    )
+
+
+def _markdown(blocks: Sequence[Block], references: bool) -> str:
+    return "\n\n".join(
+        "\n".join((f"## {block.section.heading}", "", *_lines(block, references)))
+        for block in blocks
+    )
+
+
+def _lines(block: Block, references: bool) -> list[str]:
+    """`- 2026-05-31, Ana: what she said [m:1f3a9c02]`, a line a piece."""
+    lines = []
+    for piece in block.ordered():
+        record = piece.item.record
+        who = f", {record.speaker}" if record.speaker else ""
+        title = f"{record.title}: " if record.title else ""
+        ref = f" [m:{piece.item.ref}]" if references else ""
+        said = f"- {record.created_at.date().isoformat()}{who}: {title}{piece.content}{ref}"
+        lines.append("\n  ".join(said.splitlines()))
+    return lines
+
+
+def _xml(blocks: Sequence[Block], references: bool) -> str:
+    # Imported here: it brings the network's libraries with it.
+    from xml.sax.saxutils import escape, quoteattr
+
+    def quoted(value: str) -> str:
+        return quoteattr(_NOT_XML.sub("", value))
+
+    lines = ["<context>"]
+    for block in blocks:
+        lines.append(f"<section name={quoted(block.section.heading)}>")
+        for piece in block.ordered():
+            record = piece.item.record
+            given = {
+                "ref": piece.item.ref if references else None,
+                "date": record.created_at.date().isoformat(),
+                "speaker": record.speaker,
+                "title": record.title,
+            }
+            told = "".join(f" {n}={quoted(v)}" for n, v in given.items() if v is not None)
+            lines.append(f"<memory{told}>{escape(_NOT_XML.sub('', piece.content))}</memory>")
+        lines.append("</section>")
+    return "\n".join([*lines, "</context>"])
+
+
+def _json(blocks: Sequence[Block], references: bool) -> str:
+    return json.dumps(messages(blocks, references), ensure_ascii=False)
+
+
+_WRITERS: Mapping[str, Callable[[Sequence[Block], bool], str]] = {
+    "text": _plain,
+    "markdown": _markdown,
+    "xml": _xml,
+    "messages": _json,
+}
+FORMATS: tuple[Format, ...] = ("text", "markdown", "xml", "messages")

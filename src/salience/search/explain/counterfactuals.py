@@ -1,0 +1,180 @@
+"""What would change it: the nearest value of one part, all else equal, that turns the outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import numpy as np
+
+from salience.ranking.explanation import Explanation
+from salience.ranking.expressions import Apply
+from salience.retrieval.candidates import Candidates, best_first
+from salience.retrieval.query import Query
+
+_REACH = 20  # a value is looked for from 2^-20 to 2^20 times the part's range away
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One part of a score, and the value nearest to its own at which the outcome turns.
+
+    `low` and `high` are the part's extremes among the candidates, `score` is what the formula
+    gives with the value `needed`: computed again, not estimated.
+    """
+
+    part: str
+    value: float
+    needed: float
+    low: float
+    high: float
+    score: float
+
+    @property
+    def possible(self) -> bool:
+        """Whether a candidate has such a value: low <= needed <= high."""
+        return self.low <= self.needed <= self.high
+
+    @property
+    def share(self) -> float:
+        """|needed - value| / (high - low): the change as a share of the part's range."""
+        width = self.high - self.low
+        return abs(self.needed - self.value) / width if width > 0.0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "part": self.part,
+            "value": self.value,
+            "needed": self.needed,
+            "low": self.low,
+            "high": self.high,
+            "score": self.score,
+            "possible": self.possible,
+            "share": self.share if math.isfinite(self.share) else None,
+        }
+
+
+def beyond(change: Change) -> str:
+    """The needed value in four digits, rounded away from the present one, so that it suffices."""
+    rounding = math.ceil if change.needed > change.value else math.floor
+    return f"{rounding(round(change.needed * 1e4, 6)) / 1e4:.4f}"
+
+
+def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[[float], bool]:
+    """Whether a row would be one of the query's k if it had another score and the rest their own.
+
+    By score descending, then name, at or above the query's `min_score`.
+    """
+    place = candidates.position(row)
+    others = candidates.take(candidates.rows != row)
+    scores = others.floats("score")
+    least = -math.inf if query.min_score is None else query.min_score
+    order = best_first(scores, others.names, query.k)
+    if len(order) < query.k or place is None:
+        return lambda score: score >= least
+    [name], [last] = candidates.names(np.array([place])), others.names(order[-1:])
+    rival = float(scores[order[-1]])
+
+    def beats(score: float) -> bool:
+        return score >= least and (score > rival or (score == rival and name < last))
+
+    return beats
+
+
+def changes(
+    tree: Explanation, parts: Mapping[str, Any], within: Callable[[float], bool]
+) -> tuple[Change, ...]:
+    """For each named part, the nearest value that turns `within(score)`; the likeliest first.
+
+    Possible ones come first, then by their share of the part's range. Parts whose value cannot
+    be changed alone, or on which the outcome does not depend, are left out.
+    """
+    found = []
+    for name, values in parts.items():
+        node, score = tree.find(name), rescored(tree, name)
+        known = values[np.isfinite(values)]
+        if node is None or score is None or not math.isfinite(node.value) or not len(known):
+            continue
+        low, high = float(known.min()), float(known.max())
+        scale = max(high - low, abs(node.value)) or 1.0
+        needed = _nearest(_turning(within, score, node.value), node.value, scale)
+        if needed is not None:
+            found.append(Change(name, node.value, needed, low, high, score(needed)))
+    return tuple(sorted(found, key=lambda c: (not c.possible, c.share, c.part)))
+
+
+def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
+    """The root's value as a function of one part's, by the operations of the tree itself.
+
+    None where the part is not in the tree, or only below what cannot be computed from its
+    children (as a share of the largest among the candidates cannot).
+    """
+    if tree.label == part:
+        return lambda value: value
+    inner = [rescored(child, part) for child in tree.children]
+    values = [child.value for child in tree.children]
+    if not any(inner) or not _same(_combined(tree.how, values), tree.value):
+        return None
+
+    def score(value: float) -> float:
+        given = zip(inner, values, strict=True)
+        return _combined(tree.how, [own if f is None else f(value) for f, own in given])
+
+    return score
+
+
+def _combined(how: str, values: Sequence[float]) -> float:
+    """What an operation makes of its children's values, bit for bit as a signal does."""
+    if how == "sum":
+        return reduce(add, values)
+    if how == "product":
+        return reduce(mul, values)
+    if how == "quotient":
+        return values[0] / values[1] if values[1] else 0.0
+    if how in Apply.FUNCTIONS:
+        with np.errstate(all="ignore"):
+            return float(Apply.FUNCTIONS[how](*(np.float64(value) for value in values)))
+    return math.nan
+
+
+def _same(left: float, right: float) -> bool:
+    return left == right
+
+
+def _turning(
+    within: Callable[[float], bool], score: Callable[[float], float], value: float
+) -> Callable[[float], bool]:
+    """Whether another value than `value` turns the outcome."""
+    now = within(score(value))
+    return lambda other: within(score(other)) != now
+
+
+def _nearest(turns: Callable[[float], bool], value: float, scale: float) -> float | None:
+    """The number nearest to `value` for which `turns` holds, where it is monotone to each side."""
+    found: list[float] = []
+    for sign in (1.0, -1.0):
+        inside = value
+        for power in range(-_REACH, _REACH + 1):
+            outside = value + sign * scale * 2.0**power
+            if turns(outside):
+                found.append(_edge(turns, inside, outside))
+                break
+            inside = outside
+    return min(found, key=lambda x: abs(x - value), default=None)
+
+
+def _edge(turns: Callable[[float], bool], inside: float, outside: float) -> float:
+    """The last number on the way from `outside` to `inside` for which `turns` holds."""
+    while True:
+        middle = inside + (outside - inside) / 2.0
+        if middle in (inside, outside):
+            return outside
+        if turns(middle):
+            outside = middle
+        else:
+            inside = middle

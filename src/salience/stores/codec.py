@@ -1,0 +1,278 @@
+"""Between a record and the plain values a store keeps: numbers, text, JSON text, bytes."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from salience.errors import EmbedderMismatch, InvalidInput
+from salience.language.features import FEATURES, features, greeted
+from salience.language.tokens import indexed_words, term_ids, text_key, words
+from salience.records.events import ACCESSES, STATE
+from salience.records.fields import FIELDS, LEXICAL
+from salience.records.record import Draft, MemoryRecord, Vector, recent, value_at
+from salience.retrieval.operations import STAGED, Put
+
+LOGGED = (*STATE, "metadata")
+"""The fields that an event may change."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+_LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
+
+
+def encode(name: str, value: Any) -> Any:
+    """A field's value as kept: times in seconds, lists and metadata as JSON, empty ones as None."""
+    encoder = _ENCODERS.get(FIELDS[name].type)
+    return value if encoder is None or value is None else encoder(value)
+
+
+def decode(name: str, value: Any) -> Any:
+    """A field's value as records have it."""
+    decoder = _DECODERS[name]
+    return value if decoder is None else decoder(value)
+
+
+def packed(times: Sequence[float]) -> bytes:
+    """Times in seconds as kept: float64, the first first."""
+    return struct.pack(f"<{len(times)}d", *times)
+
+
+def unpacked(kept: bytes | None) -> tuple[float, ...]:
+    """The times of `packed`."""
+    return struct.unpack(f"<{len(kept) // 8}d", kept) if kept else ()
+
+
+def accessed(kept: bytes | None, times: Sequence[float]) -> bytes:
+    """Kept access times with more of them counted in."""
+    return packed(recent(unpacked(kept), times))
+
+
+def indexed(name: str, value: Any) -> Any:
+    """A field's kept value as the index has it: as kept, but lists as tuples."""
+    return _list(value) if FIELDS[name].type == "list" else value
+
+
+def metadata_value(value: str | None, key: str) -> Any:
+    """One value out of kept metadata (see `memory.value_at`)."""
+    return value_at(json.loads(value), key) if value else None
+
+
+def comparable(kept: Mapping[str, Any], name: str) -> Any:
+    """A value out of those kept of a memory as the index has it, which is as filters compare it."""
+    if name.startswith("metadata."):
+        return metadata_value(kept["metadata"], name.removeprefix("metadata."))
+    return indexed(name, kept[name]) if name in FIELDS else kept[name]
+
+
+def check(name: str, values: Iterable[Any]) -> None:
+    """Raise a TypeError or ValueError where an index cannot take in kept values as they are."""
+    kind = "features" if name == "features" else FIELDS[name].type if name in FIELDS else ""
+    types = _INDEXED.get(kind)
+    if types is not None and not types.issuperset(map(type, values)):
+        raise TypeError(f"{name} of another type")
+    if kind == "times" and any(len(value) % 8 for value in values if value):
+        raise ValueError(f"{name} cut short")
+    if kind == "features" and {_FEATURES_BYTES} != set(map(len, values)):
+        raise ValueError(f"{name} cut short")
+
+
+@lru_cache(maxsize=4096)
+def _list(value: str | None) -> tuple[str, ...]:
+    return tuple(json.loads(value)) if value else ()
+
+
+def _times(value: bytes | None) -> tuple[datetime, ...]:
+    return tuple([datetime.fromtimestamp(each, timezone.utc) for each in unpacked(value)])
+
+
+def _seconds(moment: datetime) -> float:
+    return min((moment - _EPOCH).total_seconds(), _LAST)
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
+
+
+def _json(value: str | None) -> Any:
+    found = json.loads(value) if value else {}
+    if not isinstance(found, dict):
+        raise TypeError("no mapping")
+    return found
+
+
+def _written(value: Any) -> str | None:
+    return _JSON(value) if value else None
+
+
+def _packed(times: Iterable[datetime]) -> bytes:
+    return packed([_seconds(each) for each in times])
+
+
+_BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "time": _moment,
+    "times": _times,
+    "list": _list,
+    "json": _json,
+}
+_ENCODERS: dict[str, Callable[[Any], Any]] = {
+    "time": _seconds,
+    "times": _packed,
+    "list": _written,
+    "json": _written,
+}
+_INDEXED: dict[str, set[type]] = {
+    "number": {float, int, type(None)},
+    "time": {float, int, type(None)},
+    "times": {bytes, type(None)},
+    "features": {bytes},
+    "text": {str, type(None)},
+}
+_FEATURES_BYTES = 4 * len(FEATURES)
+_ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
+_DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
+_KEPT = itemgetter(*FIELDS)
+_MOMENTS = [name for name, field in FIELDS.items() if field.type == "time"]
+_DECODED = [(n, d) for n, d in _DECODERS.items() if d is not None and d is not _moment]
+
+
+def stored(draft: Draft) -> dict[str, Any]:
+    """Everything a store keeps of a record: its fields, features and terms."""
+    record = draft.record
+    found = vars(record).copy()
+    for name, encoder in _ENCODED:
+        value = found[name]
+        found[name] = None if value is None else encoder(value)
+    said = words(record.content)
+    found["features"] = feature_bytes(record.content, said)
+    found["greets"] = greeted(record.content) if record.session_id else None
+    found["text_key"] = None if record.session_id else text_key(record.content)
+    for name in LEXICAL:
+        value = getattr(record, name)
+        text = value if isinstance(value, str) else " ".join(value or ())
+        found[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
+    return found
+
+
+def feature_bytes(content: str, said: list[str]) -> bytes:
+    """The features of a text with these words as kept."""
+    return np.array(features(content, said), dtype=np.float32).tobytes()
+
+
+def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
+    """The terms of a text as kept, given its words if they are known; None where it has none."""
+    found = indexed_words(text, said) if text else ()
+    return term_ids(found).tobytes() if found else None
+
+
+def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
+    """The record of kept values by field name; other keys are ignored."""
+    return decoded(namespace, dict(zip(FIELDS, _KEPT(kept), strict=True)))
+
+
+def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
+    """The record of kept values by field name, which become its own."""
+    if type(values["content"]) is not str:
+        raise TypeError("content of another type")
+    for name in _MOMENTS:  # most of them are none
+        seconds = values[name]
+        if seconds is not None:
+            values[name] = _moment(seconds)
+    for name, decoder in _DECODED:
+        values[name] = decoder(values[name])
+    values["namespace"] = namespace
+    return MemoryRecord.holding(values)
+
+
+def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+    """The ids that stand in the way of replacing memories, given what is kept by namespace and id.
+
+    Those that are not there, and one that is not what it was any more.
+    """
+    keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
+    found = [id for namespace, id in keys if (namespace, id) not in old]
+    if op.was is not None and not found:
+        now = record(op.was.namespace, old[op.was.namespace, op.was.id])
+        if not now.same_but(ACCESSES, op.was):
+            found.append(op.was.id)
+    return found
+
+
+def state(kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What events may change, as records have it, out of kept values."""
+    return {name: decode(name, kept[name]) for name in LOGGED}
+
+
+def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """The kept accesses of a memory that takes the place of another: none gets lost."""
+    times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
+    most = max(old, new, key=lambda kept: int(kept["access_count"]))
+    return {
+        "access_count": most["access_count"],
+        "last_accessed": max(times, default=None),
+        "accesses": most["accesses"],
+    }
+
+
+def handed_on(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The vectors that stay with a memory as a draft replaces it, and those history keeps: names.
+
+    Staged ones were made of the same words as those that are stale, and go with these.
+    """
+    stay, gone = [], []
+    for name in had:
+        staged = name.startswith(STAGED)
+        if name not in op.stale and name not in draft.vectors and not (staged and op.stale):
+            stay.append(name)
+        elif not staged:
+            gone.append(name)
+    return stay, gone
+
+
+def check_vectors(
+    op: Put, embedder: str | None, dimensions: Callable[[str, Iterable[str]], dict[str, int]]
+) -> None:
+    """Refuse vectors that could not be compared with those kept.
+
+    Raises:
+        EmbedderMismatch: the kept vectors come from another embedder.
+        InvalidInput: a vector is not as long as the namespace's others of its name.
+    """
+    names: dict[str, set[str]] = {}
+    for draft in op.drafts:
+        names.setdefault(draft.record.namespace, set()).update(draft.vectors)
+    if None not in (embedder, op.embedder) and embedder != op.embedder and any(names.values()):
+        raise EmbedderMismatch(str(embedder), str(op.embedder))
+    known = {namespace: dimensions(namespace, sorted(names[namespace])) for namespace in names}
+    for draft in op.drafts:
+        for name, vector in draft.vectors.items():
+            size = known[draft.record.namespace].setdefault(name, len(vector))
+            if size != len(vector):
+                raise InvalidInput(
+                    f"vectors.{name}", f"has {len(vector)} dimensions where {size} are kept"
+                )
+
+
+def check_vector_bytes(blobs: Sequence[bytes]) -> None:
+    """Raise a TypeError or ValueError where vectors of one name are not of `vector_bytes`."""
+    if not {bytes}.issuperset(map(type, blobs)):
+        raise TypeError("a vector of another type")
+    sizes = set(map(len, blobs))
+    if len(sizes) > 1 or 0 in sizes or any(size % 2 for size in sizes):
+        raise ValueError("a vector cut short")
+
+
+def vector_of(kept: bytes) -> Vector:
+    """The vector of `vector_bytes`."""
+    return np.frombuffer(kept, dtype="<f2").astype(np.float32)
+
+
+def vector_bytes(vector: Vector) -> bytes:
+    """A vector as kept: float16, which holds it exactly after `memory.vector`."""
+    return vector.astype(np.float16).tobytes()

@@ -1,0 +1,252 @@
+"""Copying between stores: memories with their vectors, links, history and notes, and a check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from salience.errors import StoreError
+from salience.records.events import Event
+from salience.records.record import Draft, Link, Vector
+from salience.retrieval import operations
+from salience.retrieval.candidates import Rows
+from salience.stores import open_store
+from salience.stores.protocol import Store
+
+_PART = 1_000  # memories copied in one transaction
+_UNDER_WAY = "copying"  # the note that a namespace of the target is not all there yet
+_SUM = 1 << 128
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a namespace holds after it was copied; the checksum is of everything in it."""
+
+    namespace: str
+    memories: int
+    links: int
+    events: int
+    checksum: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some memories with everything that is kept of them."""
+
+    drafts: tuple[Draft, ...]
+    events: tuple[Event, ...]
+    former: tuple[tuple[int, str, Vector], ...]
+
+
+def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Copied, ...]:
+    """Copy all namespaces of a store to another, and hold both against each other.
+
+    Memories keep their order, their places in the log keep theirs. Broken off, it goes on where it
+    was when it is called again. What is written to the source meanwhile may be missed, which the
+    check tells.
+
+    Raises:
+        StoreError: a namespace of the target holds memories of its own, or differs in the end.
+        EmbedderMismatch: the target's vectors come from another embedder.
+    """
+    told = progress or (lambda what, done, total: None)
+    one = open_store(source)
+    try:
+        other = open_store(target)
+        try:
+            return tuple(
+                _Copying(one, other, namespace, told).run()
+                for namespace in one.batch([operations.Stats(())])[0]["namespaces"]
+            )
+        finally:
+            other.close()
+    finally:
+        one.close()
+
+
+class _Copying:
+    """The copying of one namespace."""
+
+    def __init__(self, source: Store, target: Store, namespace: str, told: Progress) -> None:
+        self._source = source
+        self._target = target
+        self._namespace = namespace
+        self._told = told
+
+    def run(self) -> Copied:
+        """Copy what is missing, and check it."""
+        self._begin()
+        expected = self._copied()
+        found = _checksum(self._target, self._namespace, self._told)
+        if found != expected:
+            raise StoreError(
+                f"the namespace {self._namespace!r} of the target differs from the source: "
+                f"{found.to_dict()} in the place of {expected.to_dict()}; copy it again when "
+                "nobody writes to the source, into an empty namespace"
+            )
+        [noted] = self._target.batch([operations.Notes(self._namespace)])
+        _note(self._target, self._namespace, _UNDER_WAY, None, noted.get(_UNDER_WAY))
+        return expected
+
+    def _begin(self) -> None:
+        name = self._namespace
+        notes, figures = self._target.batch([operations.Notes(name), operations.Stats((name,))])
+        if _UNDER_WAY in notes:
+            return
+        if figures["memories"]:
+            raise StoreError(
+                f"the namespace {name!r} of the target holds {figures['memories']:,} memories "
+                "already; copy into another store, or erase them first"
+            )
+        _note(self._target, name, _UNDER_WAY, "1", None)
+
+    def _copied(self) -> Copied:
+        """Copy everything; the figures of the source."""
+        name, embedder = self._namespace, self._source.embedder()
+        links: list[Link]
+        links, notes = self._source.batch([operations.Neighbors(name), operations.Notes(name)])
+        figures = _Figures(name)
+        for part, done, total in _parts(self._source, name):
+            figures.add(part)
+            ids = tuple(draft.record.id for draft in part.drafts)
+            [there] = self._target.batch([operations.Find(name, ids)])
+            self._put(part, there, embedder)
+            self._told(f"copying {name}", done, total)
+        if links:
+            [refused] = self._target.batch(
+                [operations.Put((), links=tuple(links), past=operations.Past(name))]
+            )
+            assert not refused
+        [held] = self._target.batch([operations.Notes(name)])
+        for key, value in notes.items():
+            if held.get(key) != value:
+                _note(self._target, name, key, value, held.get(key))
+        return figures.finished(links, notes)
+
+    def _put(self, part: _Part, there: dict[str, int], embedder: str | None) -> None:
+        drafts = tuple(draft for draft in part.drafts if draft.record.id not in there)
+        events = tuple(event for event in part.events if event.id not in there)
+        if not drafts:
+            return
+        if there:  # what is of all memories came with the first of them
+            events = tuple(event for event in events if event.id is not None)
+        places = {event.seq for event in events}
+        former = tuple(each for each in part.former if each[0] in places)
+        put = operations.Put(
+            drafts, embedder=embedder, past=operations.Past(self._namespace, events, former)
+        )
+        [refused] = self._target.batch([put])
+        if refused:
+            raise StoreError(f"somebody else writes to the target: {refused[0]!r} is there already")
+
+
+def _note(store: Store, namespace: str, key: str, value: str | None, was: str | None) -> None:
+    store.batch([operations.Note(namespace, key, value, was)])
+
+
+def _parts(store: Store, namespace: str) -> Iterator[tuple[_Part, int, int]]:
+    """A namespace in the order of its first versions, with how much is done, of how much."""
+    [order] = store.batch([operations.Order(namespace)])
+    [names] = store.batch([operations.VectorNames((namespace,))])
+    [former] = store.batch([operations.FormerVectors(namespace)])
+    total = len(order)
+    for start in range(0, max(total, 1), _PART):
+        rows = order[start : start + _PART]
+        yield (
+            _part(store, namespace, rows, sorted(names or ()), former, whole=start == 0),
+            min(start + _PART, total),
+            total,
+        )
+
+
+def _part(
+    store: Store,
+    namespace: str,
+    rows: Rows,
+    names: Sequence[str],
+    former: Sequence[tuple[int, str, Vector]],
+    *,
+    whole: bool,
+) -> _Part:
+    asked: list[operations.Op] = [
+        operations.Read(rows),
+        *(operations.Vectors(rows, name) for name in names),
+    ]
+    records, *matrices = store.batch(asked)
+    drafts = []
+    for place, record in enumerate(records):
+        if record is None:
+            continue
+        vectors = {
+            name: matrix[place]
+            for name, matrix in zip(names, matrices, strict=True)
+            if matrix.shape[1] and not np.isnan(matrix[place, 0])
+        }
+        drafts.append(Draft(record, vectors))
+    ids = tuple(draft.record.id for draft in drafts)
+    [events] = store.batch([operations.Events(namespace, ids=ids)])
+    kept = tuple(event for event in events if whole or event.id is not None)
+    places = {event.seq for event in kept}
+    return _Part(tuple(drafts), kept, tuple(each for each in former if each[0] in places))
+
+
+class _Figures:
+    """Counts, and a sum of digests that does not mind the order."""
+
+    def __init__(self, namespace: str) -> None:
+        self._namespace = namespace
+        self._memories = self._events = self._sum = 0
+
+    def add(self, part: _Part) -> None:
+        """Count some memories in."""
+        for draft in part.drafts:
+            self._digest("memory", draft.record.to_dict())
+            for name, vector in draft.vectors.items():
+                self._digest(
+                    "vector", [draft.record.id, name, vector.astype("<f2").tobytes().hex()]
+                )
+        for event in part.events:
+            self._digest("event", event.to_dict())
+        for seq, name, vector in part.former:
+            self._digest("former", [seq, name, vector.astype("<f2").tobytes().hex()])
+        self._memories += len(part.drafts)
+        self._events += len(part.events)
+
+    def finished(self, links: Sequence[Link], notes: dict[str, str]) -> Copied:
+        """Everything, links and notes included."""
+        for link in links:
+            at = link.created_at.isoformat()
+            self._digest("link", [link.source, link.target, link.type, link.weight, at])
+        for key, value in notes.items():
+            if key != _UNDER_WAY:
+                self._digest("note", [key, value])
+        return Copied(
+            self._namespace, self._memories, len(links), self._events, f"{self._sum:032x}"
+        )
+
+    def _digest(self, kind: str, value: Any) -> None:
+        text = json.dumps([kind, value], sort_keys=True, ensure_ascii=False, default=dict)
+        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        self._sum = (self._sum + int.from_bytes(digest, "big")) % _SUM
+
+
+def _checksum(store: Store, namespace: str, told: Progress) -> Copied:
+    """The figures of a namespace."""
+    figures = _Figures(namespace)
+    for part, done, total in _parts(store, namespace):
+        figures.add(part)
+        told(f"checking {namespace}", done, total)
+    links, notes = store.batch([operations.Neighbors(namespace), operations.Notes(namespace)])
+    return figures.finished(links, notes)

@@ -1,0 +1,36 @@
+"""Cursors: where a listing goes on, which has the newest first and equally new ones by id."""
+
+from __future__ import annotations
+
+import base64
+import json
+
+from salience.errors import InvalidInput
+from salience.records.record import finite, storable
+
+Place = tuple[float, str]
+"""A memory's place in a listing: -created_at, in seconds since 1970, and its id."""
+
+
+def cursor(last: Place) -> str:
+    """What a page ends with if more follows its last memory."""
+    return base64.urlsafe_b64encode(json.dumps(last).encode()).decode()
+
+
+def parsed(cursor: str | None) -> Place | None:
+    """The place that a cursor stands for.
+
+    Raises:
+        InvalidInput: no listing has made it.
+    """
+    if cursor is None:
+        return None
+    try:
+        created, id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        if not finite(created):
+            raise ValueError("no time")
+        return float(created), storable("cursor", id)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise InvalidInput(
+            "cursor", "is not one of this listing", "pass on .cursor of the page before"
+        ) from None

@@ -1,0 +1,302 @@
+"""The embedded store: durable records on one side, an in-memory index per namespace on the other.
+
+Records are written through `Records`; the index learns of it by the records' change feed, as it
+learns of the writes of other processes. So there is one way for data to flow, and an index can be
+dropped and loaded anew at any time. Only accesses it counts in ahead of the feed.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.errors import StoreClosed, StoreError
+from salience.records.events import Event
+from salience.records.filters import Filter
+from salience.records.record import Link, MemoryRecord
+from salience.retrieval import operations
+from salience.retrieval.candidates import Rows
+from salience.stores import cursor as paging
+from salience.stores.codec import vector_bytes, vector_of
+from salience.stores.index.change_feed import Version
+from salience.stores.index.namespace_index import NamespaceIndex
+from salience.stores.index_reader import Indexed
+from salience.stores.record_store import Records
+
+_RANKING = frozenset({operations.Names, operations.VectorNames, operations.Search})
+"""Operations of one batch that look at one state of the store."""
+_TRIES = 10  # of reading a page while others edit what is on it
+_MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
+
+
+class _Seen(threading.local):
+    """Which state of the store the batch of each thread looks at."""
+
+    version: Version | None = None
+
+
+class EmbeddedStore(Indexed):
+    """A store in this process over `records`."""
+
+    def __init__(self, records: Records, memory_limit: int = _MEMORY_LIMIT) -> None:
+        super().__init__(memory_limit)
+        self._records = records
+        self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
+        self._seen = _Seen()
+        self._closed = False
+        self._process = os.getpid()
+
+    def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
+        """Answer every operation, in order."""
+        self._check_open()
+        self._last_holding = self._seen.version = None
+        searches = [op for op in batch if isinstance(op, operations.Search)]
+        if searches and len(searches) == len(batch):
+            return [*self._searches(searches)]
+        return [self._answer(op) for op in batch]
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        if self._process != os.getpid():  # its locks may be held by threads that are not here
+            raise StoreError("the store was opened before a fork; open it again in this process")
+
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the stored vectors."""
+        self._check_open()
+        return self._records.embedder()
+
+    def flush(self) -> None:
+        """Write queued touches."""
+        self._check_open()
+        self._records.flush()
+
+    def close(self) -> None:
+        """Flush and release everything; after a fork that is left to the one that opened it."""
+        if not self._closed and self._process == os.getpid():
+            self._closed = True
+            self._helper.close()
+            self._indexes.clear()
+            self._records.close()
+
+    def _answer(self, op: operations.Op) -> Any:
+        kind = type(op)
+        if kind not in _RANKING:
+            self._seen.version = None  # what is asked next may have to see what this one writes
+        answer = self._ANSWERS.get(kind)
+        if answer is None:
+            raise TypeError(f"a store does not answer {kind.__name__}")
+        return answer(self, op)
+
+    # Indexes
+
+    def _index(self, namespace: str) -> NamespaceIndex:
+        """The current index of a namespace."""
+        version = self._seen.version
+        if version is None:
+            version = self._seen.version = self._records.version()
+        index = self._indexes.get(namespace)
+        if index is None or self._epochs[namespace] != version.epoch:
+            index = NamespaceIndex(self._records, namespace) if index is None else index
+            index.refresh()
+            self._epochs[namespace] = version.epoch
+            self._keep(namespace, index)
+        else:
+            index.has_seen(version.seq)
+            self._indexes.move_to_end(namespace)
+        return index
+
+    def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
+        """The loaded indexes; then those of rows still missing, dropped since they were found."""
+        yield from reversed(self._indexes.values())
+        left = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
+        for namespace in sorted({record.namespace for record in left} - self._indexes.keys()):
+            yield self._index(namespace)
+
+    # Operations
+
+    def _read(self, op: operations.Read) -> list[MemoryRecord | None]:
+        found = self._records.read(op.rows.tolist())
+        return [found.get(row) for row in op.rows.tolist()]
+
+    def _texts(self, op: operations.Texts) -> list[str | None]:
+        found = self._records.read(op.rows.tolist())
+        return [found[row].content if row in found else None for row in op.rows.tolist()]
+
+    def _linked(self, op: operations.Linked) -> list[operations.Edge]:
+        found: list[operations.Edge] = []
+        with self._lock:
+            for index, rows, _ in self._holding(op.rows):
+                if index.namespace not in op.query.namespaces:
+                    continue
+                ids = index.ids_of(index.linked(rows))
+                links = self._records.neighbors(index.namespace, ids)
+                ends = {end for link in links for end in (link.source, link.target)}
+                row_of = self._records.find(index.namespace, sorted(ends))
+                rows = np.array(sorted(row_of.values()), dtype=np.int64)
+                passing = set(rows[index.passing(rows, op.query.where)].tolist())
+                found += [
+                    operations.Edge(
+                        row_of[link.source], row_of[link.target], link.weight, link.type
+                    )
+                    for link in links
+                    if {row_of.get(link.source), row_of.get(link.target)} <= passing
+                ]
+        return found
+
+    def _same(self, op: operations.Same) -> dict[int, tuple[int, ...]]:
+        return self._records.same(op.namespace, op.keys)
+
+    def _find(self, op: operations.Find) -> dict[str, int]:
+        return self._records.find(op.namespace, op.ids)
+
+    def _list(self, op: operations.List) -> operations.Page:
+        for _ in range(_TRIES):
+            page, whole = self._page(op)
+            if whole:
+                break
+            self._seen.version = None  # an edit has given one of them another row meanwhile
+        return page
+
+    def _page(self, op: operations.List) -> tuple[operations.Page, bool]:
+        """A page, and whether all that belong to it are in it."""
+        after = paging.parsed(op.cursor)
+        entries: list[tuple[float, str, int]] = []
+        with self._lock:
+            for namespace in op.namespaces:
+                index = self._index(namespace)
+                rows = index.matching(op.where)
+                [created] = index.fetch(rows, ("created_at",)).values()
+                entries += zip(
+                    (-np.asarray(created)).tolist(),
+                    index.ids_of(rows),
+                    rows.tolist(),
+                    strict=True,
+                )
+        entries.sort()
+        start = 0
+        if after is not None:
+            start = next((i for i, e in enumerate(entries) if e[:2] > after), len(entries))
+        page = entries[start : start + op.limit]
+        found = self._records.read([row for _, _, row in page])
+        more = start + op.limit < len(entries)
+        records = tuple(found[row] for _, _, row in page if row in found)
+        cursor = paging.cursor(page[-1][:2]) if more and page else None
+        return operations.Page(records, len(entries), cursor), len(records) == len(page)
+
+    def _order(self, op: operations.Order) -> Rows:
+        return np.array(self._records.order(op.namespace), dtype=np.int64)
+
+    def _put(self, op: operations.Put) -> tuple[str, ...]:
+        return self._records.put(op)
+
+    def _dimensions(self, op: operations.Dimensions) -> dict[str, int]:
+        return self._records.dimensions(op.namespace, op.names)
+
+    def _log(self, op: operations.Log) -> tuple[str, ...]:
+        return self._records.log(op.namespace, op.events)
+
+    def _notes(self, op: operations.Notes) -> dict[str, str]:
+        return self._records.notes(op.namespace)
+
+    def _note(self, op: operations.Note) -> bool:
+        return self._records.note(op)
+
+    def _events(self, op: operations.Events) -> list[Event]:
+        return self._records.events(op)
+
+    def _former_vectors(
+        self, op: operations.FormerVectors
+    ) -> list[tuple[int, str, NDArray[np.float32]]]:
+        found = self._records.former_vectors(op.namespace)
+        return [(seq, name, vector_of(blob)) for seq, name, blob in found]
+
+    def _mend(self, op: operations.Mend) -> None:
+        self._records.mend(op.namespace, op.values)
+
+    def _touch(self, op: operations.Touch) -> None:
+        rows = op.rows.tolist()
+        if not rows:
+            return
+        at = op.at.timestamp()
+        with self._lock:
+            if not self._records.touch(op):
+                return
+            for index, rows, _ in self._holding(op.rows):
+                index.touch(rows, at)
+
+    def _delete(self, op: operations.Delete) -> int:
+        if op.where is None or op.ids is not None:
+            return self._records.delete(op.namespace, ids=op.ids)
+        erased, before = 0, list[int]()
+        while rows := self._matching(op.namespace, op.where):  # an edit meanwhile gives a new row
+            if rows == before:  # when they were to be erased, none of them passed
+                break
+            erased += self._records.delete(op.namespace, rows=rows, where=op.where)
+            before = rows
+        return erased
+
+    def _matching(self, namespace: str, where: Filter) -> list[int]:
+        """The rows that pass a filter now."""
+        with self._lock:
+            self._seen.version = None
+            return self._index(namespace).matching(where).tolist()
+
+    def _unembedded(self, op: operations.Unembedded) -> Rows:
+        rows = self._records.unembedded(op.namespace, op.name, op.limit)
+        return np.array(rows, dtype=np.int64)
+
+    def _put_vectors(self, op: operations.PutVectors) -> None:
+        blobs = map(vector_bytes, op.vectors)
+        given = dict(zip(op.rows.tolist(), blobs, strict=True))
+        self._records.put_vectors(op.namespace, op.name, given)
+
+    def _adopt_vectors(self, op: operations.AdoptVectors) -> bool:
+        return self._records.adopt_vectors(op.source, op.target, op.embedder)
+
+    def _neighbors(self, op: operations.Neighbors) -> list[Link]:
+        return self._records.neighbors(op.namespace, op.ids)
+
+    def _stats(self, op: operations.Stats) -> dict[str, Any]:
+        counts = self._records.namespaces()
+        chosen = {n: counts.get(n, 0) for n in op.namespaces} if op.namespaces else counts
+        with self._lock:
+            loaded = {name: index.nbytes for name, index in self._indexes.items()}
+        return {
+            "memories": sum(chosen.values()),
+            "namespaces": chosen,
+            "embedder": self._records.embedder(),
+            "index_mb": round(sum(loaded.values()) / 1e6, 3),
+            **self._records.stats(),
+        }
+
+    _ANSWERS: ClassVar[dict[type, Any]] = {
+        **Indexed.INDEXED,
+        operations.Read: _read,
+        operations.Texts: _texts,
+        operations.Linked: _linked,
+        operations.Same: _same,
+        operations.Find: _find,
+        operations.Order: _order,
+        operations.List: _list,
+        operations.Put: _put,
+        operations.Dimensions: _dimensions,
+        operations.Log: _log,
+        operations.Events: _events,
+        operations.Notes: _notes,
+        operations.Note: _note,
+        operations.FormerVectors: _former_vectors,
+        operations.Mend: _mend,
+        operations.Touch: _touch,
+        operations.Delete: _delete,
+        operations.Unembedded: _unembedded,
+        operations.PutVectors: _put_vectors,
+        operations.AdoptVectors: _adopt_vectors,
+        operations.Neighbors: _neighbors,
+        operations.Stats: _stats,
+    }

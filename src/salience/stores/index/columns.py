@@ -1,0 +1,190 @@
+"""Columns of a namespace: numbers as arrays, everything else as codes into distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.records.fields import ACCESSES_KEPT, FIELDS
+from salience.records.filters import Both, Compare, Either, Filter, Not, Operator, holds
+from salience.retrieval.candidates import Coded, Naming, key_of
+from salience.stores.index.growable_array import Growable
+
+Mask = NDArray[np.bool_]
+_NONE = type(None)
+_OBJECTS = ("text", "list", "json")
+
+
+class NumberColumn:
+    """Numbers and times (seconds) as float64, NaN where there is none."""
+
+    def __init__(self) -> None:
+        self._values = Growable(np.float64)
+        self._any = False  # whether there ever was a number
+
+    def extend(self, values: Sequence[Any]) -> None:
+        numbers = np.array(values, dtype=np.float64)  # None becomes NaN
+        self._values.extend(numbers)
+        self._any = self._any or not np.isnan(numbers).all()
+
+    def set(self, ordinal: int, value: Any) -> None:
+        self._values.view[ordinal] = np.nan if value is None else value
+        self._any = self._any or value is not None
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        return self._values.view
+
+    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
+        return self._values.view[ordinals]
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        values = self._values.view
+        if operator in ("ne", "nin"):
+            return ~self.mask("eq" if operator == "ne" else "in", operand)
+        if operator == "exists":
+            return np.isnan(values) != operand
+        if operator == "in":
+            found = np.zeros(len(values), dtype=bool)
+            for item in operand:
+                found |= self.mask("eq", item)
+            return found
+        if operator == "eq":
+            return np.isnan(values) if operand is None else values == float(operand)
+        if operator == "contains" or not self._any:
+            return np.zeros(len(values), dtype=bool)
+        comparisons = {
+            "gt": np.greater, "gte": np.greater_equal, "lt": np.less, "lte": np.less_equal,
+        }  # fmt: skip
+        return np.asarray(comparisons[operator](values, operand))
+
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes
+
+
+class TimesColumn:
+    """The most recent access times of each memory, newest first: (memories, kept), NaN-filled."""
+
+    def __init__(self) -> None:
+        self._values = Growable(np.float64, (ACCESSES_KEPT,))
+
+    def extend(self, values: Sequence[bytes | None]) -> None:
+        self._values.extend(np.array([self._row(v) for v in values]).reshape(-1, ACCESSES_KEPT))
+
+    def set(self, ordinal: int, value: bytes | None) -> None:
+        self._values.view[ordinal] = self._row(value)
+
+    @staticmethod
+    def _row(value: bytes | None) -> NDArray[np.float64]:
+        row = np.full(ACCESSES_KEPT, np.nan)
+        times = np.frombuffer(value or b"", dtype="<f8")[:ACCESSES_KEPT]
+        row[: len(times)] = times
+        return row
+
+    def push(self, ordinal: int, at: float) -> None:
+        """Count one more access in."""
+        row = self._values.view[ordinal]
+        self._values.view[ordinal] = -np.sort(-np.append(row, at))[:ACCESSES_KEPT]  # NaN goes last
+
+    def take(self, ordinals: NDArray[Any]) -> NDArray[np.float64]:
+        return self._values.view[ordinals]
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        raise TypeError("access times are not filtered by")
+
+    @property
+    def nbytes(self) -> int:
+        return self._values.nbytes
+
+
+class CodedColumn:
+    """Any values as int32 codes into the list of distinct ones, so that each is looked at once."""
+
+    def __init__(self) -> None:
+        self._codes = Growable(np.int32)
+        self.distinct: list[Any] = []
+        self._code_of: dict[Hashable, int] = {}
+
+    def extend(self, values: Sequence[Any]) -> None:
+        if all(kind is str or kind is _NONE for kind in set(map(type, values))):
+            for value in dict.fromkeys(values):
+                self._coded(value)
+            codes = np.fromiter(map(self._code_of.__getitem__, values), np.int32, len(values))
+        else:
+            codes = np.array([self._coded(value) for value in values], dtype=np.int32)
+        self._codes.extend(codes)
+
+    def set(self, ordinal: int, value: Any) -> None:
+        self._codes.view[ordinal] = self._coded(value)
+
+    def _coded(self, value: Any) -> int:
+        key = key_of(value)
+        code = self._code_of.get(key)
+        if code is None:
+            code = self._code_of[key] = len(self.distinct)
+            self.distinct.append(value)
+        return code
+
+    @property
+    def codes(self) -> NDArray[np.int32]:
+        return self._codes.view
+
+    def code(self, value: Any) -> int:
+        """The code of a value, -1 where no memory has it."""
+        return self._code_of.get(key_of(value), -1)
+
+    def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> Coded:
+        return Coded(self._codes.view[ordinals], self.distinct, naming, self.code(None))
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        if operator == "eq" and isinstance(operand, str):
+            return self.codes == self.code(operand)
+        if operator == "in" and all(isinstance(item, str) for item in operand):
+            chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
+            chosen[[self.code(item) for item in operand]] = True  # -1, "no memory", is the last
+            if chosen[:-1].all():
+                return np.ones(len(self.codes), dtype=bool)
+            return chosen[self.codes]
+        truth = np.array([holds(operator, value, operand) for value in self.distinct], dtype=bool)
+        return truth[self.codes] if len(truth) else np.zeros(len(self.codes), dtype=bool)
+
+    @property
+    def nbytes(self) -> int:
+        return self._codes.nbytes + 200 * len(self.distinct)
+
+
+Column = NumberColumn | TimesColumn | CodedColumn
+
+
+def nothing(name: str, size: int) -> NDArray[Any]:
+    """What a column of that name holds of memories that are gone."""
+    if name == "accesses":
+        return np.full((size, ACCESSES_KEPT), np.nan)
+    if name.startswith(("metadata.", "namespace")) or (
+        name in FIELDS and FIELDS[name].type in _OBJECTS
+    ):
+        return np.full(size, None, dtype=object)
+    return np.full(size, np.nan)
+
+
+def evaluate(condition: Filter, column_of: Any, size: int) -> Mask:
+    """The rows that pass a filter; `column_of(name)` gives the column of a field."""
+    if isinstance(condition, Compare):
+        found: Mask = column_of(condition.field).mask(condition.operator, condition.value)
+        return found
+    if isinstance(condition, Not):
+        return ~evaluate(condition.part, column_of, size)
+    if isinstance(condition, Both):
+        found = np.ones(size, dtype=bool)
+        for part in condition.parts:
+            found &= evaluate(part, column_of, size)
+        return found
+    assert isinstance(condition, Either)
+    found = np.zeros(size, dtype=bool)
+    for part in condition.parts:
+        found |= evaluate(part, column_of, size)
+    return found

@@ -1,0 +1,30 @@
+"""Which values of a column are, or hold, a name: for routes that look for it as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from salience.language.entities import folded
+from salience.language.tokens import texts_of
+
+
+class ExactIndex:
+    """The places of a growing list of values by the folded texts they are or hold."""
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self._values = values
+        self._known = 0
+        self._places: dict[str, list[int]] = {}
+
+    def places(self, names: Iterable[str]) -> list[int]:
+        """The places of the values that are or hold one of some folded names."""
+        for place in range(self._known, len(self._values)):
+            for text in texts_of(self._values[place]):
+                self._places.setdefault(folded(text), []).append(place)
+        self._known = len(self._values)
+        return [place for name in names for place in self._places.get(name, ())]
+
+    @property
+    def nbytes(self) -> int:
+        return 150 * len(self._places)

@@ -1,0 +1,218 @@
+"""Postings: which memories hold which term how often, as immutable segments of sorted arrays.
+
+A field's postings are a few segments over consecutive ranges of ordinals. A segment is built with
+one sort of (term, ordinal) keys; small ones are merged into their neighbour as more arrive, so
+that there are never more than a handful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.stores.index.growable_array import Growable
+
+WINDOW = 40  # words at the start and the end of a memory that its neighbours' scores draw on
+_ORDINAL_BITS = 22
+_MAX_SEGMENT = 1 << _ORDINAL_BITS
+_RATIO = 8  # a segment smaller than its right neighbour times this is merged with it
+_FULL = 1 << 18  # memories; beyond this a merge costs more than one more segment to look into
+
+U64 = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The postings of some terms: for each, which term (by place), which memory, how often."""
+
+    term: NDArray[np.intp]
+    ordinal: NDArray[np.int64]
+    tf: NDArray[np.int64]
+    head: NDArray[np.int64]  # how often within the first WINDOW words
+    tail: NDArray[np.int64]  # how often within the last WINDOW words
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Postings of ordinals `first` <= o < `first + size`, sorted by term, then ordinal."""
+
+    first: int
+    size: int
+    terms: U64  # distinct, ascending
+    start: NDArray[np.int64]  # the postings of terms[i] are start[i]:start[i + 1]
+    ordinals: NDArray[np.int32]  # relative to `first`
+    tf: NDArray[np.uint16]
+    head: NDArray[np.uint8]
+    tail: NDArray[np.uint8]
+
+    @classmethod
+    def build(cls, first: int, lengths: NDArray[np.int64], tokens: U64) -> Segment:
+        """From the terms of `len(lengths)` memories, one after the other in `tokens`."""
+        size = len(lengths)
+        ends = np.cumsum(lengths)
+        place = np.arange(len(tokens)) - np.repeat(ends - lengths, lengths)
+        in_head = place < WINDOW
+        in_tail = place >= np.repeat(lengths - WINDOW, lengths)
+        ordinal = np.repeat(np.arange(size, dtype=np.uint64), lengths)
+        # One key per word, so that a single sort groups words by term and memory.
+        keys = (tokens << np.uint64(_ORDINAL_BITS + 2)) | (ordinal << np.uint64(2))
+        keys |= in_head.astype(np.uint64) << np.uint64(1)
+        keys |= in_tail.astype(np.uint64)
+        del place, in_head, in_tail, ordinal
+        keys.sort()
+        return cls._grouped(first, size, keys)
+
+    @classmethod
+    def _grouped(cls, first: int, size: int, keys: U64) -> Segment:
+        pairs = keys >> np.uint64(2)
+        begin = np.flatnonzero(_changes(pairs))
+        unique = pairs[begin]
+        del pairs
+        tf = np.diff(np.append(begin, len(keys)))
+        head = _group_sums((keys >> np.uint64(1)) & np.uint64(1), begin)
+        tail = _group_sums(keys & np.uint64(1), begin)
+        return cls._from_pairs(first, size, unique, tf, head, tail)
+
+    @classmethod
+    def _from_pairs(
+        cls, first: int, size: int, pairs: U64, tf: Any, head: Any, tail: Any
+    ) -> Segment:
+        term = pairs >> np.uint64(_ORDINAL_BITS)
+        begin = np.flatnonzero(_changes(term))
+        return cls(
+            first,
+            size,
+            term[begin],
+            np.append(begin, len(pairs)).astype(np.int64),
+            (pairs & np.uint64(_MAX_SEGMENT - 1)).astype(np.int32),
+            np.minimum(tf, 65535).astype(np.uint16),
+            np.asarray(head).astype(np.uint8),
+            np.asarray(tail).astype(np.uint8),
+        )
+
+    def merged(self, right: Segment) -> Segment:
+        """This segment and the one right after it as one."""
+        pairs = np.concatenate([self._pairs(0), right._pairs(right.first - self.first)])
+        order = np.argsort(pairs, kind="stable")
+        return self._from_pairs(
+            self.first,
+            right.first + right.size - self.first,
+            pairs[order],
+            np.concatenate([self.tf, right.tf])[order],
+            np.concatenate([self.head, right.head])[order],
+            np.concatenate([self.tail, right.tail])[order],
+        )
+
+    def _pairs(self, shift: int) -> U64:
+        term = np.repeat(self.terms, np.diff(self.start)) << np.uint64(_ORDINAL_BITS)
+        return term | (self.ordinals.astype(np.uint64) + np.uint64(shift))
+
+    def ranges(self, terms: U64) -> list[tuple[int, int, int]]:
+        """(place of the term, from, to) for each of the terms that occur here."""
+        if not len(self.terms):
+            return []
+        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        found = np.flatnonzero(self.terms[at] == terms)
+        here = at[found]
+        return list(
+            zip(
+                found.tolist(),
+                self.start[here].tolist(),
+                self.start[here + 1].tolist(),
+                strict=True,
+            )
+        )
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.terms, self.start, self.ordinals, self.tf, self.head, self.tail)
+        return sum(array.nbytes for array in arrays)
+
+
+def _changes(values: U64) -> NDArray[np.bool_]:
+    """True at the first of each run of equal values."""
+    first = np.ones(len(values), dtype=bool)
+    if len(values):
+        np.not_equal(values[1:], values[:-1], out=first[1:])
+    return first
+
+
+def _group_sums(values: U64, begin: NDArray[Any]) -> NDArray[Any]:
+    return np.add.reduceat(values, begin) if len(begin) else np.empty(0, dtype=np.uint64)
+
+
+class Postings:
+    """The postings of one field over all ordinals of a namespace, and the field's lengths."""
+
+    def __init__(self) -> None:
+        self._segments: list[Segment] = []
+        self._lengths = Growable(np.int32)
+
+    def extend(self, tokens: Sequence[bytes | None]) -> None:
+        """Append memories, each as the bytes of its uint64 terms (None: it lacks the field)."""
+        lengths = np.array([len(t) // 8 if t else 0 for t in tokens], dtype=np.int64)
+        flat = np.frombuffer(b"".join(t for t in tokens if t), dtype=np.uint64)
+        first, at = len(self._lengths), 0
+        self._lengths.extend(lengths)
+        while at < len(lengths):
+            part = lengths[at : at + _FULL]
+            count = int(part.sum())
+            self._segments.append(Segment.build(first + at, part, flat[:count]))
+            flat = flat[count:]
+            at += len(part)
+            self._merge()
+
+    def _merge(self) -> None:
+        while len(self._segments) > 1:
+            left, right = self._segments[-2:]
+            if left.size > right.size * _RATIO or left.size + right.size > _FULL:
+                return
+            self._segments[-2:] = [left.merged(right)]
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Words per memory, by ordinal."""
+        return self._lengths.view
+
+    def hits(self, terms: U64) -> Hits:
+        """Every posting of the terms, each term's in order of ordinal."""
+        term, ordinal, tf, head, tail = [], [], [], [], []
+        for segment in self._segments:
+            for place, low, high in segment.ranges(terms):
+                term.append(np.full(high - low, place, dtype=np.intp))
+                ordinal.append(segment.ordinals[low:high].astype(np.int64) + segment.first)
+                tf.append(segment.tf[low:high])
+                head.append(segment.head[low:high])
+                tail.append(segment.tail[low:high])
+        if not term:
+            empty = np.empty(0, dtype=np.int64)
+            return Hits(empty, empty, empty, empty, empty)
+        join = np.concatenate
+        return Hits(join(term), join(ordinal), join(tf), join(head), join(tail))
+
+    def holders(self, terms: U64) -> NDArray[np.int64]:
+        """The memories that hold one of the terms, those that hold several as often."""
+        found = [
+            segment.ordinals[low:high].astype(np.int64) + segment.first
+            for segment in self._segments
+            for _, low, high in segment.ranges(terms)
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def known(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of the terms a living memory holds; those from `len(alive)` on do not count."""
+        found = np.zeros(len(terms), dtype=bool)
+        for segment in self._segments:
+            for place, low, high in segment.ranges(terms):
+                if not found[place]:
+                    held = segment.ordinals[low:high].astype(np.int64) + segment.first
+                    found[place] = alive[held[held < len(alive)]].any()
+        return found
+
+    @property
+    def nbytes(self) -> int:
+        return self._lengths.nbytes + sum(segment.nbytes for segment in self._segments)

@@ -1,0 +1,111 @@
+"""Two-bit codes of unit vectors: a sweep that finds the rows worth an exact look.
+
+A number x of a unit vector in d dimensions is about 1/sqrt(d) large. Its code v in 0..3 stands for
+(v - 1.5) / sqrt(d); the high bit of v is the sign of x, the low bit tells large from small. 64
+dimensions make a word. Signs are kept word by word, to be read in one sweep over all vectors, and
+both bits vector by vector, to be looked up for some of them.
+
+Source: binary and scalar quantisation with asymmetric distances, as in Jegou et al., Product
+Quantization for Nearest Neighbor Search, 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.records.record import Vector
+from salience.stores.index.growable_array import Growable
+
+_QUERY_BITS = 4
+_CODED = 1 << 12  # vectors coded at once: as many as fit into a cache,
+_SWEPT = 1 << 15  # as for the signs that are compared at once,
+_LOOKED_UP = 1 << 13  # and for the vectors that are looked up at once
+
+Places = NDArray[np.intp]
+Words = NDArray[np.uint64]  # of shape (words, vectors)
+
+
+class Codes:
+    """The two-bit codes of a growing list of unit vectors."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._dimensions = dimensions
+        words = (dimensions + 63) // 64
+        self._signs = [Growable(np.uint64) for _ in range(words)]
+        self._both = Growable(np.uint64, (2 * words,))  # the words of signs, then those of sizes
+
+    def __len__(self) -> int:
+        return len(self._both)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held."""
+        return sum(each.nbytes for each in (*self._signs, self._both))
+
+    def extend(self, vectors: NDArray[np.float32]) -> None:
+        """Code more vectors, shape (n, dimensions)."""
+        step = np.float32(self._dimensions**-0.5)
+        if not len(self):
+            for each in (*self._signs, self._both):
+                each.reserve(len(vectors))
+        for start in range(0, len(vectors), _CODED):
+            block = vectors[start : start + _CODED]
+            # Codes 0, 1 | 2, 3 are below -step, up to 0 | up to step, above.
+            high = _words(block > 0)
+            low = _words(np.where(block > 0, block > step, block > -step))
+            for signs, word in zip(self._signs, high, strict=True):
+                signs.extend(word)
+            self._both.extend(np.concatenate([high, low]).T)
+
+    def apart(self, query: Vector) -> NDArray[np.uint16]:
+        """In how many dimensions each vector's sign differs from the query's."""
+        total = np.zeros(len(self), dtype=np.uint16)
+        asked = _words(query[np.newaxis] > 0)
+        for start in range(0, len(self), _SWEPT):
+            block = slice(start, start + _SWEPT)
+            for signs, word in zip(self._signs, asked, strict=True):
+                total[block] += np.bitwise_count(signs.view[block] ^ word)
+        return total
+
+    def similarity(self, query: Vector, places: Places) -> NDArray[np.int32]:
+        """About q . x for the vectors at some places, up to a constant factor and summand.
+
+        The query is rounded to 4 bits in two's complement, so that q . bits is a sum of counts.
+        """
+        top = float(np.abs(query).max()) or 1.0
+        half = 2 ** (_QUERY_BITS - 1)
+        rounded = np.clip(np.rint(query * (half / top)), -half, half - 1).astype(np.int8)
+        bits = [_words(((rounded >> b) & 1)[np.newaxis] == 1) for b in range(_QUERY_BITS)]
+        found = np.empty(len(places), dtype=np.int32)
+        for start in range(0, len(places), _LOOKED_UP):
+            block = slice(start, start + _LOOKED_UP)
+            found[block] = self._similarity(bits, places[block])
+        return found
+
+    def _similarity(self, query: Sequence[Words], places: Places) -> NDArray[np.int32]:
+        """The same for a block of places and the bits of a query, the lowest first."""
+        high, low = np.split(np.ascontiguousarray(self._both.view.take(places, axis=0).T), 2)
+        # The counts of both words for each bit of the query, weighted once at the end.
+        counts = np.zeros((len(query), len(places)), dtype=np.uint16)
+        for above, large, *asked in zip(high, low, *query, strict=True):
+            for count, word in zip(counts, asked, strict=True):
+                each = np.bitwise_count(above & word)
+                each += each
+                each += np.bitwise_count(large & word)
+                count += each
+        total = np.zeros(len(places), dtype=np.int32)
+        for b, count in enumerate(counts):
+            total += count * np.int32(2**b if b < _QUERY_BITS - 1 else -(2**b))
+        return total
+
+
+def _words(bits: NDArray[np.bool_]) -> Words:
+    """Bits of vectors as 64-bit words: shape (words, vectors)."""
+    packed = np.packbits(bits, axis=1)
+    spare = -packed.shape[1] % 8
+    if spare:
+        packed = np.pad(packed, ((0, 0), (0, spare)))
+    return np.ascontiguousarray(packed).view(np.uint64).T

@@ -1,0 +1,53 @@
+"""ts_rank, PostgreSQL's own relevance, over the postings of a namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.retrieval.query import Term
+from salience.retrieval.routes import Lexical
+from salience.stores.index.bm25 import Lengths, WordScores, informed, occurrences
+from salience.stores.index.postings import Postings
+
+_MOST = 255  # places of a word that a tsvector keeps
+_SUMS = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _MOST + 1) ** 2)])
+_LIMIT = 1.64493406685  # of these sums: pi^2 / 6, with as many digits as PostgreSQL has
+
+
+def ts_rank(
+    fields: Mapping[str, Postings],
+    route: Lexical,
+    terms: Sequence[Term],
+    lengths: Lengths,
+    alive: NDArray[np.bool_],
+    neighbours: tuple[NDArray[np.int32], NDArray[np.int32]],
+) -> WordScores:
+    """ts_rank as `Lexical` defines it, over the memories alive; `neighbours` have no part in it."""
+    weights = {name: weight for name, weight in route.fields if name in fields}
+    size, living = len(alive), alive if lengths.living < len(alive) else None
+    found = occurrences(fields, weights, terms, living)
+    idf = informed(found, len(terms), lengths.living)
+    if not len(found.term):
+        return WordScores(np.zeros(size), found, idf)
+    parts = [occurrences(fields, {name: 1.0}, terms, living) for name in weights]
+    # One place for each memory and term, whatever the fields it occurs in.
+    pairs = np.concatenate([part.ordinal * len(terms) + part.term for part in parts])
+    pair, at = np.unique(pairs, return_inverse=True)
+    seen = np.zeros(len(pair), dtype=np.intp)  # how often, in the fields so far
+    total, top = np.zeros(len(pair)), np.zeros(len(pair))
+    first = np.zeros(len(pair), dtype=np.intp)  # how often before the field that weighs most
+    ends = np.cumsum([len(part.term) for part in parts])
+    for part, weight, here in zip(parts, weights.values(), np.split(at, ends[:-1]), strict=True):
+        before = seen[here]
+        after = np.minimum(before + part.tf.astype(np.intp), _MOST)
+        total[here] += weight * (_SUMS[after] - _SUMS[before])
+        heavier = (weight > top[here]) & (after > before)
+        top[here[heavier]] = weight
+        first[here[heavier]] = before[heavier]
+        seen[here] = after
+    gained = (total + top - top / (first + 1.0) ** 2) / _LIMIT
+    scores = np.bincount(pair // len(terms), gained, size) / len(terms)
+    return WordScores(scores, found, idf)

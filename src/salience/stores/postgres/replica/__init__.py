@@ -1,0 +1,1 @@
+"""Namespaces held in this process, kept current by a feed of changes."""

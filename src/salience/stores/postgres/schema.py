@@ -1,0 +1,227 @@
+"""The schema of a database: which version it has, and bringing it up to date."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg.sql import SQL, Identifier
+
+from salience.errors import StoreError
+from salience.language.features import VERSION as FEATURES_VERSION
+from salience.stores.migrations import migrations
+from salience.stores.postgres.wire.commands import Analyze, Statement, Steps
+from salience.stores.postgres.wire.connection import Database
+from salience.stores.postgres.wire.errors import guarded
+
+_OLDEST = 160_000
+_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
+
+
+def version(connection: psycopg.Connection[Any]) -> int:
+    """The version of the schema, 0 where there is none."""
+    [there] = connection.execute("SELECT to_regclass('salience.meta') IS NOT NULL").fetchone()  # type: ignore[misc]
+    if not there:
+        return 0
+    found = connection.execute("SELECT value FROM salience.meta WHERE key = 'schema'").fetchone()
+    return int(found[0]) if found else 0
+
+
+def check(database: Database) -> None:
+    """Refuse a schema that is older or newer than this code; make one where there is none.
+
+    Raises:
+        StoreError: says which version it is and what to do.
+    """
+    steps = len(migrations("postgres"))
+    with database.connect() as connection, guarded(database.server):
+        kept = version(connection)
+        if kept == 0:
+            migrate(database)
+        elif kept < steps:
+            raise StoreError(
+                f"{database.server}: has the older schema {kept}, this salience needs {steps}; "
+                "bring it up to date: salience migrate"
+            )
+        elif kept > steps:
+            raise StoreError(
+                f"{database.server}: has the newer schema {kept}, this salience knows {steps}; "
+                "upgrade salience"
+            )
+        words = connection.execute(
+            "SELECT value FROM salience.meta WHERE key = 'features'"
+        ).fetchone()
+        if words is not None and words[0] != FEATURES_VERSION:
+            raise StoreError(
+                f"{database.server}: its words are kept as by another salience ({words[0]}, this "
+                f"one keeps {FEATURES_VERSION}) and would not be found; with that one `salience "
+                "copy` it into a SQLite file, and with this one that file into a new database"
+            )
+        secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
+        database.row_security = bool(secured and secured[0])
+        database.distributed = distributed(connection)
+
+
+def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
+    """Bring the schema up to date in one transaction; the versions before and after.
+
+    With `citus`, or where they are already, all tables are spread over the cluster by namespace.
+
+    Raises:
+        StoreError: the server is too old, the role may not, the schema is a newer one, or there is
+            no cluster.
+    """
+    steps = migrations("postgres")
+    with database.connect() as connection, guarded(database.server), connection.transaction():
+        if connection.info.server_version < _OLDEST:
+            raise StoreError(
+                f"{database.server}: is PostgreSQL {connection.info.server_version // 10_000}; "
+                "16 or newer is needed"
+            )
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        before = version(connection)
+        if before > len(steps):
+            raise StoreError(
+                f"{database.server}: has the newer schema {before}, this salience knows "
+                f"{len(steps)}; upgrade salience"
+            )
+        connection.execute("CREATE SCHEMA IF NOT EXISTS salience")
+        for step in steps[before:]:
+            connection.execute(step.encode())
+        if before < len(steps):
+            connection.execute(
+                "INSERT INTO meta VALUES ('schema', %s) "
+                "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                (str(len(steps)),),
+            )
+            # The words of what is there already stay as they are.
+            connection.execute(
+                "INSERT INTO meta VALUES ('features', %s) ON CONFLICT DO NOTHING",
+                (FEATURES_VERSION,),
+            )
+        if citus or distributed(connection):
+            distribute(connection, database.server)
+        if before < len(steps) and _secured(connection):
+            _secure(connection, True)
+    return before, len(steps)
+
+
+def secure(database: Database, on: bool) -> None:
+    """Switch row-level security on namespaces on or off; tables of later versions get it, too.
+
+    With it, a role that does not own the tables sees the namespaces alone that its transaction has
+    named in the setting `salience.namespaces`, as this store does. The owner sees everything.
+    """
+    with database.connect() as connection, guarded(database.server), connection.transaction():
+        _secure(connection, on)
+
+
+def _secured(connection: psycopg.Connection[Any]) -> bool:
+    """Whether row-level security was switched on."""
+    found = connection.execute(
+        "SELECT EXISTS (SELECT FROM pg_policies WHERE schemaname = 'salience' "
+        "AND policyname = 'own_namespaces')"
+    ).fetchone()
+    return bool(found and found[0])
+
+
+def _secure(connection: psycopg.Connection[Any], on: bool) -> None:
+    for (table,) in connection.execute(
+        "SELECT table_name FROM information_schema.columns WHERE table_schema = 'salience' "
+        "AND column_name = 'namespace'"
+    ).fetchall():
+        name = Identifier("salience", table)
+        connection.execute(SQL("DROP POLICY IF EXISTS own_namespaces ON {}").format(name))
+        if on:
+            connection.execute(
+                SQL(
+                    "CREATE POLICY own_namespaces ON {} USING (namespace = ANY (coalesce("
+                    "nullif(current_setting('salience.namespaces', true), ''), '{{}}')"
+                    "::text[]))"
+                ).format(name)
+            )
+        word = SQL("ENABLE" if on else "DISABLE")
+        connection.execute(SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(name, word))
+
+
+_FIRST = "spaces"  # the table with which all others are colocated
+_TABLES = """
+SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid
+    AND a.attname = 'namespace' AND NOT a.attisdropped)
+FROM pg_class c
+WHERE c.relkind = 'r' AND c.relnamespace = 'salience'::regnamespace
+    AND NOT EXISTS (SELECT FROM pg_dist_partition p WHERE p.logicalrelid = c.oid)
+ORDER BY c.relname <> %s, c.relname
+"""
+# Those of extensions, which may lie in the same schema, Citus brings to all nodes itself.
+_FUNCTIONS = """
+SELECT p.oid::regprocedure::text FROM pg_proc p
+WHERE p.pronamespace = 'salience'::regnamespace AND NOT EXISTS (SELECT FROM pg_depend d
+    WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+"""
+
+
+def distributed(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the tables are spread over a cluster."""
+    if not _has_citus(connection):
+        return False
+    found = connection.execute(
+        "SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(%s)",
+        (f"salience.{_FIRST}",),
+    ).fetchone()
+    return found is not None
+
+
+def distribute(connection: psycopg.Connection[Any], server: str) -> list[str]:
+    """Spread the tables that are not yet, with what is in them; their names.
+
+    Raises:
+        StoreError: the database does not have the extension.
+    """
+    if not _has_citus(connection):
+        raise StoreError(
+            f"{server}: has no Citus; put citus first into shared_preload_libraries on every node, "
+            "restart them, CREATE EXTENSION citus, and add the workers with citus_add_node"
+        )
+    tables = connection.execute(_TABLES, (_FIRST,)).fetchall()
+    for table, of_a_namespace in tables:
+        name = f"salience.{table}"
+        if of_a_namespace:
+            beside = "none" if table == _FIRST else f"salience.{_FIRST}"
+            connection.execute(
+                "SELECT create_distributed_table(%s, 'namespace', colocate_with => %s)",
+                (name, beside),
+            )
+            # The rows that were copied to the shards are still here, too.
+            connection.execute("SELECT truncate_local_data_after_distributing_table(%s)", (name,))
+        else:
+            connection.execute("SELECT create_reference_table(%s)", (name,))
+    for (function,) in connection.execute(_FUNCTIONS).fetchall():
+        connection.execute("SELECT create_distributed_function(%s)", (function,))
+    return [table for table, _ in tables]
+
+
+def _has_citus(connection: psycopg.Connection[Any]) -> bool:
+    return (
+        connection.execute("SELECT FROM pg_extension WHERE extname = 'citus'").fetchone()
+        is not None
+    )
+
+
+_GROWING = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
+_FEW = 256  # rows up to which any plan will do
+_OFF = 8  # times as many as believed from which plans are of another world
+
+LOOK = Analyze(_GROWING)
+_WHOSE = Analyze(tuple(f"{table} (namespace)" for table in _GROWING))
+
+
+def checked(namespace: str, before: int, now: int) -> Steps[None]:
+    """Let the server look anew when a namespace has doubled, and is not what it believes."""
+    if now < _FEW or now.bit_length() == before.bit_length():
+        return
+    [[[plan]]] = yield [
+        Statement("EXPLAIN (FORMAT JSON) SELECT FROM memories WHERE namespace = %s", (namespace,))
+    ]
+    if plan[0]["Plan"]["Plan Rows"] * _OFF < now:
+        yield [_WHOSE]

@@ -1,0 +1,1 @@
+"""One search: at most two round trips."""

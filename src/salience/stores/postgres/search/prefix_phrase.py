@@ -1,0 +1,78 @@
+"""What postings alone cannot tell: beginnings of words, and words one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from salience.language.tokens import term_id, terms
+from salience.records.fields import LEXICAL
+from salience.retrieval.query import Reading, Term
+from salience.retrieval.routes import Lexical
+from salience.stores.index import vocabulary
+from salience.stores.index.bm25 import WordScores
+from salience.stores.index.inverted_index import within
+from salience.stores.postgres.search.snapshot import Known
+from salience.stores.postgres.sql import postings
+from salience.stores.postgres.wire.commands import Statement, Steps
+
+_PART = 20_000  # memories whose words are read at once
+
+
+def expanded(namespace: str, reading: Reading) -> Steps[tuple[Term, ...]]:
+    """The terms, with every word that begins so in place of one that ends in a star.
+
+    Postings know a word only by a hash, so this reads the texts of the namespace.
+    """
+    seen: set[str] = set()
+    after = 0
+    while True:
+        [rows] = yield [
+            Statement(
+                f'SELECT "row", {", ".join(LEXICAL)} FROM memories WHERE namespace = %s '
+                f'AND "row" > %s ORDER BY "row" LIMIT {_PART}',
+                (namespace, after),
+            )
+        ]
+        if not rows:
+            break
+        after = rows[-1][0]
+        for _, *values in rows:
+            seen.update(
+                w
+                for w in vocabulary.words_of(tuple(v) if isinstance(v, list) else v for v in values)
+                if w.startswith(reading.prefixes)
+            )
+    return vocabulary.expanded(reading, sorted(seen))
+
+
+def saying(
+    known: Known, held: Any, scored: WordScores, route: Lexical, phrases: Sequence[str]
+) -> Steps[WordScores]:
+    """The scores, zero for memories that do not hold every phrase in one field."""
+    for phrase in phrases:
+        sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
+        distinct = np.unique(sequence)
+        names = [name for name, _ in route.fields]
+        [rows] = yield [postings.fetch(known.namespace, distinct.tolist(), names)]
+        read = postings.fetched(rows)
+        having = np.zeros(len(scored.scores), dtype=bool)
+        for name in names:
+            parts = (*read.get(name, ()), *known.tail.get(name, ()))
+            hits = postings.StoredPostings(parts, known.columns[name]).hits(distinct)
+            count = np.bincount(hits.ordinal, minlength=len(having))
+            candidates = np.flatnonzero((count == len(distinct)) & known.living & ~having) + 1
+            [kept] = yield [
+                Statement(
+                    f'SELECT "row", {name} FROM words WHERE namespace = %s '
+                    'AND "row" = ANY(%s::integer[])',
+                    (known.namespace, candidates.tolist()),
+                )
+            ]
+            for row, blob in kept:
+                having[row - 1] = within(sequence.tobytes(), blob)
+        scored = replace(scored, scores=np.where(having, scored.scores, 0.0))
+    return scored

@@ -1,0 +1,484 @@
+"""The routes: what each finds in a namespace, and by what score.
+
+Words are scored by the same code as everywhere (`salience.stores.index.inverted_index`), over
+postings that are read for the terms asked about. Vectors are found by the server and compared
+exactly here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.errors import EmbedderMismatch, InvalidInput
+from salience.language.tokens import term_id
+from salience.records.fields import FIELDS, LEXICAL
+from salience.retrieval.candidates import Floats, Rows
+from salience.retrieval.query import Query, Reading, Term, Wording
+from salience.retrieval.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+from salience.stores.index.bm25 import WordScores
+from salience.stores.index.inverted_index import MEASURES
+from salience.stores.index.postings import Postings
+from salience.stores.postgres.search.read_cache import Reader, Sight
+from salience.stores.postgres.search.snapshot import Known, fingerprint
+from salience.stores.postgres.sql import postings as segments
+from salience.stores.postgres.sql.filters import compiled, mask, masks, passing
+from salience.stores.postgres.sql.identifiers import (
+    SPELLED,
+    alike,
+    asked_names,
+    column,
+    given,
+    names_asked,
+    same,
+    spelling,
+    text_fields,
+    value,
+)
+from salience.stores.postgres.sql.vectors import EXACT_BELOW, literal
+from salience.stores.postgres.wire.commands import Statement, Steps, setting
+from salience.stores.postgres.wire.types import floats
+
+USE_INDEXES = True
+"""Whether indexes of vectors are used; without, all vectors are compared."""
+NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+_ENLARGED = 4096.0
+_PACKED = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
+APART = f"(({{vector}} <#> %s) + ({{vector}} <#> %s) / {_ENLARGED})"
+"""The inner product of `vector`, negative, with one that comes in two halves; within `NOISE`."""
+_APART = APART.format(vector="v.vector")
+_MORE = 16  # vectors asked for besides those wanted, in case some are equally near
+_LOOKED_AT = 1.5, 200  # candidates that an index keeps for each vector asked for, and at least
+_LARGE = 100_000  # vectors from which on it keeps more, with the cube root of their number
+_AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
+_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
+
+
+class Routes:
+    """Finds rows by route within one namespace."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def found(
+        self, sight: Sight, known: Known, route: Route, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        """A superset of the best `depth` rows of a route, with exact scores."""
+        if isinstance(route, Lexical):
+            return self._lexical(sight, known, route, query, depth)
+        if isinstance(route, Vector):
+            return self._vector(sight, known, route, query, depth)
+        if isinstance(route, (Scan, During)):
+            return self._scan(sight, known, route, query, depth)
+        if isinstance(route, Trigram):
+            return self._trigram(sight, known, route, query)
+        return self._exact(sight, known, route, query)
+
+    # Words
+
+    def _lexical(
+        self, sight: Sight, known: Known, route: Lexical, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        name = known.namespace
+        filtering = masks(name, query.where)
+        found = yield from self.worded(sight, known, route, query, filtering)
+        scores, answers = found
+        size = len(scores.scores)
+        allowed = mask(query.where, answers, size)
+        dense = scores.scores
+        keep = dense > 0.0
+        if allowed is not None:
+            keep &= allowed
+        ordinals = np.flatnonzero(keep)
+        best = dense[ordinals]
+        if depth is not None and len(best) > depth:
+            bound = np.partition(best, len(best) - depth)[len(best) - depth]
+            ordinals, best = ordinals[best >= bound], best[best >= bound]
+        return self._reader.numbers.rows(name, ordinals + 1), best
+
+    def worded(
+        self,
+        sight: Sight,
+        known: Known,
+        route: Lexical,
+        query: Query,
+        besides: Sequence[Statement] = (),
+    ) -> Steps[tuple[WordScores, list[Any]]]:
+        """The score of every memory; what is asked besides comes with it."""
+        reading = query.reading
+        key = (known.namespace, (route, reading.terms, reading.phrases, reading.prefixes))
+        if key in sight.scores and not besides:
+            return sight.scores[key], []
+        wanted = yield from self._expanded(sight, known, route, reading)
+        asked = [*_ids(wanted), *chain.from_iterable(map(worded_ids, reading.wordings.values()))]
+        fields = tuple(dict.fromkeys((*(f for f, _ in route.fields if f in LEXICAL), "content")))
+        news = known.news()
+        reads = segments.fetch(known.namespace, asked, fields)
+        answers = yield [*news, reads, *besides]
+        now = self.see(sight, known, answers[: len(news)])
+        sight.segments[known.namespace] = held = segments.fetched(answers[len(news)])
+        if key not in sight.scores:
+            scored = score(now, held, route, wanted)
+            if route.operators and reading.phrases:
+                scored = yield from self._saying(now, held, scored, route, reading)
+            sight.scores[key] = scored
+        return sight.scores[key], answers[len(news) + 1 :]
+
+    def see(self, sight: Sight, known: Known, answers: Sequence[Any]) -> Known:
+        """The namespace as of the answers to its news."""
+        now = sight.known.get(known.namespace)
+        if now is None:
+            now = sight.known[known.namespace] = known.advanced(answers)
+        return now
+
+    def _expanded(
+        self, sight: Sight, known: Known, route: Lexical, reading: Reading
+    ) -> Steps[tuple[Term, ...]]:
+        if not route.operators or not reading.prefixes:
+            return reading.terms
+        from salience.stores.postgres.search.prefix_phrase import expanded
+
+        return (yield from expanded(known.namespace, reading))
+
+    def _saying(
+        self, known: Known, held: Any, scored: WordScores, route: Lexical, reading: Reading
+    ) -> Steps[WordScores]:
+        from salience.stores.postgres.search.prefix_phrase import saying
+
+        return (yield from saying(known, held, scored, route, reading.phrases))
+
+    # Meaning
+
+    def _vector(
+        self, sight: Sight, known: Known, route: Vector, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        asked = query.vector
+        news = known.news()
+        if (asked is None or not asked.any()) and depth is not None:  # none is nearer than another
+            self.see(sight, known, (yield news))
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        if asked is None:
+            return (yield from self._holders(sight, known, route, query))
+        check_comparable(known, route, query)
+        if depth is None and known.tallies.get(("vector", route.vector), (0, 0))[0] > EXACT_BELOW:
+            return (yield from self._all(sight, known, route, query))
+        by_index = depth is not None and indexed(known, route)
+        held = known.tallies.get(("vector", route.vector), (0, 0))[0] if by_index else None
+        answers = yield [*news, *_nearest(known.namespace, route, query, depth, held)]
+        now = self.see(sight, known, answers[: len(news)])
+        check_comparable(now, route, query)
+        [[given, packed, apart]] = answers[-1]
+        if depth is not None and apart is not None and _cut_among_equals(floats(apart), depth):
+            near = floats(apart)[depth - 1]
+            [[[given, packed, _]]] = yield _as_near(known.namespace, route, query, near)
+        rows = self._reader.see_vectors(sight, known.namespace, route.vector, given, packed)
+        scores = cosines(sight.seen.vectors(route.vector, rows), asked)
+        keep = scores >= route.min_similarity
+        return rows[keep], scores[keep]
+
+    def _all(
+        self, sight: Sight, known: Known, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every memory with the cosine that the server finds, within 1e-6.
+
+        Up to EXACT_BELOW vectors are read instead, and compared to the bit as everywhere.
+        """
+        assert query.vector is not None
+        news = known.news()
+        answers = yield [*news, all_cosines(known.namespace, route, query)]
+        now = self.see(sight, known, answers[: len(news)])
+        check_comparable(now, route, query)
+        rows, scores = cosines_of(answers[-1])
+        found = self._reader.numbers.rows(known.namespace, rows)
+        sight.cosines[known.namespace, route.vector] = (found, scores)
+        keep = scores >= route.min_similarity
+        return found[keep], scores[keep]
+
+    def _holders(
+        self, sight: Sight, known: Known, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every memory that has a vector, where there is none to compare it with."""
+        kept, news = passing(query.where, "v"), known.news()
+        answers = yield [
+            *news,
+            Statement(
+                'SELECT array_agg(v."row") FROM vectors v WHERE v.namespace = %s AND v.name = %s'
+                + kept.sql,
+                (known.namespace, route.vector, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        [[rows]] = answers[-1]
+        scores = np.zeros(0 if rows is None else len(rows))
+        keep = scores >= route.min_similarity
+        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
+        return found[keep], scores[keep]
+
+    # Everything, and times
+
+    def _scan(
+        self, sight: Sight, known: Known, route: Scan | During, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        condition = compiled(query.where, "m")
+        clause, parameters = condition.sql, condition.parameters
+        if isinstance(route, During):
+            time = query.reading.during
+            if time is None:
+                clause, parameters = "FALSE", ()
+            else:
+                clause += " AND m.created_at >= %s AND m.created_at < %s"
+                parameters = (*parameters, time.start, time.end)
+        limit = "" if depth is None else f" LIMIT {int(depth)}"
+        news = known.news()
+        answers = yield [
+            *news,
+            Statement(
+                'SELECT array_agg("row") FROM (SELECT m."row" FROM memories m WHERE '
+                f'm.namespace = %s AND {clause} ORDER BY m."row" DESC{limit}) AS found',
+                (known.namespace, *parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        [[rows]] = answers[-1]
+        rows = np.empty(0, dtype=np.int64) if rows is None else rows
+        found = self._reader.numbers.rows(known.namespace, rows)
+        return found, np.full(len(found), float(isinstance(route, During)))
+
+    # Names
+
+    def _trigram(
+        self, sight: Sight, known: Known, route: Trigram, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        fields = text_fields(route.fields, "trigram.fields")
+        texts = names_asked(query, route)
+        conditions: list[str] = []
+        parameters: list[Any] = []
+        plain = all(text.isascii() for text in texts)
+        for name in fields:
+            if plain and name in FIELDS and FIELDS[name].type == "text":
+                any_of = " OR ".join(
+                    f"m.{name} %% %s::text"
+                    if route.min_similarity > 0.0
+                    else f"similarity(m.{name}, %s::text) > 0"
+                    for _ in texts
+                )
+                conditions.append(f"{any_of} OR octet_length(m.{name}) <> char_length(m.{name})")
+                parameters += texts
+            else:
+                there = given(name)
+                conditions.append(there.sql)
+                parameters += there.parameters
+        kept = compiled(query.where, "m")
+        news = known.news()
+        least = max(0.0, route.min_similarity - _MARGIN)
+        answers = yield [
+            *news,
+            setting("pg_trgm.similarity_threshold", repr(least)),
+            Statement(
+                f'SELECT m."row", {", ".join(map(column, fields))} FROM memories m '
+                f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
+                (known.namespace, *parameters, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        rows = [row for row, *_ in answers[-1]]
+        scores = alike(texts, [_values(fields, cells) for _, *cells in answers[-1]])
+        least = route.min_similarity
+        keep = scores >= least if least > 0.0 else scores > 0.0
+        return self._reader.numbers.rows(known.namespace, rows)[keep], scores[keep]
+
+    def _exact(
+        self, sight: Sight, known: Known, route: Exact, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        fields = text_fields(route.fields, "exact.fields")
+        unkept = [given(name) for name in fields if name not in SPELLED]
+        keys = [spelling(field, name) for name in asked_names(query) for field in fields]
+        clauses = ["m.spellings && %s::text[]", *(each.sql for each in unkept)]
+        parameters = [value for each in unkept for value in each.parameters]
+        kept = compiled(query.where, "m")
+        news = known.news()
+        columns = "".join(f", {column(name)}" for name in fields)
+        answers = yield [
+            *news,
+            Statement(
+                f'SELECT m."row"{columns} FROM memories m WHERE m.namespace = %s '
+                f"AND ({' OR '.join(clauses)}) AND {kept.sql}",
+                (known.namespace, keys, *parameters, *kept.parameters),
+            ),
+        ]
+        self.see(sight, known, answers[: len(news)])
+        rows = [row for row, *_ in answers[-1]]
+        scores = same(query, [_values(fields, cells) for _, *cells in answers[-1]])
+        return self._reader.numbers.rows(known.namespace, rows)[scores > 0.0], scores[scores > 0.0]
+
+
+def _values(fields: Sequence[str], cells: Sequence[Any]) -> list[Any]:
+    return [value(name, cell) for name, cell in zip(fields, cells, strict=True)]
+
+
+def _ids(terms: Iterable[Term]) -> list[int]:
+    return [term_id(form) for term in terms for form in term]
+
+
+def worded_ids(wordings: Iterable[Wording]) -> list[int]:
+    """The terms of all words of some wordings."""
+    return _ids(chain.from_iterable(wordings))
+
+
+def postings(known: Known, held: Any) -> dict[str, Postings]:
+    """The postings of every field as far as they were read, the newest words included."""
+    return {
+        name: segments.StoredPostings(
+            (*held.get(name, ()), *known.tail.get(name, ())), known.columns[name]
+        )
+        for name in LEXICAL
+    }
+
+
+def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> WordScores:
+    """How relevant every memory of a namespace is."""
+    read = postings(known, held)
+    names = tuple(name for name, _ in route.fields if name in read)
+    measure = MEASURES[route.measure]
+    return measure(read, route, wanted, known.lengths(names), known.living, known.neighbours)
+
+
+def cosines(vectors: NDArray[np.float32], asked: NDArray[np.float32]) -> Floats:
+    """q . m for each vector, NaN where there is none; each is added up on its own."""
+    if not vectors.shape[1]:
+        return np.full(len(vectors), np.nan)
+    return np.clip(np.vecdot(vectors, asked).astype(np.float64), -1.0, 1.0)
+
+
+def all_cosines(namespace: str, route: Vector, query: Query) -> Statement:
+    """Compare all vectors of a name: their rows, ascending, and the cosines; see `cosines_of`."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    return Statement(
+        'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
+        f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
+        f'{kept.sql} ORDER BY v."row") AS compared',
+        (*halved(query.vector), namespace, route.vector, *kept.parameters),
+    )
+
+
+def cosines_of(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
+    """The rows and cosines, within `NOISE`, that the server found."""
+    [[rows, near]] = answer
+    if rows is None:
+        return np.empty(0, dtype=np.int32), np.empty(0)
+    return rows, np.clip(floats(near), -1.0, 1.0)
+
+
+def check_comparable(known: Known, route: Vector, query: Query) -> None:
+    """Refuse a query whose vector cannot be compared with those kept."""
+    if query.vector is None:
+        return
+    given = len(query.vector)
+    kept = known.vectors.get(route.vector, given)
+    # Another process may have had them made anew since this one opened the store.
+    asking = query.embedder if route.vector == "content" else None
+    if asking is not None and known.renewed_by not in (0, fingerprint(asking)):
+        raise EmbedderMismatch("another embedder", asking)
+    if kept == given:
+        return
+    if route.vector == "content":
+        raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
+    raise InvalidInput(
+        f"vectors.{route.vector}",
+        f"have {kept} dimensions, and the query's vector has {given}",
+        "use the embedder that they come from",
+    )
+
+
+def halved(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
+    """A vector at half precision, and what that leaves, enlarged: together nearly single's."""
+    first = vector.astype(np.float16)
+    return first, ((vector - first.astype(np.float32)) * _ENLARGED).astype(np.float16)
+
+
+def indexed(known: Known, route: Vector) -> bool:
+    """Whether there is an index over the vectors of a route."""
+    return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0
+
+
+def _cut_among_equals(apart: Floats, depth: int) -> bool:
+    """Whether more may be as near as the `depth`-th than were asked for."""
+    return len(apart) == depth + _MORE and apart[-1] <= apart[depth - 1] + NOISE
+
+
+def _nearest(
+    namespace: str, route: Vector, query: Query, depth: int | None, indexed: int | None
+) -> list[Statement]:
+    """Read the vectors that are nearest, or all; with an index of so many vectors, by that."""
+    if depth is not None and indexed is not None:
+        return _by_index(namespace, route, query, depth, indexed)
+    if depth is not None:
+        return _exactly(namespace, route, query, depth)
+    kept = passing(query.where, "v")
+    return [
+        Statement(
+            f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s "
+            f"AND v.name = %s{kept.sql}",
+            (namespace, route.vector, *kept.parameters),
+        )
+    ]
+
+
+def _exactly(namespace: str, route: Vector, query: Query, depth: int) -> list[Statement]:
+    """Compare all vectors: a few more than the `depth` nearest."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    return [
+        Statement(
+            f'SELECT {_PACKED}, array_agg(apart) FROM (SELECT v."row", v.vector, near.apart FROM '
+            f'(SELECT v."row", {_APART} AS apart FROM vectors v WHERE v.namespace = %s '
+            f"AND v.name = %s{kept.sql} ORDER BY apart LIMIT {depth + _MORE}) AS near "
+            'JOIN vectors v ON v.namespace = %s AND v.name = %s AND v."row" = near."row" '
+            "ORDER BY near.apart) AS v",
+            (
+                *(*halved(query.vector), namespace, route.vector, *kept.parameters),
+                *(namespace, route.vector),
+            ),
+        )
+    ]
+
+
+def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[Statement]:
+    """Everything as near as that."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    return [
+        Statement(
+            f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s "
+            f"AND {_APART} <= %s{kept.sql}",
+            (namespace, route.vector, *halved(query.vector), apart + NOISE, *kept.parameters),
+        )
+    ]
+
+
+def _by_index(
+    namespace: str, route: Vector, query: Query, depth: int, held: int
+) -> list[Statement]:
+    """Ask the HNSW index of the namespace, going on until enough pass the filter."""
+    assert query.vector is not None
+    kept = passing(query.where, "v")
+    wanted = int(depth * _AROUND[0]) + _AROUND[1]
+    size = len(query.vector)
+    each, least = _LOOKED_AT
+    looked_at = int(each * wanted * max(1.0, held / _LARGE) ** (1 / 3))
+    return [
+        setting("hnsw.ef_search", str(min(1000, max(looked_at, least)))),
+        setting("hnsw.iterative_scan", "relaxed_order"),
+        Statement(
+            f'SELECT {_PACKED}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
+            f"v.namespace = {literal(namespace)} AND v.name = {literal(route.vector)} "
+            f"AND vector_dims(v.vector) = {size}{kept.sql} "
+            f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {wanted}) AS v",
+            (*kept.parameters, query.vector),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Pure functions from filters, expressions and routes to SQL."""

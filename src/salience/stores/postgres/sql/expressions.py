@@ -1,0 +1,410 @@
+"""Signals as SQL: the second interpreter of the tree that `salience.ranking.expressions` evaluates.
+
+    sql_form(signal, query, columns) -> Form
+
+NULL is what NaN is there: not there. Beside its SQL a form knows between what its values lie and
+how far the server's can be from those of `Signal.evaluate`. Additions, multiplications, divisions
+and roots are the same to the bit; exponentials and logarithms may differ in their last digits, and
+cosines are added up by the server in another order. So what jumps (a floor, a limit, a logarithm
+at 0) has a form only over what is the same to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import singledispatchmethod
+from itertools import product
+from typing import Any
+
+from salience.ranking.expressions import (
+    Apply,
+    Col,
+    Constant,
+    Default,
+    Fact,
+    FirstOf,
+    Given,
+    Lookup,
+    Named,
+    Product,
+    Quotient,
+    Signal,
+    Sum,
+)
+from salience.ranking.signals import Age, EntityOverlap, SaidBy
+from salience.ranking.signals.recency import DAY, HOUR
+from salience.records.fields import FIELDS
+from salience.retrieval.query import Formula, Query
+from salience.stores.postgres.sql.identifiers import SPELLED, spelling
+
+_ROUNDING = 2.0**-50  # a few last digits, relative
+_LARGEST, _SMALLEST = 709.0, -708.0  # beyond, exp is no normal number, which PostgreSQL refuses
+_TIME = 3e11  # seconds; no date is farther from 1970
+_NUMBER = 1e9  # more than counts, sums of judgements and rates will be
+_INFINITY = "'Infinity'::float8"
+
+
+class NoForm(ValueError):
+    """A node has no SQL form; says which and why."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """A number in SQL, its parameters, and what is known of it.
+
+    It lies in [low, high], and is NULL only if `missing` and not finite only if `endless`. The
+    server's value is within `error` of the process's.
+    """
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    error: float = 0.0
+    missing: bool = True
+    endless: bool = False
+
+    @property
+    def most(self) -> float:
+        """The largest magnitude."""
+        return max(abs(self.low), abs(self.high))
+
+    def within(self, low: float, high: float, error: float) -> Form:
+        """The same with other bounds; a sum or product that cannot tell is NULL, not NaN."""
+        sql = f"nullif({self.sql}, 'NaN')" if self.endless else self.sql
+        missing = self.missing or self.endless
+        return replace(self, sql=sql, low=low, high=high, error=error, missing=missing)
+
+
+def joined(template: str, *parts: Form) -> Form:
+    """A form over parts that stand at `{0}`, `{1}` ... of a template, in any order and number."""
+    places = [int(piece[: piece.index("}")]) for piece in template.split("{")[1:]]
+    return Form(
+        template.format(*(part.sql for part in parts)),
+        tuple(value for place in places for value in parts[place].parameters),
+        missing=any(part.missing for part in parts),
+        endless=any(part.endless for part in parts),
+    )
+
+
+def number(value: float) -> Form:
+    """A number as a parameter; NULL for NaN."""
+    if math.isnan(value):
+        return Form("NULL::float8", (), 0.0, 0.0)
+    endless = math.isinf(value)
+    return Form("%s::float8", (value,), value, value, missing=False, endless=endless)
+
+
+def sql_form(signal: Formula, query: Query, columns: Mapping[str, Form], table: str = "m") -> Form:
+    """A signal over rows of `memories`, under the alias `table`, as a number in SQL.
+
+    `columns` are forms of columns that the table does not have, such as `vector.score`. Raises
+    `NoForm` where a node has none, as those do that look at all candidates.
+    """
+    return _Compiler(query, columns, table).form(signal)
+
+
+class _Compiler:
+    """One signal's way to SQL."""
+
+    def __init__(self, query: Query, columns: Mapping[str, Form], table: str) -> None:
+        self._query = query
+        self._columns = columns
+        self._table = table
+
+    @singledispatchmethod
+    def form(self, signal: Formula) -> Form:
+        """The form of a node; those below register theirs."""
+        raise NoForm(f"{signal} ({type(signal).__name__}) has no SQL form")
+
+    @form.register
+    def _(self, signal: Constant) -> Form:
+        return number(signal.value)
+
+    @form.register
+    def _(self, signal: Fact) -> Form:
+        return number(self._query.reading.facts.get(signal.name, 0.0))
+
+    @form.register
+    def _(self, signal: Given) -> Form:
+        asked = self._query.reading.facts.get(signal.fact)
+        return self.form(signal.of) if asked else number(0.0)
+
+    @form.register
+    def _(self, signal: Named) -> Form:
+        return self.form(signal.of)
+
+    @form.register
+    def _(self, signal: Col) -> Form:
+        return self._column(signal.name)
+
+    def _column(self, name: str) -> Form:
+        given = self._columns.get(name)
+        if given is not None:
+            return given
+        field = FIELDS.get(name)
+        if field is None or field.type not in ("number", "time"):
+            raise NoForm(f"{name} is no column of numbers that the server keeps")
+        sql = f"{self._table}.{name}"
+        if field.type == "time":
+            return Form(sql, (), -_TIME, _TIME, missing=name not in ("created_at", "updated_at"))
+        missing = name != "access_count"
+        return Form(sql, (), 0.0, _NUMBER if field.most is None else field.most, missing=missing)
+
+    def _text(self, name: str) -> str:
+        if name not in FIELDS or FIELDS[name].type != "text":
+            raise NoForm(f"{name} is no column of texts that the server keeps")
+        return f"{self._table}.{name}"
+
+    @form.register
+    def _(self, signal: Lookup) -> Form:
+        table = dict(signal.table)
+        if not table:
+            return number(math.nan)
+        column = self._text(signal.column)
+        cases = [number(value) for value in table.values()]
+        sql = "".join(f" WHEN %s::text THEN {case.sql}" for case in cases)
+        known = [value for value in table.values() if not math.isnan(value)] or [0.0]
+        return Form(
+            f"(CASE {column}{sql} END)",
+            tuple(
+                p for key, case in zip(table, cases, strict=True) for p in (key, *case.parameters)
+            ),
+            min(known),
+            max(known),
+            endless=any(case.endless for case in cases),
+        )
+
+    @form.register
+    def _(self, signal: Sum) -> Form:
+        total, *rest = (self.form(part) for part in signal.parts)
+        for part in rest:
+            low, high = total.low + part.low, total.high + part.high
+            error = total.error + part.error
+            total = joined("({0} + {1})", total, part).within(
+                *_ordered([low, high]), _rounded(error, low, high)
+            )
+        return total
+
+    @form.register
+    def _(self, signal: Product) -> Form:
+        total, *rest = (self.form(part) for part in signal.parts)
+        for part in rest:
+            ends = [_times(a, b) for a, b in product(_ends(total), _ends(part))]
+            error = _times(total.most, part.error) + _times(part.most, total.error)
+            error += _times(total.error, part.error)
+            total = joined("({0} * {1})", total, part).within(
+                *_ordered(ends), _rounded(error, *ends)
+            )
+        return total
+
+    @form.register
+    def _(self, signal: Quotient) -> Form:
+        top, bottom = self.form(signal.top), self.form(signal.bottom)
+        if bottom.low > 0.0 or bottom.high < 0.0:
+            least = min(abs(bottom.low), abs(bottom.high)) - bottom.error
+            if least <= 0.0:
+                raise NoForm(f"{signal.bottom} may be 0 on the server, so {signal} has no SQL form")
+            ends = [a / b for a, b in product(_ends(top), _ends(bottom)) if math.isfinite(b)]
+            ends += [0.0] * any(math.isinf(b) for b in _ends(bottom))
+            error = top.error / least + _times(top.most, bottom.error) / least**2
+            return joined("({0} / {1})", top, bottom).within(
+                *_ordered(ends), _rounded(error, *ends)
+            )
+        _same(bottom, signal.bottom, signal)
+        error = math.inf if top.error else 0.0
+        return joined(
+            "(CASE WHEN {1} = 0 THEN CASE WHEN {0} IS NOT NULL THEN 0 END ELSE {0} / {1} END)",
+            top,
+            bottom,
+        ).within(-math.inf, math.inf, error)
+
+    @form.register
+    def _(self, signal: Default) -> Form:
+        of, other = self.form(signal.of), number(signal.value)
+        return self._either(of, other)
+
+    @form.register
+    def _(self, signal: FirstOf) -> Form:
+        found, *rest = (self.form(option) for option in signal.options)
+        for option in rest:
+            found = self._either(found, option)
+        return found
+
+    @staticmethod
+    def _either(first: Form, second: Form) -> Form:
+        if not first.missing:
+            return first
+        found = joined("coalesce({0}, {1})", first, second)
+        low, high = min(first.low, second.low), max(first.high, second.high)
+        error = max(first.error, second.error)
+        return replace(found, low=low, high=high, error=error, missing=second.missing)
+
+    @form.register
+    def _(self, signal: Apply) -> Form:
+        made = getattr(self, f"_{signal.function}", None)
+        if made is None:
+            raise NoForm(f"{signal.function} has no SQL form")
+        found: Form = made(signal, *(self.form(each) for each in signal.arguments))
+        return found
+
+    def _exp(self, signal: Apply, x: Form) -> Form:
+        low, high = _exp(x.low), _exp(x.high)
+        # |exp(x + e) - exp(x)| <= exp(x + e) * e
+        error = _rounded(_times(_exp(x.high + x.error), x.error), high)
+        beyond = f" WHEN {{0}} > {_LARGEST} THEN {_INFINITY}" if x.high >= _LARGEST else ""
+        below = f" WHEN {{0}} < {_SMALLEST} THEN 0" if x.low <= _SMALLEST else ""
+        sql = f"(CASE{beyond}{below} ELSE exp({{0}}) END)" if beyond or below else "exp({0})"
+        endless = x.endless or bool(beyond)
+        error = max(error, high * _ROUNDING)
+        return replace(joined(sql, x), low=low, high=high, error=error, endless=endless)
+
+    def _sigmoid(self, signal: Apply, x: Form) -> Form:
+        found = joined(
+            f"(CASE WHEN {{0}} > {_LARGEST} THEN 1 WHEN {{0}} < {_SMALLEST} THEN 0 "
+            "ELSE 1 / (1 + exp(-{0})) END)",
+            x,
+        )
+        error = x.error / 4.0 + _ROUNDING  # its slope is at most 1/4
+        return replace(found, low=0.0, high=1.0, error=error, endless=False)
+
+    def _log(self, signal: Apply, x: Form) -> Form:
+        _same(x, signal.arguments[0], signal)
+        found = joined(
+            f"(CASE WHEN {{0}} > 0 THEN ln({{0}}) WHEN {{0}} = 0 THEN -{_INFINITY} END)", x
+        )
+        low = math.log(x.low) if x.low > 0.0 else -math.inf
+        high = min(_log(x.high), _LARGEST + 1.0)
+        ends = [end for end in (low, high) if math.isfinite(end)] + [745.0] * (x.low <= 0.0)
+        error = max(map(abs, ends)) * _ROUNDING
+        missing = x.missing or x.low < 0.0
+        endless = x.endless or x.low <= 0.0
+        return replace(found, low=low, high=high, error=error, missing=missing, endless=endless)
+
+    def _sqrt(self, signal: Apply, x: Form) -> Form:
+        _same(x, signal.arguments[0], signal)
+        ends = [math.sqrt(max(0.0, end)) for end in _ends(x)]
+        if x.low >= 0.0:
+            return replace(joined("sqrt({0})", x), low=ends[0], high=ends[1])
+        found = joined("(CASE WHEN {0} >= 0 THEN sqrt({0}) END)", x)
+        return replace(found, low=ends[0], high=ends[1], missing=True)
+
+    def _floor(self, signal: Apply, x: Form) -> Form:
+        _same(x, signal.arguments[0], signal)
+        return replace(joined("floor({0})", x), low=_floor(x.low), high=_floor(x.high))
+
+    def _minimum(self, signal: Apply, x: Form, y: Form) -> Form:
+        return _extreme("least", x, y, min(x.low, y.low), min(x.high, y.high))
+
+    def _maximum(self, signal: Apply, x: Form, y: Form) -> Form:
+        return _extreme("greatest", x, y, max(x.low, y.low), max(x.high, y.high))
+
+    def _at_most(self, signal: Apply, x: Form, limit: Form) -> Form:
+        _same(x, signal.arguments[0], signal)
+        _same(limit, signal.arguments[1], signal)
+        found = joined("(CASE WHEN {0} <= {1} THEN 1::float8 ELSE 0 END)", x, limit)
+        return _truth(found)
+
+    @form.register
+    def _(self, signal: Age) -> Form:
+        times = self._column(signal.of[0])
+        for name in signal.of[1:]:
+            times = self._either(times, self._column(name))
+        unit = DAY if signal.unit == "days" else HOUR
+        now = self._query.now
+        since = joined("(({0} - {1}) / {2})", number(now), times, number(unit))
+        since = replace(since, low=-math.inf, high=(abs(now) + _TIME) / unit)
+        return _extreme("greatest", number(0.0), since, 0.0, since.high)
+
+    @form.register
+    def _(self, signal: SaidBy) -> Form:
+        reading, speaker = self._query.reading, self._text("speaker")
+        if signal.who == "nobody":
+            return _truth(Form(f"(CASE WHEN {speaker} IS NULL THEN 1::float8 ELSE 0 END)"))
+        wanted = {
+            "named": reading.speakers,
+            "user": reading.users,
+            "assistant": reading.assistants,
+        }[signal.who]
+        sql = f"(CASE WHEN {speaker} = ANY(%s::text[]) THEN 1::float8 ELSE 0 END)"
+        return _truth(Form(sql, (sorted(wanted),)))
+
+    @form.register
+    def _(self, signal: EntityOverlap) -> Form:
+        asked = self._query.entities
+        if not asked:
+            return number(0.0)
+        if not set(signal.of) <= set(SPELLED):
+            raise NoForm(f"the server keeps no folded names of {', '.join(signal.of)}")
+        spelt = f"({self._table}.spellings && %s::text[])::integer"
+        keys = [
+            [
+                spelling(name, spelled)
+                for name in signal.of
+                for spelled in sorted(self._query.aliases.spellings({key}))
+            ]
+            for key in sorted(asked)
+        ]
+        held = " + ".join([spelt] * len(keys))
+        return _truth(Form(f"(({held})::float8 / %s::float8)", (*keys, float(len(keys)))))
+
+
+def clipped(x: Form, low: float, high: float) -> Form:
+    """A form between two numbers."""
+    raised = _extreme("greatest", x, number(low), low, math.inf)
+    return _extreme("least", raised, number(high), low, high)
+
+
+def _extreme(function: str, x: Form, y: Form, low: float, high: float) -> Form:
+    """The smaller or larger of two; by itself PostgreSQL would pass over NULL."""
+    there = [f"{{{place}}} IS NOT NULL" for place, each in enumerate((x, y)) if each.missing]
+    sql = f"{function}({{0}}, {{1}})"
+    if there:
+        sql = f"(CASE WHEN {' AND '.join(there)} THEN {sql} END)"
+    return replace(joined(sql, x, y), low=low, high=high, error=max(x.error, y.error))
+
+
+def _truth(form: Form) -> Form:
+    return replace(form, low=0.0, high=1.0, error=0.0, missing=False, endless=False)
+
+
+def _same(form: Form, argument: Signal, where: Signal) -> None:
+    """Refuse what may differ in its last digits where a jump would make much of that."""
+    if form.error > 0.0:
+        raise NoForm(f"{argument} is only nearly the same on the server, and {where} jumps over it")
+
+
+def _ends(form: Form) -> tuple[float, float]:
+    return form.low, form.high
+
+
+def _ordered(values: Iterable[float]) -> tuple[float, float]:
+    """The least and the largest; where infinities cancel, nothing is known."""
+    ends = list(values)
+    if any(map(math.isnan, ends)):
+        return -math.inf, math.inf
+    return min(ends), max(ends)
+
+
+def _rounded(error: float, *ends: float) -> float:
+    """An error after one more rounding of a value between some ends; none is added to none."""
+    return error + max(map(abs, ends)) * _ROUNDING if error > 0.0 else 0.0
+
+
+def _times(a: float, b: float) -> float:
+    """a * b for bounds: 0 times whatever is 0."""
+    return 0.0 if a == 0.0 or b == 0.0 else a * b
+
+
+def _exp(x: float) -> float:
+    return math.inf if x > _LARGEST else math.exp(x)
+
+
+def _log(x: float) -> float:
+    return math.inf if math.isinf(x) else math.log(x) if x > 0.0 else -math.inf
+
+
+def _floor(x: float) -> float:
+    return float(math.floor(x)) if math.isfinite(x) else x

@@ -1,0 +1,253 @@
+"""Filters as SQL: the meaning is `salience.records.filters.holds`, the values are parameters.
+
+Where a condition is neither true nor false in SQL (NULL), the filter does not hold; "not" is
+therefore written IS NOT TRUE.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.records.fields import FIELDS
+from salience.records.filters import Both, Compare, Either, Filter, Not, Operator, fields_of, holds
+from salience.stores.postgres.wire.commands import Statement
+
+_ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A piece of SQL with the parameters in it."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+
+
+_TRUE, _FALSE = Condition("TRUE"), Condition("FALSE")
+
+
+def compiled(where: Filter | None, table: str = "memories") -> Condition:
+    """A filter as a condition on a table that has the columns of `memories`."""
+    if where is None:
+        return _TRUE
+    if isinstance(where, Compare):
+        return _compare(where, table)
+    if isinstance(where, Not):
+        return _not(compiled(where.part, table))
+    parts = [compiled(part, table) for part in where.parts]
+    if isinstance(where, Both):
+        return _joined(" AND ", parts, _TRUE)
+    assert isinstance(where, Either)
+    return _joined(" OR ", parts, _FALSE)
+
+
+def _not(part: Condition) -> Condition:
+    return Condition(f"({part.sql}) IS NOT TRUE", part.parameters)
+
+
+def _joined(word: str, parts: Sequence[Condition], empty: Condition) -> Condition:
+    if not parts:
+        return empty
+    return Condition(
+        "(" + word.join(part.sql for part in parts) + ")",
+        tuple(value for part in parts for value in part.parameters),
+    )
+
+
+def _compare(compare: Compare, table: str) -> Condition:
+    operator, operand = compare.operator, compare.value
+    if operator in ("ne", "nin"):
+        positive: Operator = "eq" if operator == "ne" else "in"
+        return _not(_compare(Compare(compare.field, positive, operand), table))
+    if compare.field.startswith("metadata."):
+        return _json(_path(compare.field.removeprefix("metadata."), table), operator, operand)
+    column = f"{table}.{compare.field}"
+    kind = FIELDS[compare.field].type
+    if kind == "list":
+        return _list(column, operator, operand)
+    return _plain(column, "text" if kind == "text" else "double precision", operator, operand)
+
+
+def _plain(column: str, kind: str, operator: Operator, operand: Any) -> Condition:
+    """A comparison of text, a number or a time."""
+    if operator == "exists":
+        return Condition(f"{column} IS {'NOT ' if operand else ''}NULL")
+    if operator == "in":
+        there = [item for item in operand if item is not None]
+        found = Condition(f"{column} = ANY(%s::{kind}[])", (there,))
+        if len(there) == len(operand):
+            return found
+        return Condition(f"({found.sql} OR {column} IS NULL)", found.parameters)
+    if operator == "eq":
+        if operand is None:
+            return Condition(f"{column} IS NULL")
+        return Condition(f"{column} = %s::{kind}", (operand,))
+    if operator == "contains":
+        if kind != "text" or not isinstance(operand, str):
+            return _FALSE
+        return Condition(f"strpos(casefolded({column}), %s::text) > 0", (operand.casefold(),))
+    return Condition(f"{column} {_ORDER[operator]} %s::{kind}", (operand,))
+
+
+def _list(column: str, operator: Operator, operand: Any) -> Condition:
+    """A comparison of a list of texts; an empty one is kept as NULL."""
+    if operator == "eq":
+        if operand == ():
+            return Condition(f"{column} IS NULL")
+        if not all(isinstance(item, str) for item in operand):
+            return _FALSE
+        return Condition(f"{column} = %s::text[]", (list(operand),))
+    assert operator == "contains"
+    return Condition(f"{column} @> %s::text[]", ([operand],))
+
+
+def _path(key: str, table: str) -> Condition:
+    """The value of a key of the metadata as jsonb, NULL where there is none or null."""
+    column = f"{table}.metadata"
+    parts = key.split(".")
+    nested = Condition(column + " -> %s::text" * len(parts), tuple(parts))
+    if len(parts) > 1:
+        whole = f"{column} -> %s::text"
+        nested = Condition(f"coalesce({whole}, {nested.sql})", (key, *nested.parameters))
+    return Condition(f"nullif(({nested.sql})::jsonb, 'null'::jsonb)", nested.parameters)
+
+
+def _json(value: Condition, operator: Operator, operand: Any) -> Condition:
+    """A comparison of a value of the metadata."""
+    given = value.parameters
+    if operator == "exists":
+        return Condition(f"{value.sql} IS {'NOT ' if operand else ''}NULL", given)
+    if operator == "in":
+        parts = [_json(value, "eq", item) for item in operand]
+        return _joined(" OR ", parts, _FALSE)
+    if operator == "eq":
+        if operand is None:
+            return Condition(f"{value.sql} IS NULL", given)
+        return Condition(f"{value.sql} = %s::text::jsonb", (*given, _text(operand)))
+    if operator == "contains":
+        return _json_contains(value, operand)
+    word = _ORDER[operator]
+    if isinstance(operand, str):
+        return Condition(
+            f"(CASE jsonb_typeof({value.sql}) WHEN 'string' THEN ({value.sql} #>> '{{}}') "
+            f'COLLATE "C" {word} %s::text END)',
+            (*given, *given, operand),
+        )
+    if isinstance(operand, bool) or not isinstance(operand, int | float):
+        return _FALSE
+    return Condition(
+        f"(CASE jsonb_typeof({value.sql}) WHEN 'number' THEN ({value.sql})::numeric {word} "
+        "%s::text::numeric END)",
+        (*given, *given, _text(operand)),
+    )
+
+
+def _json_contains(value: Condition, operand: Any) -> Condition:
+    given = value.parameters
+    element = (
+        f"EXISTS (SELECT FROM jsonb_array_elements({value.sql}) AS item "
+        "WHERE item = %s::text::jsonb)"
+    )
+    parameters: tuple[Any, ...] = (*given, *given, _text(operand))
+    text = ""
+    if isinstance(operand, str):
+        text = f"WHEN 'string' THEN strpos(casefolded({value.sql} #>> '{{}}'), %s::text) > 0 "
+        parameters = (*given, *given, operand.casefold(), *given, _text(operand))
+    return Condition(
+        f"(CASE jsonb_typeof({value.sql}) {text}WHEN 'array' THEN {element} END)", parameters
+    )
+
+
+def _text(value: Any) -> str:
+    """A value as JSON text; a whole number is written as one, so that 1.0 is 1."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+_SPECIAL = "(m.status <> 'active' OR m.expires_at IS NOT NULL)"
+_USUAL = {"status": "active", "expires_at": None}
+
+
+def divided(where: Filter | None) -> tuple[Filter | None, Filter | None]:
+    """A filter as what the usual memory (active, without an end) passes, and the rest."""
+    if where is None:
+        return None, None
+    parts = where.parts if isinstance(where, Both) else (where,)
+    usual = tuple(part for part in parts if fields_of(part) <= _USUAL.keys() and _passes(part))
+    rest = tuple(part for part in parts if part not in usual)
+    return (Both(usual) if usual else None), (Both(rest) if rest else None)
+
+
+def _passes(where: Filter) -> bool:
+    if isinstance(where, Compare):
+        return holds(where.operator, _USUAL[where.field], where.value)
+    if isinstance(where, Not):
+        return not _passes(where.part)
+    if isinstance(where, Both):
+        return all(map(_passes, where.parts))
+    assert isinstance(where, Either)
+    return any(map(_passes, where.parts))
+
+
+def passing(where: Filter | None, owner: str) -> Condition:
+    """A filter as a condition on the `"row"` of a table whose alias is `owner`.
+
+    Memories that the usual part leaves out are few and have an index of their own.
+    """
+    usual, rest = divided(where)
+    sql, parameters = "", ()
+    memory = (
+        f'SELECT FROM memories m WHERE m.namespace = {owner}.namespace AND m."row" = {owner}."row"'
+    )
+    if usual is not None:
+        left_out = compiled(usual, "m")
+        sql += f" AND NOT EXISTS ({memory} AND {_SPECIAL} AND ({left_out.sql}) IS NOT TRUE)"
+        parameters += left_out.parameters
+    if rest is not None:
+        kept = compiled(rest, "m")
+        sql += f" AND EXISTS ({memory} AND {kept.sql})"
+        parameters += kept.parameters
+    return Condition(sql, parameters)
+
+
+def masks(namespace: str, where: Filter | None) -> list[Statement]:
+    """Two statements: the rows that a filter leaves out of the usual, and those it keeps."""
+    usual, rest = divided(where)
+    found = []
+    for part, special in ((usual, True), (rest, False)):
+        if part is None:
+            continue
+        condition = compiled(part, "m")
+        clause = f"{_SPECIAL} AND ({condition.sql}) IS NOT TRUE" if special else condition.sql
+        found.append(
+            Statement(
+                f'SELECT array_agg(m."row") FROM memories m WHERE m.namespace = %s AND {clause}',
+                (namespace, *condition.parameters),
+            )
+        )
+    return found
+
+
+def mask(where: Filter | None, answers: Sequence[Any], size: int) -> NDArray[np.bool_] | None:
+    """Which ordinals pass a filter, from the answers to `masks`; None when all do."""
+    usual, rest = divided(where)
+    given = iter(answers)
+    found = np.ones(size, dtype=bool)
+    if usual is not None:
+        [[rows]] = next(given)
+        if rows is not None:
+            found[rows[rows <= size] - 1] = False
+    if rest is not None:
+        [[rows]] = next(given)
+        kept = np.zeros(size, dtype=bool)
+        if rows is not None:
+            kept[rows[rows <= size] - 1] = True
+        found &= kept
+    return None if found.all() else found

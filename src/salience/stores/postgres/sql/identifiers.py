@@ -1,0 +1,98 @@
+"""Names as they are spelt: what routes for misspelt names and identifiers compare."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from salience.errors import InvalidInput
+from salience.language.entities import folded
+from salience.language.tokens import texts_of, trigram_similarity, trigrams
+from salience.records.fields import FIELDS
+from salience.records.filters import Compare
+from salience.retrieval.candidates import Floats
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Trigram
+from salience.stores import codec
+from salience.stores.postgres.sql.filters import Condition, compiled
+
+SPELLED = ("id", "title", "speaker", "user_id", "entities")
+"""The fields whose folded values are kept, for routes that look for names."""
+
+
+def spelling(field: str, name: str) -> str:
+    """How a folded value of a field is kept."""
+    return f"{field}\x1f{name}"
+
+
+def spellings(values: Any) -> list[str]:
+    """The folded values of a record by field, as kept."""
+    found: dict[str, None] = {}
+    for field in SPELLED:
+        value = getattr(values, field)
+        for text in texts_of(value):
+            found[spelling(field, folded(text))] = None
+    return list(found)
+
+
+def names_asked(query: Query, route: Trigram) -> list[str]:
+    """The texts that a route for misspelt names compares with."""
+    return [query.text, *(sorted(query.entities) if route.entities else ())]
+
+
+def text_fields(names: Sequence[str], path: str) -> list[str]:
+    """The fields of a route that looks at texts."""
+    for name in names:
+        kind = FIELDS[name].type if name in FIELDS else "json"
+        if kind in ("number", "time", "times"):
+            raise InvalidInput(path, f"{name} is not a text field")
+    return list(names)
+
+
+def given(name: str) -> Condition:
+    """That a memory `m` has a value of a field, or of a key of its metadata."""
+    if name in FIELDS:
+        return Condition(f"m.{name} IS NOT NULL")
+    return compiled(Compare(name, "exists", True), "m")
+
+
+def column(name: str) -> str:
+    """What is read of a memory `m` for a field or a key of its metadata; see `value`."""
+    return f"m.{name}" if name in FIELDS else "m.metadata::text"
+
+
+def value(name: str, cell: Any) -> Any:
+    """The value of a field or a key of the metadata in what was read for it."""
+    return cell if name in FIELDS else codec.metadata_value(cell, name.removeprefix("metadata."))
+
+
+def alike(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
+    """The best trigram similarity of some texts with any of the values of each row."""
+    asked = [trigrams(text) for text in texts]
+    known: dict[str, float] = {}
+    found = np.zeros(len(rows))
+    for place, values in enumerate(rows):
+        for value in values:
+            text = " ".join(texts_of(value))
+            if text not in known:
+                own = trigrams(text)
+                known[text] = max(trigram_similarity(each, own) for each in asked)
+            found[place] = max(found[place], known[text])
+    return found
+
+
+def asked_names(query: Query) -> list[str]:
+    """The folded names that a route for identifiers looks for."""
+    return sorted(query.aliases.spellings({query.aliases.key(query.text), *query.entities}))
+
+
+def same(query: Query, rows: Sequence[Sequence[Any]]) -> Floats:
+    """1 where one of the values of a row is, or holds, what the query is or names."""
+    names = set(asked_names(query))
+    found = np.zeros(len(rows))
+    for place, values in enumerate(rows):
+        texts = (text for value in values for text in texts_of(value))
+        found[place] = float(any(folded(text) in names for text in texts))
+    return found

@@ -1,0 +1,92 @@
+"""What is around memories: the links of them, and who stands beside them in a session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from salience.records.filters import Filter
+from salience.retrieval.candidates import Rows
+from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.wire.commands import Statement
+from salience.stores.postgres.wire.types import Integers
+
+_CROWD = 1_000  # memories around others beyond which they are not read ahead
+
+
+def links(namespace: str, which: Condition, where: Filter | None) -> Statement:
+    """The links of some memories with ends that pass a filter: rows of both, weight and type.
+
+    `which` is a condition on the memories `m`.
+    """
+    ends = " UNION ".join(
+        "SELECT l.* FROM memories m JOIN links l ON l.namespace = m.namespace "
+        f"AND l.{end} = m.id WHERE m.namespace = %s AND {which.sql}"
+        for end in ("source", "target")
+    )
+    first, second = compiled(where, "s"), compiled(where, "t")
+    chosen = (namespace, *which.parameters)
+    return Statement(
+        f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
+        "JOIN memories s ON s.namespace = %s AND s.id = l.source "
+        "JOIN memories t ON t.namespace = %s AND t.id = l.target "
+        f"WHERE {first.sql} AND {second.sql} ORDER BY l.source, l.target, l.type",
+        (*chosen, *chosen, namespace, namespace, *first.parameters, *second.parameters),
+    )
+
+
+def those(rows: Rows) -> Condition:
+    """The memories `m` of some rows."""
+    return Condition('m."row" = ANY(%s::integer[])', (Integers(rows),))
+
+
+def within_reach(namespace: str, rows: Rows, hops: int) -> Condition:
+    """The memories `m` that links lead to from some rows; none if there are too many."""
+    near = [
+        'near0 AS (SELECT id FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[]))'
+    ]
+    parameters: tuple[Any, ...] = (namespace, Integers(rows))
+    for hop in range(hops):
+        near.append(
+            f"near{hop + 1} AS (SELECT id FROM near{hop} "
+            f"UNION SELECT l.target FROM near{hop} JOIN links l ON l.namespace = %s "
+            f"AND l.source = near{hop}.id UNION SELECT l.source FROM near{hop} "
+            f"JOIN links l ON l.namespace = %s AND l.target = near{hop}.id)"
+        )
+        parameters += (namespace, namespace)
+    return Condition(
+        f"m.id IN (WITH {', '.join(near)} SELECT id FROM near{hops} "
+        f"WHERE (SELECT count(*) FROM near{hops}) <= {_CROWD})",
+        parameters,
+    )
+
+
+def beside(namespace: str, which: Condition, where: Filter | None) -> Statement:
+    """The rows right before and after some memories in their sessions, each after its own.
+
+    Only memories of its own kind count; NULL where there is none or it does not pass the filter.
+    """
+    passes = compiled(where, "o")
+    sides = [
+        f'LEFT JOIN LATERAL (SELECT o."row", ({passes.sql}) IS TRUE AS passes FROM memories o '
+        "WHERE o.namespace = %s AND o.session_id = m.session_id AND o.kind = m.kind "
+        f"AND (o.created_at, o.sequence) {sign} (m.created_at, m.sequence) "
+        f"ORDER BY o.created_at {way}, o.sequence {way} LIMIT 1) AS {side} ON TRUE"
+        for side, sign, way in (("before", "<", "DESC"), ("behind", ">", "ASC"))
+    ]
+    given = (*passes.parameters, namespace)
+    return Statement(
+        'SELECT m."row", CASE WHEN before.passes THEN before."row" END, '
+        'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
+        f"{' '.join(sides)} WHERE m.namespace = %s AND {which.sql}",
+        (*given, *given, namespace, *which.parameters),
+    )
+
+
+def standing_beside(namespace: str, rows: Rows, where: Filter | None) -> Condition:
+    """The memories `m` right before and after some rows in their sessions."""
+    found = beside(namespace, those(rows), where)
+    return Condition(
+        'm."row" IN (SELECT unnest(ARRAY[before, behind]) FROM '
+        f'({found.sql}) AS sides("row", before, behind))',
+        tuple(found.parameters),
+    )

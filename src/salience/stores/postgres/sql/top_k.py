@@ -1,0 +1,354 @@
+"""Along which orders of all memories a formula rises: nearness, importance, last use.
+
+Where it rises along each and looks at nothing else, its value for whatever comes later in all of
+them is at most that of a memory that stands where they were left: the threshold of `threshold.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import singledispatchmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.ranking.expressions import (
+    Apply,
+    Col,
+    Constant,
+    Default,
+    Fact,
+    Given,
+    Named,
+    Product,
+    Signal,
+    Sum,
+)
+from salience.ranking.signals import Age
+from salience.retrieval.candidates import Candidates, Floats
+from salience.retrieval.operations import Best, Chosen
+from salience.retrieval.query import Formula, Query
+from salience.retrieval.routes import Route, Scan, Vector
+from salience.stores.postgres.search.routes import APART, NOISE, all_cosines, cosines_of, halved
+from salience.stores.postgres.sql.expressions import Form, NoForm, clipped, number, sql_form
+from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.types import Integers
+
+UNKNOWN = 0.5  # the importance that stands in, by which the server keeps an order
+_RISING = frozenset({"exp", "log", "sqrt", "floor", "sigmoid", "minimum", "maximum"})
+
+Ways = Mapping[str, int]
+"""By order ("near", "importance", "used"): 1 where a value rises along it, -1 where it falls."""
+
+
+def rises_along(formula: Formula, query: Query, near: str, cosine: Form) -> frozenset[str]:
+    """The orders along which a formula rises; `near` is the column of the cosines.
+
+    Raises:
+        NoForm: it falls along one, or depends on anything else.
+    """
+    ways = _Ways(query, near, cosine).of(formula)
+    falling = sorted(name for name, way in ways.items() if way < 0)
+    if falling:
+        raise NoForm(f"{formula} falls along the order {falling[0]}")
+    return frozenset(ways)
+
+
+class _Ways:
+    """The directions in which the parts of one formula go."""
+
+    def __init__(self, query: Query, near: str, cosine: Form) -> None:
+        self._query = query
+        self._near = near
+        self._cosine = cosine
+
+    @singledispatchmethod
+    def of(self, signal: Formula) -> Ways:
+        """The ways of a node; those below register theirs."""
+        raise NoForm(f"there is no order for {signal}")
+
+    @of.register
+    def _(self, signal: Constant | Fact) -> Ways:
+        return {}
+
+    @of.register
+    def _(self, signal: Named) -> Ways:
+        return self.of(signal.of)
+
+    @of.register
+    def _(self, signal: Given) -> Ways:
+        return self.of(signal.of) if self._query.reading.facts.get(signal.fact) else {}
+
+    @of.register
+    def _(self, signal: Col) -> Ways:
+        if signal.name != self._near:
+            raise NoForm(f"there is no order by {signal.name}")
+        return {"near": 1}
+
+    @of.register
+    def _(self, signal: Default) -> Ways:
+        if signal == Default(Col("importance"), UNKNOWN):
+            return {"importance": 1}
+        return self.of(signal.of)
+
+    @of.register
+    def _(self, signal: Age) -> Ways:
+        if signal.of != Age().of:
+            raise NoForm(f"there is no order by {signal}")
+        return {"used": -1}
+
+    @of.register
+    def _(self, signal: Sum) -> Ways:
+        return _same(self.of(part) for part in signal.parts)
+
+    @of.register
+    def _(self, signal: Product) -> Ways:
+        sign, moving = 1, list[Ways]()
+        forms = [self._form(part) for part in signal.parts]
+        for part, form in zip(signal.parts, forms, strict=True):
+            ways = self.of(part)
+            if ways:
+                moving.append(ways)
+            elif form.high < 0.0:
+                sign = -sign
+            elif form.low < 0.0:
+                raise NoForm(f"{signal} may rise and fall")
+        if len(moving) > 1 and any(form.low < 0.0 for form in forms):
+            raise NoForm(f"{signal} may rise and fall")
+        return {name: sign * way for name, way in _same(moving).items()}
+
+    @of.register
+    def _(self, signal: Apply) -> Ways:
+        if signal.function not in _RISING:
+            raise NoForm(f"{signal.function} may rise and fall")
+        return _same(self.of(each) for each in signal.arguments)
+
+    def _form(self, signal: Signal) -> Form:
+        return sql_form(signal, self._query, {self._near: self._cosine})
+
+
+def _same(parts: Iterable[Ways]) -> Ways:
+    """The ways of a sum, if its parts do not pull apart."""
+    found: dict[str, int] = {}
+    for ways in parts:
+        for name, way in ways.items():
+            if found.setdefault(name, way) != way:
+                raise NoForm(f"a sum rises and falls along the order {name}")
+    return found
+
+
+def ranked(op: Best, namespace: str) -> Steps[Chosen]:
+    """The best rows of a namespace, every memory of which the server scores.
+
+    Raises:
+        NoForm: the server cannot work the formula out, or not nearly enough.
+    """
+    return _read(op, _statement(op, namespace))
+
+
+def _read(op: Best, statement: Statement) -> Steps[Chosen]:
+    [answer] = yield [statement]
+    found = np.array(answer, dtype=np.float64).reshape(-1, 2 + len(op.routes))
+    ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
+    read = int(found[0, 0]) if len(found) else 0
+    return Chosen(found[:, 1].astype(np.int64), ranks, read, read)
+
+
+def _statement(op: Best, namespace: str) -> Statement:
+    """How many were scored, the rows of the best, and their ranks on each route."""
+    joins, columns = compared(op.routes, op.query, namespace)
+    score = sql_form(op.formula, op.query, columns)
+    if not math.isfinite(score.error) or score.endless:
+        raise NoForm(f"the server's {op.formula} may be too far off to rank by")
+    where = compiled(op.query.where, "m")
+    ranks = ", ".join(_rank(place, route) for place, route in enumerate(op.routes))
+    named = ", ".join(f"rank{place}" for place, _ in enumerate(op.routes))
+    return Statement(
+        f'WITH scored AS MATERIALIZED (SELECT m."row", {score.sql} AS score, {ranks} '
+        f"FROM memories m{joins.sql} WHERE m.namespace = %s AND {where.sql}), "
+        "least AS (SELECT score FROM scored ORDER BY score DESC NULLS LAST "
+        "OFFSET %s::integer LIMIT 1) "
+        f'SELECT (SELECT count(*) FROM scored), "row", {named} FROM scored '
+        "WHERE (SELECT score FROM least) IS NULL "
+        'OR score >= (SELECT score FROM least) - %s::float8 ORDER BY "row"',
+        (
+            *(*score.parameters, *joins.parameters, namespace, *where.parameters),
+            *(op.query.k - 1, 2.0 * score.error),
+        ),
+    )
+
+
+def _rank(place: int, route: Route) -> str:
+    """The rank on a route as a column, NULL for what the route does not find."""
+    if isinstance(route, Scan):
+        return f'row_number() OVER (ORDER BY m."row" DESC) AS rank{place}'
+    near = f"n{place}.near"
+    number = f"row_number() OVER (ORDER BY {near} DESC NULLS LAST, m.id)"
+    return f"CASE WHEN {near} IS NOT NULL THEN {number} END AS rank{place}"
+
+
+def compared(
+    routes: Sequence[Route], query: Query, namespace: str
+) -> tuple[Condition, dict[str, Form]]:
+    """What to join to memories so that all rows of the routes are there, and their scores."""
+    vectors = [route for route in routes if isinstance(route, Vector)]
+    scans = [route for route in routes if isinstance(route, Scan)]
+    if len(vectors) + len(scans) < len(routes) or not (scans or len(vectors) == 1):
+        raise NoForm("the server lists no rows of these routes")
+    if any(route.min_similarity > -1.0 for route in vectors):
+        raise NoForm("the server's cosines are not near enough to cut by")
+    sql, parameters = "", tuple[Any, ...]()
+    columns = {f"{route.name}.score": number(0.0) for route in scans}
+    for place, route in enumerate(routes):
+        if isinstance(route, Vector):
+            near = cosine(f"v{place}.vector", query, missing=bool(scans))
+            sql += (
+                f"{' LEFT' if scans else ''} JOIN vectors v{place} ON v{place}.namespace = %s "
+                f'AND v{place}.name = %s AND v{place}."row" = m."row" '
+                # Without the OFFSET it would be worked out wherever it is used.
+                f"CROSS JOIN LATERAL (SELECT {near.sql} AS near OFFSET 0) AS n{place}"
+            )
+            parameters += (namespace, route.vector, *near.parameters)
+            columns[f"{route.name}.score"] = replace(near, sql=f"n{place}.near", parameters=())
+    return Condition(sql, parameters), columns
+
+
+def cosine(vector: str, query: Query, missing: bool = False) -> Form:
+    """q . m within [-1, 1], as `routes.cosines` has it but for the order of adding up."""
+    if query.vector is None:
+        raise NoForm("there is no vector to compare with")
+    apart = Form(f"(-{APART.format(vector=vector)})", halved(query.vector), missing=missing)
+    return replace(clipped(apart, -1.0, 1.0), error=NOISE if query.vector.any() else 0.0)
+
+
+FIRST = 512  # memories that come in each order to begin with
+_MORE = 4  # times as many come in the next round
+_SHARE = 0.25  # of the memories; beyond it, ranking all of them costs less
+_ORDERS = {
+    "importance": "coalesce(m.importance, 0.5)",
+    "used": "coalesce(m.last_accessed, m.created_at)",
+}
+"""As the indexes `memories_by_importance` and `memories_by_use` have them."""
+_COLUMNS = ("importance", "last_accessed", "created_at")
+_READ = 'm."row", ' + ", ".join(f"m.{name}" for name in _COLUMNS)
+
+
+def chosen(op: Best, namespace: str) -> Steps[Chosen | None]:
+    """The best rows of a namespace; None where too many would have to be read.
+
+    Raises:
+        NoForm: the formula does not rise along these orders.
+    """
+    [route, *others] = op.routes
+    if others or not isinstance(route, Vector):
+        raise NoForm("only what has a vector has a place in the order of nearness")
+    _, columns = compared(op.routes, op.query, namespace)
+    near = f"{route.name}.score"
+    along = rises_along(op.formula, op.query, near, columns[near])
+    score = sql_form(op.formula, op.query, columns)
+    if score.missing or not math.isfinite(score.error):
+        raise NoForm(f"the server's {op.formula} may be too far off to rank by")
+    return _Arriving(op, namespace, route, sorted(along - {"near"}), 2.0 * score.error).chosen()
+
+
+class _Arriving:
+    """The memories that come for one question."""
+
+    def __init__(
+        self, op: Best, namespace: str, route: Vector, orders: Sequence[str], margin: float
+    ) -> None:
+        self._op = op
+        self._namespace = namespace
+        self._route = route
+        self._orders = orders
+        self._margin = margin
+        self._read: dict[int, tuple[float, ...]] = {}  # importance and times by row
+
+    def chosen(self) -> Steps[Chosen | None]:
+        """Let them come, in growing rounds, until the threshold is passed."""
+        k, size = self._op.query.k, max(FIRST, self._op.query.k)
+        compare = all_cosines(self._namespace, self._route, self._op.query)
+        answer, *firsts = yield [compare, *self._firsts(size)]
+        rows, near = cosines_of(answer)
+        order = np.argsort(-near, kind="stable")
+        while True:
+            self._take(each for first in firsts for each in first)
+            [missing] = yield [self._of(rows[order[:size]])]
+            self._take(missing)
+            came = np.flatnonzero(np.isin(rows, list(self._read)))
+            scores = self._scores(rows[came], near[came])
+            least = np.partition(scores, -k)[-k] if len(scores) >= k else -np.inf
+            all_came = size >= len(rows) or any(len(first) < size for first in firsts)
+            if all_came or least > self._threshold(firsts, near[order[size - 1]]) + self._margin:
+                break
+            size *= _MORE
+            if size > _SHARE * len(rows):
+                return None
+            firsts = yield self._firsts(size)
+        best = came[scores >= least - self._margin]
+        ranks = yield from self._ranks(rows, near, best)
+        return Chosen(rows[best].astype(np.int64), {self._route.name: ranks}, len(came), len(rows))
+
+    def _take(self, answer: Iterable[Sequence[float]]) -> None:
+        self._read.update((int(row), tuple(values)) for row, *values in answer)
+
+    def _scores(self, rows: NDArray[np.int32], near: Floats) -> Floats:
+        table = [self._read[row] for row in rows.tolist()]
+        return self._values(np.array(table, dtype=np.float64).reshape(-1, 3), near)
+
+    def _values(self, table: Floats, near: Floats) -> Floats:
+        """The formula's values for importance, times and cosines."""
+        columns = dict(zip(_COLUMNS, table.T, strict=True)) | {f"{self._route.name}.score": near}
+        return self._op.formula.evaluate(self._op.query, Candidates(np.arange(len(near)), columns))
+
+    def _threshold(self, firsts: Sequence[Sequence[Sequence[float]]], near: float) -> float:
+        """The formula's value where the orders have arrived."""
+        frontier = np.zeros((1, 3))
+        for order, first in zip(self._orders, firsts, strict=True):
+            last = np.array(first[-1][1:], dtype=np.float64)
+            which = slice(0, 1) if order == "importance" else slice(1, 3)
+            frontier[0, which] = last[which]
+        return float(self._values(frontier, np.array([near]))[0])
+
+    def _firsts(self, size: int) -> list[Statement]:
+        where = compiled(self._op.query.where, "m")
+        return [
+            Statement(
+                f"SELECT {_READ} FROM memories m WHERE m.namespace = %s AND {where.sql} "
+                f"ORDER BY {_ORDERS[order]} DESC LIMIT %s::integer",
+                (self._namespace, *where.parameters, size),
+            )
+            for order in self._orders
+        ]
+
+    def _of(self, rows: NDArray[np.int32]) -> Statement:
+        missing = [row for row in rows.tolist() if row not in self._read]
+        return Statement(
+            f'SELECT {_READ} FROM memories m WHERE m.namespace = %s AND m."row" = '
+            "ANY(%s::integer[])",
+            (self._namespace, Integers(missing)),
+        )
+
+    def _ranks(
+        self, rows: NDArray[np.int32], near: Floats, best: NDArray[np.intp]
+    ) -> Steps[Floats]:
+        """The ranks of the best by nearness, of equally near ones by id."""
+        ranks = np.array([1.0 + np.count_nonzero(near > near[at]) for at in best.tolist()])
+        equal = np.flatnonzero(np.isin(near, near[best]))
+        if len(equal) > len(np.unique(near[best])):
+            [found] = yield [
+                Statement(
+                    'SELECT "row", id FROM memories WHERE namespace = %s AND "row" = '
+                    "ANY(%s::integer[])",
+                    (self._namespace, Integers(rows[equal])),
+                )
+            ]
+            ids = dict(found)
+            for place, at in enumerate(best.tolist()):
+                same = rows[equal[near[equal] == near[at]]].tolist()
+                ranks[place] += sum(ids.get(row, "") < ids.get(rows[at], "") for row in same)
+        return ranks

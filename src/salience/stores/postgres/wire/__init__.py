@@ -1,0 +1,1 @@
+"""The connection to a server: commands, transactions, retries, types."""

@@ -1,0 +1,83 @@
+"""What goes wrong between a process and a server: what is tried again, and what errors say."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import PoolClosed, PoolTimeout
+
+from salience.errors import StoreClosed, StoreError
+
+_PATIENCE = 30.0  # seconds in which a server that went away may come back
+_FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
+_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
+_ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
+_UNREACHABLE = "a machine of the cluster cannot be reached, and what lies on it waits until it can"
+_REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
+    *((kind, _UNREACHABLE) for kind in _ELSEWHERE),
+    (errors.InvalidPassword, "check the user and the password of the address"),
+    (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
+    (errors.InvalidCatalogName, "make the database first: createdb"),
+    (errors.UndefinedTable, "make the tables: salience migrate"),
+    (errors.InvalidSchemaName, "make the tables: salience migrate"),
+    (errors.InsufficientPrivilege, "grant the role what is missing, or connect as the owner"),
+    (errors.DiskFull, "free some room on the server, then try again; nothing was written"),
+    (errors.TooManyConnections, "close some, raise max_connections, or put a pooler before it"),
+    (errors.ReadOnlySqlTransaction, "this is a replica; connect to the primary to write"),
+    (errors.QueryCanceled, "it took longer than statement_timeout allows"),
+    (errors.FeatureNotSupported, "PostgreSQL 16 or newer with pgvector 0.8 is needed"),
+    (errors.UndefinedFile, "install pgvector, pg_trgm and btree_gin on the server"),
+)
+
+
+@contextmanager
+def guarded(server: str) -> Iterator[None]:
+    """Turn psycopg's errors into `StoreError`s that name the server and the remedy."""
+    try:
+        yield
+    except PoolClosed as problem:
+        raise StoreClosed("the store is closed; open it again with Memory.open(...)") from problem
+    except PoolTimeout as problem:
+        raise StoreError(
+            f"{server}: no connection was free or could be made; is the server running, and are "
+            "its connections enough for its clients?"
+        ) from problem
+    except psycopg.Error as problem:
+        text = str(problem).strip() or type(problem).__name__
+        remedy = next((r for kind, r in _REMEDIES if isinstance(problem, kind)), "")
+        if not remedy and isinstance(problem, psycopg.OperationalError):
+            remedy = "check the address, and that the server is running"
+        raise StoreError(f"{server}: {text}" + (f"; {remedy}" if remedy else "")) from problem
+
+
+class Patience:
+    """How long something is tried again, with growing pauses, that failed."""
+
+    PASSING = (PoolClosed, *_AGAIN, psycopg.OperationalError, psycopg.InterfaceError)
+    """The errors that may pass."""
+
+    def __init__(self) -> None:
+        self._pause, self._until = _FIRST_WAIT, time.monotonic() + _PATIENCE
+        self.broken = False  # whether connections are worth nothing any more
+
+    def bear(self, problem: Exception, pool: Any) -> float:
+        """The seconds to wait before trying again; raises the problem where that is no use."""
+        self.broken = False
+        if not isinstance(problem, PoolClosed):  # else somebody else has renewed it
+            if isinstance(problem, errors.QueryCanceled | errors.DiskFull):
+                raise problem
+            if time.monotonic() + self._pause > self._until:
+                raise problem
+            # Where the server tells of it, it is of another machine of its cluster.
+            self.broken = not isinstance(problem, (*_AGAIN, *_ELSEWHERE))
+            if isinstance(problem, PoolTimeout):  # all busy, or none could be made
+                self.broken = bool(pool.get_stats().get("connections_errors"))
+        pause = self._pause * random.uniform(0.5, 1.0)
+        self._pause = min(2 * self._pause, _LONGEST_WAIT)
+        return pause

@@ -1,0 +1,1 @@
+"""One write: one transaction."""

@@ -1,0 +1,212 @@
+"""Changes of what is there, as steps: erasures, and vectors made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from salience.records.filters import Filter
+from salience.records.record import Vector
+from salience.retrieval.operations import STAGED
+from salience.stores.postgres.search.snapshot import fingerprint
+from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
+from salience.stores.postgres.write.batch import Space
+from salience.stores.postgres.write.put import LOCK, buried, unvectored
+
+_GONE = ("row", "sequence", "session_id", "speaker")
+
+
+def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
+    """Erase memories by id or filter, their vectors and links; how many there were."""
+    if ids is None and where is None:
+        return (yield from _emptied(namespace))
+    space = yield from _chosen(namespace, ids, where)
+    for before in space.old.values():
+        space.lose(before["row"], before)
+    yield _erasures(space) + space.tally() + space.relink(True)
+    return len(space.old)
+
+
+def _chosen(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[Space]:
+    """A namespace with the memories to be erased as its old ones, by id, and their vectors."""
+    condition = (
+        compiled(where, "m") if ids is None else Condition("id = ANY(%s::text[])", (list(ids),))
+    )
+    # Locked, so that what changes just then is looked at again.
+    chosen = Statement(
+        "SELECT id, " + ", ".join(f'm."{name}"' for name in _GONE) + " FROM memories m "
+        f'WHERE m.namespace = %s AND {condition.sql} ORDER BY m."row" FOR UPDATE',
+        (namespace, *condition.parameters),
+    )
+    [head, found] = yield [Statement(LOCK, (namespace,)), chosen]
+    if not found:
+        raise Abandon(0)
+    space = Space(namespace, *head[0])
+    space.old = {id: dict(zip(_GONE, values, strict=True)) for id, *values in found}
+    [having] = yield [
+        Statement(
+            'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM '
+            "tallies WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
+            (namespace, namespace, [before["row"] for before in space.old.values()]),
+        )
+    ]
+    for row, name in having:
+        space.vectors.setdefault(row, set()).add(name)
+    return space
+
+
+def _erasures(space: Space) -> list[Command]:
+    """What erases the old memories of a namespace, and all that is kept of them elsewhere."""
+    ids = list(space.old)
+    rows = [before["row"] for before in space.old.values()]
+    sequences = [before["sequence"] for before in space.old.values()]
+
+    def without(table: str, column: str, type: str, values: Sequence[Any]) -> Statement:
+        return Statement(
+            f"DELETE FROM {table} WHERE namespace = %s AND {column} = ANY(%s::{type}[])",
+            (space.namespace, values),
+        )
+
+    return [
+        without("memories", '"row"', "integer", rows),
+        without("words", '"row"', "integer", rows),
+        buried(space, rows),
+        unvectored(space, rows),
+        without("links", "source", "text", ids),
+        without("links", "target", "text", ids),
+        without("events", "memory", "integer", sequences),
+        without("former_vectors", "memory", "integer", sequences),
+        Statement(
+            "DELETE FROM events WHERE namespace = %s AND type = 'link' "
+            "AND payload ->> 'target' = ANY(%s::text[])",
+            (space.namespace, ids),
+        ),
+        Statement(
+            "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s",
+            (len(rows), space.namespace),
+        ),
+    ]
+
+
+_TABLES = (
+    "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
+    "notes", "attempts", "events",
+)  # fmt: skip
+
+
+def _emptied(namespace: str) -> Steps[int]:
+    """Erase a namespace: the number of its last row is what stays of it, so that none comes
+    again."""
+    [head] = yield [
+        Statement(
+            "UPDATE spaces SET version = version + 1, erased = counter, merged = counter, named = "
+            "version + 1, linked = version + 1 WHERE namespace = %s RETURNING living",
+            (namespace,),
+        )
+    ]
+    if not head:
+        raise Abandon(0)
+    commands: list[Command] = [
+        Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,)) for table in _TABLES
+    ]
+    commands += [
+        Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
+        Statement("UPDATE spaces SET living = 0 WHERE namespace = %s", (namespace,)),
+    ]
+    yield commands
+    return int(head[0][0])
+
+
+# Whoever keeps a namespace in memory has to read it anew when its vectors were made anew.
+# The number tells by whom, where all were.
+_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', %s, 0, version FROM spaces"
+_AGAIN = (
+    "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version, "
+    "number = CASE WHEN excluded.number = 0 THEN tallies.number ELSE excluded.number END"
+)
+
+
+def put_vectors(
+    namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Vector]
+) -> Steps[None]:
+    """Give rows a vector; those that are gone are left out."""
+    [[[_, version, _]]] = yield [Statement(LOCK, (namespace,))]
+    yield [
+        Many(
+            'INSERT INTO vectors SELECT namespace, %s::text, "row", %s FROM memories '
+            'WHERE namespace = %s AND "row" = %s::integer ON CONFLICT (namespace, name, "row") '
+            "DO UPDATE SET vector = excluded.vector",
+            [(name, v, namespace, row) for row, v in zip(rows, vectors, strict=True)],
+        ),
+        Statement(
+            "INSERT INTO tallies SELECT namespace, 'vector', name, count(*), "
+            "max(vector_dims(vector)), %s FROM vectors WHERE namespace = %s AND name = %s "
+            "GROUP BY namespace, name ON CONFLICT (namespace, kind, name) DO UPDATE SET "
+            "number = excluded.number, size = excluded.size, version = excluded.version",
+            (version, namespace, name),
+        ),
+        Statement(f"{_RENEWED} WHERE namespace = %s {_AGAIN}", (0, namespace)),
+    ]
+
+
+def _renamed(name: str, replaced: str) -> list[Statement]:
+    """In every namespace, let vectors take the place of those of another name."""
+    return [
+        Statement("DELETE FROM vectors WHERE name = %s", (replaced,)),
+        Statement("UPDATE vectors SET name = %s WHERE name = %s", (replaced, name)),
+        # These cannot be compared with the others any more.
+        Statement("DELETE FROM former_vectors WHERE name = %s", (replaced,)),
+        Statement(
+            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
+            "s.namespace = t.namespace AND t.kind IN ('vector', 'index') AND t.name = %s",
+            (replaced,),
+        ),
+        Statement(
+            "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number, t.size, s.version "
+            "FROM tallies t JOIN spaces s USING (namespace) WHERE t.kind = 'vector' "
+            "AND t.name = %s ON CONFLICT (namespace, kind, name) DO UPDATE SET "
+            "number = excluded.number, size = excluded.size, version = excluded.version",
+            (replaced, name),
+        ),
+    ]
+
+
+def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
+    """In every namespace, let vectors take the place of others, once all memories have them."""
+    [missing] = yield [
+        Statement(
+            "SELECT 1 FROM spaces s WHERE living > coalesce((SELECT number FROM tallies t WHERE "
+            "t.namespace = s.namespace AND kind = 'vector' AND name = %s), 0) LIMIT 1",
+            (source,),
+        )
+    ]
+    if missing:
+        raise Abandon(False)
+    begin = f"{source}|"
+    [staged] = yield [
+        Statement(
+            "SELECT DISTINCT name FROM tallies WHERE kind = 'vector' AND number > 0 "
+            "AND starts_with(name, %s)",
+            (begin,),
+        )
+    ]
+    pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
+    yield [
+        Statement("UPDATE spaces SET version = version + 1"),
+        Statement(f"{_RENEWED} WHERE TRUE {_AGAIN}", (fingerprint(embedder),)),
+        *(each for name, replaced in pairs for each in _renamed(name, replaced)),
+        # What other attempts left behind
+        Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),
+        Statement(
+            "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
+            "s.namespace = t.namespace AND t.kind = 'vector' AND starts_with(t.name, %s)",
+            (STAGED,),
+        ),
+        Statement(
+            "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT (key) DO UPDATE SET "
+            "value = excluded.value",
+            (embedder,),
+        ),
+    ]
+    return True

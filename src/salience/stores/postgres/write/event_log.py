@@ -1,0 +1,342 @@
+"""The log of what happened, as steps: appending events, making memories what they say."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from salience.records.events import Event, advance
+from salience.records.fields import ACCESSES_KEPT, FIELDS
+from salience.retrieval import operations
+from salience.stores import codec
+from salience.stores.access_queue import Batch
+from salience.stores.postgres.wire.commands import (
+    Abandon,
+    Command,
+    Copy,
+    Many,
+    Statement,
+    Steps,
+    setting,
+)
+from salience.stores.postgres.wire.types import matrix, numbers
+
+_FEW = 24
+_EVENT = {
+    "namespace": "text",
+    "seq": "int8",
+    "memory": "int4",
+    "type": "text",
+    "at": "float8",
+    "actor": "text",
+    "session": "text",
+    "payload": "text",
+}
+CLOCK = (
+    "INSERT INTO clocks AS c (namespace, seq) VALUES (%s, %s) "
+    "ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
+)
+# Who writes to the namespace is waited for, so that what is read after it is what they wrote; no
+# index has to look at anything again, so the version stays.
+_HOLD = (
+    "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 0) ON CONFLICT (namespace)"
+    " DO UPDATE SET version = spaces.version"
+)
+_KINDS = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
+
+
+Entry = tuple[int, Event]
+"""The sequence number of a memory (0 for all), what happened to it."""
+
+
+def clock(namespace: str, count: int) -> Statement:
+    """Take the next places in the log; the answer is the last of them."""
+    return Statement(CLOCK, (namespace, count))
+
+
+def appended(namespace: str, last: int, entries: Sequence[Entry]) -> list[Command]:
+    """Log events in the places that end with `last`."""
+    rows = [
+        _row(namespace, last - len(entries) + 1 + at, sequence, event)
+        for at, (sequence, event) in enumerate(entries)
+    ]
+    if not rows:
+        return []
+    if len(rows) > _FEW:
+        return [Copy("events", tuple(_EVENT), tuple(_EVENT.values()), rows)]
+    marks = ", ".join("%s::json" if n == "payload" else f"%s::{k}" for n, k in _EVENT.items())
+    return [Many(f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({marks})", rows)]
+
+
+def remembered(past: operations.Past, sequences: Mapping[str, int]) -> list[Command]:
+    """Log what happened elsewhere, each event in its place."""
+    of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
+    commands: list[Command] = []
+    if past.events:
+        rows = [_row(past.namespace, event.seq, of[event.seq], event) for event in past.events]
+        commands.append(Copy("events", tuple(_EVENT), tuple(_EVENT.values()), rows))
+        commands.append(
+            Statement(
+                "UPDATE clocks SET seq = greatest(seq, %s) WHERE namespace = %s",
+                (max(of), past.namespace),
+            )
+        )
+    if past.vectors:
+        names = ("namespace", "memory", "event", "name", "vector")
+        former = [(past.namespace, of[seq], seq, name, v) for seq, name, v in past.vectors]
+        kinds = ("text", "int4", "int8", "text", "halfvec")
+        commands.append(Copy("former_vectors", names, kinds, former))
+    return commands
+
+
+def _row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+    """An event as kept, of the memory of a sequence number."""
+    payload = json.dumps(event.payload, ensure_ascii=False, default=dict) if event.payload else None
+    at = codec.encode("created_at", event.at)
+    return (namespace, seq, sequence, event.type, at, event.actor, event.session, payload)
+
+
+def states(namespace: str, ids: Sequence[str] | None) -> Statement:
+    """Read, and lock, what events may change of memories (all for None)."""
+    names = ", ".join("metadata::text" if n == "metadata" else n for n in codec.LOGGED)
+    where = "" if ids is None else " AND id = ANY(%s::text[])"
+    return Statement(
+        f'SELECT id, "row", sequence, {names} FROM memories WHERE namespace = %s{where} '
+        'ORDER BY "row" FOR UPDATE',
+        (namespace,) if ids is None else (namespace, list(ids)),
+    )
+
+
+def asked_ids(events: Iterable[Event]) -> list[str] | None:
+    """The memories that events are of, None for all."""
+    ids = {event.id for event in events}
+    return None if None in ids else sorted(id for id in ids if id is not None)
+
+
+def happened(
+    namespace: str, rows: Iterable[Sequence[Any]], events: Sequence[Event]
+) -> tuple[list[Command], list[Entry]]:
+    """What events make of the memories that `states` gave, and what is to be logged of them.
+
+    Raises:
+        Abandon: some memories are not there; with their ids.
+    """
+    known = _known(rows)
+    missing = sorted({e.id for e in events if e.id is not None and e.id not in known})
+    if missing:
+        raise Abandon(tuple(missing))
+    changed: dict[str, dict[str, Any]] = {}
+    entries: list[Entry] = []
+    for event in events:
+        entry = event
+        for id in list(known) if event.id is None else [event.id]:
+            changes, entry = advance(known[id], event)
+            known[id].update(changes)
+            changed.setdefault(id, {}).update(changes)
+        entries.append((0 if event.id is None else known[event.id]["sequence"], entry))
+    return _set(namespace, {known[id]["row"]: values for id, values in changed.items()}), entries
+
+
+def _known(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    found = {}
+    for id, row, sequence, *values in rows:
+        kept = dict(zip(codec.LOGGED, values, strict=True))
+        kept["accesses"] = codec.packed(numbers(kept["accesses"]))
+        kept["access_count"] = int(kept["access_count"])
+        found[id] = {**codec.state(kept), "row": row, "sequence": sequence}
+    return found
+
+
+def _set(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
+    """Set fields by row: those with the same fields together."""
+    alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    for row, values in changes.items():
+        if values:
+            kept = [_kept(name, value) for name, value in values.items()]
+            alike.setdefault(tuple(values), []).append((*kept, row))
+    commands: list[Command] = []
+    for names, rows in alike.items():
+        if "accesses" in names or len(rows) <= _FEW:
+            what = ", ".join(f"{name} = %s::{_kind(name)}" for name in names)
+            commands.append(
+                Many(
+                    f'UPDATE memories SET {what} WHERE namespace = %s AND "row" = %s::integer',
+                    [(*values, namespace, row) for *values, row in rows],
+                )
+            )
+            continue
+        columns = list(zip(*rows, strict=True))
+        given = ", ".join(f"%s::{_KINDS[FIELDS[name].type]}[]" for name in names)
+        cast = ", ".join(
+            f"{name} = u.{name}" + ("::json" if name == "metadata" else "") for name in names
+        )
+        commands.append(
+            Statement(
+                f"UPDATE memories AS m SET {cast} FROM unnest({given}, %s::integer[]) "
+                f'AS u({", ".join(names)}, "row") WHERE m.namespace = %s AND m."row" = u."row"',
+                (*map(list, columns), namespace),
+            )
+        )
+    return commands
+
+
+def _kind(name: str) -> str:
+    if name == "metadata":
+        return "json"
+    return "float8[]" if name == "accesses" else _KINDS[FIELDS[name].type]
+
+
+def _kept(name: str, value: Any) -> Any:
+    kept = codec.encode(name, value)
+    return list(codec.unpacked(kept)) if name == "accesses" else kept
+
+
+def log(op: operations.Log) -> Steps[tuple[str, ...]]:
+    """Append events and apply them, or nothing and the ids that are not there."""
+    _, [[last]], rows = yield [
+        Statement(_HOLD, (op.namespace,)),
+        clock(op.namespace, len(op.events)),
+        states(op.namespace, asked_ids(op.events)),
+    ]
+    commands, entries = happened(op.namespace, rows, op.events)
+    yield [*commands, *appended(op.namespace, last, entries)]
+    return ()
+
+
+def mend(op: operations.Mend) -> Steps[None]:
+    """Set fields by id without an event."""
+    name = op.namespace
+    lock = "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version"
+    [version, rows] = yield [Statement(lock, (name,)), states(name, sorted(op.values))]
+    if not version:
+        raise Abandon(None)
+    known = _known(rows)
+    changed = [kept["row"] for kept in known.values()]
+    yield [
+        *_set(name, {known[id]["row"]: op.values[id] for id in known}),
+        Statement(  # so that whoever keeps the namespace in memory looks at them again
+            'UPDATE places SET version = %s WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+            (version[0][0], name, changed),
+        ),
+    ]
+
+
+def touch(batches: Mapping[str, Batch]) -> Steps[None]:
+    """Count accesses by namespace. A crash of the server may lose those of its last moments."""
+    commands: list[Command] = [setting("synchronous_commit", "off")]
+    for namespace, batch in sorted(batches.items()):
+        uses = [(row, type, at, *who) for rows, at, type, *who in batch.uses for row in rows]
+        rows, types, times, actors, sessions = map(list, zip(*uses, strict=True))
+        commands += [
+            clock(namespace, len(uses)),
+            Statement(
+                "UPDATE memories AS m SET access_count = access_count + u.number, last_accessed = "
+                "greatest(last_accessed, u.latest), accesses = ARRAY(SELECT at FROM "
+                "unnest(m.accesses || u.times) AS at ORDER BY at DESC "
+                f"LIMIT {ACCESSES_KEPT}) FROM (SELECT "
+                '"row", count(*) AS number, max(at) AS latest, array_agg(at) AS times FROM '
+                'unnest(%s::integer[], %s::float8[]) AS used("row", at) GROUP BY "row") AS u '
+                'WHERE m.namespace = %s AND m."row" = u."row"',
+                (rows, times, namespace),
+            ),
+            Statement(
+                f"INSERT INTO events ({', '.join(_EVENT)}) "
+                "SELECT m.namespace, c.seq - %s::integer + u.place, m.sequence, u.type, u.at, "
+                "u.actor, u.session, NULL FROM clocks c CROSS JOIN unnest("
+                "%s::integer[], %s::text[], %s::float8[], %s::text[], %s::text[]) WITH ORDINALITY "
+                'AS u("row", type, at, actor, session, place) JOIN memories m ON m.namespace = '
+                'c.namespace AND m."row" = u."row" WHERE c.namespace = %s',
+                (len(uses), rows, types, times, actors, sessions, namespace),
+            ),
+        ]
+    _, *answers = yield commands
+    # From here on it may be committed; until then whoever reads lays these accesses over.
+    for (_, batch), [[last]] in zip(sorted(batches.items()), answers[::3], strict=True):
+        batch.seq = last
+
+
+def events(op: operations.Events) -> Steps[list[Event]]:
+    """The log, oldest first."""
+    clauses, values = ["e.namespace = %s", "e.seq > %s"], [op.namespace, op.after]
+    if op.types is not None:
+        clauses.append("e.type = ANY(%s::text[])")
+        values.append(list(op.types))
+    if op.keys is not None:
+        clauses.append("e.payload ->> 'key' = ANY(%s::text[])")
+        values.append(list(op.keys))
+    if op.ids is not None:
+        clauses.append(
+            "(e.memory = 0 OR e.memory = ANY(ARRAY(SELECT sequence FROM memories "
+            "WHERE namespace = %s AND id = ANY(%s::text[]))))"
+        )
+        values += [op.namespace, list(op.ids)]
+    limit = "" if op.last is None else f" LIMIT {op.last:d}"
+    [rows] = yield [
+        Statement(
+            "SELECT e.seq, e.type, e.memory, coalesce(first.id, later.id), e.at, e.actor, "
+            "e.session, e.payload::text FROM events e LEFT JOIN memories AS first "
+            'ON first.namespace = e.namespace AND first."row" = e.memory '
+            "AND first.sequence = e.memory LEFT JOIN memories AS later "
+            "ON later.namespace = e.namespace AND later.sequence = e.memory "
+            'AND later."row" <> later.sequence '
+            f"WHERE {' AND '.join(clauses)} ORDER BY e.seq DESC{limit}",
+            values,
+        )
+    ]
+    return [
+        Event(
+            type,
+            id,
+            codec.decode("created_at", at),
+            actor,
+            session,
+            json.loads(payload) if payload else {},
+            seq,
+        )
+        for seq, type, memory, id, at, actor, session, payload in reversed(rows)
+        if not memory or id is not None
+    ]
+
+
+def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
+    """The vectors that edits replaced."""
+    [rows] = yield [
+        Statement(
+            "SELECT event, name, vector FROM former_vectors WHERE namespace = %s "
+            "ORDER BY event, name",
+            (op.namespace,),
+        )
+    ]
+    return [(event, name, matrix([vector])[0]) for event, name, vector in rows]
+
+
+def notes(op: operations.Notes) -> Steps[dict[str, str]]:
+    """What is noted of a namespace."""
+    [rows] = yield [Statement("SELECT key, value FROM notes WHERE namespace = %s", (op.namespace,))]
+    return dict(rows)
+
+
+def note(op: operations.Note) -> Steps[bool]:
+    """Note something, unless what is noted is not what it was; whether it was done."""
+    where = (op.namespace, op.key)
+    if op.value is None:
+        sql = "DELETE FROM notes WHERE namespace = %s AND key = %s AND value = %s RETURNING 1"
+        given: tuple[Any, ...] = (*where, op.was)
+    elif op.was is None:
+        sql = (
+            "INSERT INTO notes (namespace, key, value) VALUES (%s, %s, %s) "
+            "ON CONFLICT DO NOTHING RETURNING 1"
+        )
+        given = (*where, op.value)
+    else:
+        sql = (
+            "UPDATE notes SET value = %s WHERE namespace = %s AND key = %s AND value = %s "
+            "RETURNING 1"
+        )
+        given = (op.value, *where, op.was)
+    if op.value is None and op.was is None:
+        sql = "SELECT 1 WHERE NOT EXISTS (SELECT FROM notes WHERE namespace = %s AND key = %s)"
+        given = where
+    [done] = yield [Statement(sql, given)]
+    return bool(done)

@@ -1,0 +1,97 @@
+"""The order of turns in the sessions that a write changes.
+
+A session that begins with a write is put in order here, before it is written, as the embedded
+stores do it. One that is there already stays on the server, however long it has become, and is put
+in order by a statement of the same meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from salience.stores.index.session_order import Sessions
+from salience.stores.postgres.wire.commands import Command, Statement
+
+_RELINK = """
+UPDATE places AS p SET previous = now.previous, following = now.following,
+    position = now.position, version = %s
+FROM (
+    SELECT "row", (place - 1)::integer AS position,
+        CASE WHEN alone THEN 0 ELSE coalesce(before, 0) END AS previous,
+        CASE WHEN alone THEN 0 ELSE coalesce(behind, 0) END AS following
+    FROM (
+        SELECT "row", row_number() OVER ordered AS place,
+            lag("row") OVER ordered AS before, lead("row") OVER ordered AS behind,
+            count(speaker) OVER whole = count(*) OVER whole
+                AND min(speaker) OVER whole = max(speaker) OVER whole AS alone
+        FROM memories WHERE namespace = %s AND session_id = ANY(%s::text[])
+        WINDOW whole AS (PARTITION BY session_id),
+            ordered AS (PARTITION BY session_id ORDER BY created_at, sequence)
+    ) AS turns
+) AS now
+WHERE p.namespace = %s AND p."row" = now."row" AND (p.previous, p.following, p.position)
+    IS DISTINCT FROM (now.previous, now.following, now.position)
+"""
+
+
+class Turn(NamedTuple):
+    """A memory with a session: what its place there depends on."""
+
+    session: str
+    row: int
+    created_at: float
+    sequence: int
+    speaker: str | None
+
+
+Place = tuple[int, int, int]
+"""The row of the turn before, of the turn after (0 for none), and how many came before."""
+
+NOWHERE: Place = (0, 0, -1)
+
+
+def begun(namespace: str, sessions: Sequence[str]) -> Statement:
+    """Ask which of these sessions have turns already."""
+    return Statement(
+        "SELECT wanted.id FROM unnest(%s::text[]) AS wanted(id) CROSS JOIN LATERAL (SELECT FROM "
+        "memories WHERE namespace = %s AND session_id = wanted.id LIMIT 1) AS turn",
+        (sessions, namespace),
+    )
+
+
+def places(turns: Sequence[Turn]) -> dict[int, Place]:
+    """The place of each turn, by row; all turns of each session have to be there."""
+    if not turns:
+        return {}
+    sessions, rows, created_at, sequence, speakers = zip(*turns, strict=True)
+    session, sessions_known = _coded(sessions)
+    speaker, speakers_known = _coded(speakers)
+    order = Sessions()
+    order.update(
+        session,
+        -1,
+        np.array(created_at, dtype=np.float64),
+        np.array(sequence, dtype=np.float64),
+        speaker,
+        speakers_known.get(None, -1),
+        np.ones(len(rows), dtype=bool),
+        set(sessions_known.values()),
+    )
+    row = np.array([*rows, 0])  # -1, for none, is the last of these
+    columns = (row[order.previous], row[order.next], order.position)
+    return dict(zip(rows, zip(*(each.tolist() for each in columns), strict=True), strict=True))
+
+
+def _coded(values: Iterable[str | None]) -> tuple[NDArray[np.int32], dict[str | None, int]]:
+    known: dict[str | None, int] = {}
+    codes = [known.setdefault(value, len(known)) for value in values]
+    return np.array(codes, dtype=np.int32), known
+
+
+def relinked(namespace: str, version: int, sessions: Sequence[str]) -> list[Command]:
+    """Put the turns in order that are in these sessions by now."""
+    return [Statement(_RELINK, (version, namespace, sessions, namespace))] if sessions else []

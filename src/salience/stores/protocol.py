@@ -1,0 +1,45 @@
+"""What a store is: one method that answers a batch of operations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from salience.retrieval.operations import Op
+
+
+class Store(Protocol):
+    """Answers operations; the only part of salience that touches the world.
+
+    Every statement is about one or more namespaces and never sees another. The answers of a batch
+    come in its order. Errors are `StoreError` or, where a value is at fault, `InvalidInput`.
+    """
+
+    def batch(self, ops: Sequence[Op]) -> Sequence[Any]:
+        """Answer every operation, in order."""
+        ...
+
+    def embedder(self) -> str | None:
+        """The identity of the embedder that the stored vectors came from, None before any."""
+        ...
+
+    def flush(self) -> None:
+        """Write everything that is still queued."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release everything; further calls raise `StoreClosed`."""
+        ...
+
+
+@runtime_checkable
+class AwaitableStore(Protocol):
+    """A store whose answers can be awaited; all others work in threads of an event loop."""
+
+    async def abatch(self, ops: Sequence[Op]) -> Sequence[Any]:
+        """`Store.batch`, awaited. Cancelled, it leaves nothing behind but what was committed."""
+        ...
+
+    async def aclose(self) -> None:
+        """`Store.close`, awaited."""
+        ...

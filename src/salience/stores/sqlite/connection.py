@@ -1,0 +1,217 @@
+"""Opening a SQLite file safely: whose it is, which version, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import struct
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from salience.errors import SalienceError, StoreClosed, StoreError
+from salience.language.tokens import text_key, words
+from salience.stores.codec import feature_bytes, term_bytes
+from salience.stores.migrations import migrations
+
+APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
+_BUSY_SECONDS = 30.0
+_REMEDIES = (
+    ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
+    ("readonly", "open it with ?mode=ro, or make the file and its folder writable"),
+    ("locked", "another process has held its write lock for too long; try again"),
+    ("not a database", "give the path of a file that salience made, or of none"),
+    ("malformed", "restore it from a backup, or try SQLite's `.recover`"),
+    ("unable to open", "check that its folder exists and may be read and written"),
+    ("disk i/o error", "check the disk, then try again"),
+)
+
+
+@contextmanager
+def guarded(path: str) -> Iterator[None]:
+    """Turn SQLite's errors into `StoreError`s that name the file and the remedy."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise translated(path, problem) from problem
+
+
+@contextmanager
+def decoding(path: str) -> Iterator[None]:
+    """Turn the failure to make sense of kept values into a `StoreError` that names the file."""
+    try:
+        yield
+    except SalienceError:
+        raise
+    except (ValueError, TypeError, OverflowError, KeyError, OSError, struct.error) as problem:
+        raise StoreError(
+            f"{path}: a value in it is damaged ({problem}); restore it from a backup"
+        ) from problem
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Connection]:
+    """One transaction, undone on any error; an interrupt at any point leaves none open."""
+    if db.in_transaction:  # an interrupt came while one was being undone
+        db.execute("ROLLBACK")
+    try:
+        db.execute(f"BEGIN {kind}")  # an interrupt while it waits arrives when it has begun
+        yield db
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+def translated(path: str, problem: sqlite3.Error) -> Exception:
+    """SQLite's error as a `StoreError`; a wrong use of SQLite as it is."""
+    text = str(problem)
+    if isinstance(problem, sqlite3.ProgrammingError):
+        return (
+            StoreClosed(f"{path}: the store is closed; open it again with Memory.open(...)")
+            if "closed" in text
+            else problem
+        )
+    remedy = next((r for sign, r in _REMEDIES if sign in text.lower()), "")
+    return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is at a path now; None where there is none."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def connect(path: str, read_only: bool) -> sqlite3.Connection:
+    """A connection to the file, which is made if there is none."""
+    if path != ":memory:":
+        _check_path(path, read_only)
+    with guarded(path):
+        return _open(path, read_only)
+
+
+def _check_path(path: str, read_only: bool) -> None:
+    """Refuse a path that no file can have, and one in a folder that is not there."""
+    try:
+        path.encode()
+        folder = Path(path).resolve().parent
+        for each in (folder, Path(path)):
+            with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                each.stat()
+        found = folder.is_dir()
+    except UnicodeEncodeError:
+        raise StoreError(f"{path}: has characters that are none; name the file otherwise") from None
+    except ValueError:
+        raise StoreError(f"{path!r}: has a NUL character; name the file otherwise") from None
+    except (OSError, RuntimeError) as problem:  # too long, or links that go round in a circle
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise StoreError(f"{path}: cannot be a file: {reason}; give another path") from None
+    if not found and not read_only:
+        raise StoreError(f"{path}: there is no folder {folder}; make it first")
+
+
+def _open(path: str, read_only: bool) -> sqlite3.Connection:
+    target, uri = path, False
+    if path != ":memory:" and read_only:
+        # Without a write-ahead log beside it nobody writes the file, and SQLite may then read it
+        # even where it cannot make the files it shares with writers.
+        quiet = not os.path.exists(f"{path}-wal")
+        target, uri = f"file:{quote(os.path.abspath(path))}?mode=ro", True
+        if quiet and not os.access(os.path.dirname(os.path.abspath(path)) or ".", os.W_OK):
+            target += "&immutable=1"
+    db = sqlite3.connect(
+        target, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
+    )
+    try:
+        db.execute("PRAGMA foreign_keys = ON")
+        db.execute("PRAGMA cache_size = -16000")
+        db.execute("PRAGMA temp_store = MEMORY")
+        db.execute("PRAGMA synchronous = FULL")  # what was acknowledged survives a power cut
+        db.execute("PRAGMA secure_delete = ON")  # what is erased is overwritten
+    except sqlite3.Error:  # it is no database
+        db.close()
+        raise
+    return db
+
+
+def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> None:
+    """Make or bring up to date the schema.
+
+    Raises:
+        StoreError: not a SQLite file, one of another program, or of a newer salience.
+    """
+    with guarded(path):
+        [application] = db.execute("PRAGMA application_id").fetchone()
+        [version] = db.execute("PRAGMA user_version").fetchone()
+        [tables] = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (tables or application):
+        raise StoreError(
+            f"{path}: is a SQLite file of another program; give the path of a file that "
+            "salience made, or of none"
+        )
+    steps = migrations("sqlite")
+    if version > len(steps):
+        raise StoreError(
+            f"{path}: was written by a newer salience (schema {version}, this one knows "
+            f"{len(steps)}); upgrade salience"
+        )
+    if version < len(steps):
+        if read_only:
+            raise StoreError(
+                f"{path}: "
+                + ("is empty" if version == 0 else f"has the older schema {version}")
+                + " and cannot be written; open it once with write permission"
+            )
+        with guarded(path):
+            _migrate(db, steps, path)
+    elif not read_only and path != ":memory:":
+        with guarded(path):
+            _settings(db)
+    with guarded(path):
+        counters = db.execute("SELECT typeof(value) FROM counter").fetchall()
+    if counters != [("integer",)]:
+        raise StoreError(f"{path}: its counter is damaged; restore it from a backup")
+
+
+def _settings(db: sqlite3.Connection) -> None:
+    db.execute("PRAGMA journal_mode = WAL")
+
+
+def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
+    if path != ":memory:":
+        _settings(db)
+    with transaction(db, "EXCLUSIVE"):
+        [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
+        db.create_function("text_key", 1, text_key, deterministic=True)
+        db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
+        db.create_function("term_bytes", 1, term_bytes, deterministic=True)
+        db.create_function("exact_json", 1, _exact_json, deterministic=True)
+        for step in steps[version:]:
+            for statement in _statements(step):
+                db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {len(steps)}")
+
+
+def _feature_bytes(content: str) -> bytes:
+    return feature_bytes(content, words(content))
+
+
+def _exact_json(kept: float | bytes | None) -> str:
+    """A number or packed times as JSON, to the last bit."""
+    return json.dumps(list(array("d", kept)) if isinstance(kept, bytes) else kept)
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,298 @@
+"""The log of a SQLite file: appending events, making memories what they say, reading them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+from salience.records.events import Event, advance
+from salience.retrieval.operations import Events, Note, Past
+from salience.stores import codec
+from salience.stores.access_queue import Batch
+from salience.stores.sqlite.connection import decoding
+from salience.stores.sqlite.reader import SqliteReader, marks, parts
+
+_JSON = json.JSONEncoder(ensure_ascii=False).encode
+_MANY = 10_000  # rows patched at once, beyond which indexes are loaded anew
+Entry = tuple[int, int, Event]
+"""The number of a namespace, the sequence number of a memory (0 for all), what happened to it."""
+
+
+class SqliteLog(SqliteReader, ABC):
+    """The events of `SqliteRecords`."""
+
+    @abstractmethod
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        """One transaction."""
+
+    @abstractmethod
+    def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
+        """Tell indexes what happened to (space, row) entries."""
+
+    @abstractmethod
+    def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
+        """Tell indexes to load everything anew."""
+
+    def _numbers(self, db: sqlite3.Connection, count: int) -> int:
+        """The first of `count` new numbers."""
+        [last] = db.execute(
+            "UPDATE counter SET value = value + ? RETURNING value", (count,)
+        ).fetchone()
+        return int(last) - count + 1
+
+    def _write_space(self, db: sqlite3.Connection, name: str) -> int:
+        """The number of a namespace, a new one if need be; no number is ever used twice."""
+        known = self._space(db, name)
+        if known:
+            return known
+        space = self._numbers(db, 1)
+        db.execute("INSERT INTO spaces VALUES (?, ?)", (space, name))
+        return space
+
+    def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> int:
+        """Log events; the place of the first."""
+        if not entries:
+            return 0
+        first = self._numbers(db, len(entries))
+        db.executemany(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                _kept(space, seq, sequence, event)
+                for seq, (space, sequence, event) in enumerate(entries, first)
+            ],
+        )
+        return first
+
+    def _remember(self, db: sqlite3.Connection, past: Past) -> None:
+        """Log what happened elsewhere, each event in its place."""
+        space = self._space(db, past.namespace)
+        ids = sorted({event.id for event in past.events if event.id is not None})
+        of: dict[str | None, int] = {None: 0}
+        for part in parts(ids):
+            of.update(
+                db.execute(
+                    f"SELECT id, sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                    (space, *part),
+                ).fetchall()
+            )
+        db.executemany(
+            "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [_kept(space, event.seq, of[event.id], event) for event in past.events],
+        )
+        by_place = {event.seq: of[event.id] for event in past.events}
+        db.executemany(
+            "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
+            [
+                (by_place[seq], seq, name, codec.vector_bytes(vector))
+                for seq, name, vector in past.vectors
+            ],
+        )
+        last = max(by_place, default=0)
+        db.execute("UPDATE counter SET value = max(value, ?)", (last,))
+
+    def order(self, namespace: str) -> list[int]:
+        """Rows by the sequence of their memories."""
+        with self._reading() as db:
+            found = db.execute(
+                "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
+                (self._space(db, namespace),),
+            )
+            return [row for (row,) in found]
+
+    def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
+        """Append events and apply them in one transaction, or nothing and the ids not there."""
+        self._touches.flush()
+        with self._writing() as db:
+            return self._happen(db, namespace, events)
+
+    def _happen(
+        self, db: sqlite3.Connection, namespace: str, events: Sequence[Event]
+    ) -> tuple[str, ...]:
+        """Append events and apply them, or nothing and the ids not there."""
+        space = self._space(db, namespace)
+        ids = {event.id for event in events}
+        wanted = None if None in ids else sorted(id for id in ids if id is not None)
+        known = self._states(db, space, wanted)
+        missing = sorted(id for id in ids if id is not None and id not in known)
+        if missing or not space:
+            return tuple(missing)
+        changed: dict[str, dict[str, Any]] = {}
+        entries: list[Entry] = []
+        for event in events:
+            entry = event
+            for id in list(known) if event.id is None else [event.id]:
+                changes, entry = advance(known[id], event)
+                known[id].update(changes)
+                changed.setdefault(id, {}).update(changes)
+            sequence = 0 if event.id is None else known[event.id]["sequence"]
+            entries.append((space, sequence, entry))
+        self._set(db, space, {known[id]["row"]: values for id, values in changed.items()})
+        self._append(db, entries)
+        return ()
+
+    def notes(self, namespace: str) -> dict[str, str]:
+        """What is noted of a namespace."""
+        with self._reading() as db:
+            space = self._space(db, namespace)
+            found = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
+            return dict(found.fetchall())
+
+    def note(self, op: Note) -> bool:
+        """Note something, unless what is noted is not what it was; whether it was done."""
+        with self._writing() as db:
+            space = self._write_space(db, op.namespace)
+            [known] = db.execute(
+                "SELECT max(value) FROM notes WHERE space = ? AND key = ?", (space, op.key)
+            ).fetchone()
+            if known != op.was:
+                return False
+            if op.value is None:
+                db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
+            else:
+                db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
+        return True
+
+    def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+        """Set patchable fields by id without an event."""
+        self._touches.flush()
+        with self._writing() as db:
+            space = self._space(db, namespace)
+            known = self._states(db, space, sorted(values))
+            self._set(db, space, {known[id]["row"]: values[id] for id in known})
+
+    def _states(
+        self, db: sqlite3.Connection, space: int, ids: Sequence[str] | None
+    ) -> dict[str, dict[str, Any]]:
+        """What events may change of memories (all for None), with `row` and `sequence`, by id."""
+        names = ("id", "row", "sequence", *codec.LOGGED)
+        select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
+        found: dict[str, dict[str, Any]] = {}
+        for part in parts(ids) if ids is not None else [()]:
+            where = "" if ids is None else f" AND id IN ({marks(part)})"
+            for values in db.execute(select + where, (space, *part)):
+                kept = dict(zip(names, values, strict=True))
+                with decoding(self.path):
+                    state = codec.state(kept)
+                found[kept["id"]] = {**state, "row": kept["row"], "sequence": kept["sequence"]}
+        return found
+
+    def _set(
+        self, db: sqlite3.Connection, space: int, changes: Mapping[int, Mapping[str, Any]]
+    ) -> None:
+        """Set fields by row, and tell the indexes."""
+        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        for row, values in changes.items():
+            kept = (codec.encode(name, value) for name, value in values.items())
+            if values:
+                alike.setdefault(tuple(values), []).append((*kept, row))
+        for names, rows in alike.items():
+            what = ", ".join(f"{name} = ?" for name in names)
+            db.executemany(f"UPDATE memories SET {what} WHERE row = ?", rows)
+        patched = [(space, rows[-1]) for each in alike.values() for rows in each]
+        if len(patched) > _MANY:
+            self._load_anew(db, self._numbers(db, 1))
+        else:
+            self._note(db, "patched", patched)
+
+    def events(self, op: Events) -> list[Event]:
+        """The log, oldest first; uses that wait to be written are its last."""
+        waiting = self._touches.waiting()
+        clauses = ["events.space = ?", "seq > ?"]
+        values: list[Any] = [op.after]
+        for column, given in (
+            ("type", op.types),
+            ("json_extract(payload, '$.key')", op.keys),
+        ):
+            if given is not None:
+                clauses.append(f"{column} IN ({marks(given)})")
+                values += given
+        if op.keys is not None:  # as the index has it
+            clauses.append("payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL")
+        select = (
+            "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
+            "FROM events LEFT JOIN memories AS first ON first.row = memory "
+            "LEFT JOIN memories AS later "
+            "ON later.sequence = memory AND later.row <> later.sequence WHERE "
+        )
+        order = " ORDER BY seq DESC" + ("" if op.last is None else f" LIMIT {op.last:d}")
+        found: list[tuple[Any, ...]] = []
+        with self._snapshot() as db:
+            space = self._space(db, op.namespace)
+            for part in [None] if op.ids is None else self._sequences(db, space, op):
+                here = [] if part is None else [f"memory IN ({marks(part)})"]
+                asked = select + " AND ".join([*clauses, *here]) + order
+                found += db.execute(asked, (space, *values, *(part or ()))).fetchall()
+            unwritten = self._unwritten(db, space, op, waiting) if op.keys is None else ()
+        found.sort()
+        told = (each for each in found if not each[2] or each[3])
+        with decoding(self.path):
+            events = [_event(seq, type_, *rest) for seq, type_, _, *rest in told]
+        events += unwritten
+        return events if op.last is None else events[max(0, len(events) - op.last) :]
+
+    def _unwritten(
+        self, db: sqlite3.Connection, space: int, op: Events, waiting: Sequence[Batch]
+    ) -> list[Event]:
+        """Uses asked for that wait to be written, with the places that they would have now.
+
+        Writing them first would let a read wait for other processes, or fail on a full disk.
+        """
+        [seq] = db.execute("SELECT value FROM counter").fetchone()
+        uses = [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
+        ids: dict[int, str] = {}
+        for part in parts(sorted({row for rows, *_ in uses for row in rows})):
+            ids.update(
+                db.execute(
+                    f"SELECT row, id FROM memories WHERE space = ? AND row IN ({marks(part)})",
+                    (space, *part),
+                ).fetchall()
+            )
+        used = [(ids[row], use) for use in uses for row in use[0] if row in ids]
+        return [
+            _event(place, type_, id, at, actor, session, None)
+            for place, (id, (_, at, type_, actor, session)) in enumerate(used, seq + 1)
+            if place > op.after
+            and (op.ids is None or id in op.ids)
+            and (op.types is None or type_ in op.types)
+        ]
+
+    def _sequences(self, db: sqlite3.Connection, space: int, op: Events) -> Iterable[Sequence[int]]:
+        """The sequence numbers of the memories asked for, and of events that are of all."""
+        found = [0]
+        for part in parts(op.ids or ()):
+            found += [
+                sequence
+                for (sequence,) in db.execute(
+                    f"SELECT sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                    (space, *part),
+                )
+            ]
+        return parts(found)
+
+    def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
+        """What edits replaced: (the edit's place in the log, name, float16 bytes)."""
+        with self._reading() as db:
+            return db.execute(
+                "SELECT event, name, vector FROM events JOIN former_vectors USING (memory) "
+                "WHERE space = ? AND seq = event ORDER BY event, name",
+                (self._space(db, namespace),),
+            ).fetchall()
+
+
+def _kept(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+    """An event as kept, of the memory of a sequence number."""
+    payload = _JSON(event.payload) if event.payload else None
+    at = codec.encode("created_at", event.at)
+    return (space, seq, sequence, event.type, at, event.actor, event.session, payload)
+
+
+def _event(
+    seq: int, type_: Any, id: str | None, at: float, actor: str | None, session: str | None,
+    payload: str | None,
+) -> Event:  # fmt: skip
+    moment = codec.decode("created_at", at)
+    return Event(type_, id, moment, actor, session, codec.decode("metadata", payload), seq)

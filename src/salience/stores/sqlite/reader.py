@@ -1,0 +1,421 @@
+"""What is read of a SQLite file: records for those who ask, columns for the indexes."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+from salience.records.events import ACCESSES
+from salience.records.fields import FIELDS
+from salience.records.record import Link, MemoryRecord
+from salience.retrieval.operations import STAGED
+from salience.stores import codec
+from salience.stores.access_queue import Batch, Touches, overlay
+from salience.stores.index.change_feed import Changes, Version
+from salience.stores.sqlite.connection import decoding, guarded, transaction, translated
+
+_CHUNK = 65_536  # rows read at once when an index is loaded
+_PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
+_SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
+_NEWS = (  # where the feed stands, since when it is complete, whether a namespace has news in it
+    "SELECT value, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'changes_from'), "
+    "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
+    "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
+)
+_RECORDS = f"SELECT {', '.join(FIELDS)}, row, space, {_SEQ} FROM memories WHERE row"
+
+
+class SqliteReader:
+    """The reading half of `SqliteRecords`."""
+
+    path: str
+    _reader: sqlite3.Connection
+    _read_lock: threading.RLock
+    _touches: Touches
+    _writes: int
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._moved = (-1, -1)  # SQLite's data version and our own writes when they were looked up
+        self._version = Version(0, 0)
+        self._counted = (0, 0)  # nothing but accesses of our own lies between these two of the feed
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._read_lock, guarded(self.path):
+            yield self._reader
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[sqlite3.Connection]:
+        """Several reads of one state of the file."""
+        with self._reading() as db, transaction(db):
+            yield db
+
+    def version(self) -> Version:
+        """What the indexes should have taken in, and where the feed stands."""
+        try:  # asked for by every search, so without the ceremony of `_reading`
+            with self._read_lock:
+                moved = self._reader.execute("PRAGMA data_version").fetchone()[0], self._writes
+                if moved != self._moved:  # somebody has committed something
+                    self._moved = moved
+                    [seq] = self._reader.execute("SELECT value FROM counter").fetchone()
+                    if seq != self._version.seq:
+                        first, last = self._counted
+                        # The indexes count accesses in themselves.
+                        news = not (first <= self._version.seq and seq == last)
+                        self._version = Version(self._version.epoch + news, seq)
+                return self._version
+        except sqlite3.Error as problem:
+            raise translated(self.path, problem) from problem
+
+    def embedder(self) -> str | None:
+        """Identity of the embedder of the stored vectors."""
+        with self._reading() as db:
+            return embedder(db)
+
+    @staticmethod
+    def _space(db: sqlite3.Connection, name: str) -> int:
+        """The number of a namespace, 0 where there is none.
+
+        Looked up each time: another process may have erased it, and begun it anew.
+        """
+        found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
+        return found[0] if found else 0
+
+    def _name(self, space: int) -> str | None:
+        """The name of a namespace, None if it was erased just now; no number is used twice."""
+        known = self._names.get(space)
+        if known is None:
+            with self._reading() as db:
+                found = db.execute("SELECT name FROM spaces WHERE space = ?", (space,)).fetchone()
+            if found is not None:
+                known = self._names[space] = found[0]
+        return known
+
+    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+        """Rows by id."""
+        found: dict[str, int] = {}
+        with self._reading() as db:
+            space = self._space(db, namespace)
+            for part in parts(ids):
+                found.update(
+                    db.execute(
+                        f"SELECT id, row FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                        (space, *part),
+                    ).fetchall()
+                )
+        return found
+
+    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `text.text_key`."""
+        found: dict[int, tuple[int, ...]] = {}
+        with self._reading() as db:
+            for part in parts(keys):
+                for key, row in db.execute(
+                    f"SELECT text_key, row FROM memories WHERE space = ? "
+                    f"AND text_key IN ({marks(part)}) ORDER BY row",
+                    (self._space(db, namespace), *part),
+                ):
+                    found[key] = (*found.get(key, ()), row)
+        return found
+
+    def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
+        """Records by row."""
+        found: dict[int, MemoryRecord] = {}
+        if not rows:
+            return found
+        waiting = self._touches.waiting()
+        with self._reading() as db, decoding(self.path):
+            for part in parts(rows):
+                for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
+                    kept = dict(zip(FIELDS, values, strict=False))
+                    row, space, seq = values[-3:]
+                    for batch in waiting:
+                        if row in batch.rows:
+                            kept.update(overlay(waiting, seq, row, kept))
+                            break
+                    name = self._name(space)
+                    if name is not None:
+                        found[row] = codec.decoded(name, kept)
+        return found
+
+    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+        """Links from and to memories, by source, target and type."""
+        found = self._linked("source, target, type, weight, created_at", namespace, ids)
+        with decoding(self.path):
+            return [
+                Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
+                for source, target, type_, weight, created in found
+            ]
+
+    def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
+        """Rows without a vector of that name, ascending."""
+        with self._reading() as db:
+            found = db.execute(
+                "SELECT row FROM memories WHERE space = ? AND NOT EXISTS (SELECT 1 FROM vectors "
+                "WHERE vectors.space = memories.space AND name = ? "
+                "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
+                (self._space(db, namespace), name, limit),
+            )
+            return [row for (row,) in found]
+
+    def namespaces(self) -> dict[str, int]:
+        """Every namespace with how many memories it has."""
+        with self._reading() as db:
+            return dict(
+                db.execute(
+                    "SELECT name, count(*) FROM memories JOIN spaces USING (space) "
+                    "GROUP BY space ORDER BY name"
+                ).fetchall()
+            )
+
+    def stats(self) -> dict[str, Any]:
+        """Figures about the whole store."""
+        with self._reading() as db:
+            [links] = db.execute("SELECT count(*) FROM links").fetchone()
+            [pages] = db.execute("PRAGMA page_count").fetchone()
+            [size] = db.execute("PRAGMA page_size").fetchone()
+        return {"store": "sqlite", "links": links, "file_mb": round(pages * size / 1e6, 3)}
+
+    # What an index is built from
+
+    def changes(self, namespace: str, after: int) -> Changes:
+        """What happened since `after`."""
+        with self._snapshot() as db:
+            space = self._space(db, namespace)
+            seq, kept_from, any_news = db.execute(_NEWS, (space, after) * 2).fetchone()
+            if after == 0 or seq == after:
+                return Changes(seq)
+            # All of it was erased since, and maybe begun anew, or the feed reaches back less far.
+            if not 0 < space <= after or after < kept_from:
+                return Changes(seq, reload=True)
+            if not any_news:
+                return Changes(seq)
+            added = [
+                row
+                for (row,) in db.execute(
+                    "SELECT row FROM memories WHERE space = ? AND row > ? ORDER BY row",
+                    (space, after),
+                )
+            ]
+            fresh = db.execute(
+                "SELECT DISTINCT row, kind FROM changes "
+                "WHERE space = ? AND seq > ? AND (row <= ? OR kind = 'linked') ORDER BY row",
+                (space, after, after),
+            ).fetchall()
+        return Changes(
+            seq,
+            added,
+            [row for row, kind in fresh if kind == "removed"],
+            [row for row, kind in fresh if kind == "patched"],
+            [row for row, kind in fresh if kind == "linked"],
+        )
+
+    def load(
+        self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
+    ) -> Iterator[Mapping[str, list[Any]]]:
+        """Chunks of memories as columns, rows ascending."""
+        asked = [name for name in ACCESSES if name in names]
+        waiting = self._touches.waiting() if asked else ()
+        wanted = ("row", *names, *(ACCESSES if waiting else ()), "seq")
+        what = ", ".join(_SEQ if name == "seq" else column(name) for name in wanted)
+        for values in self._selected(namespace, what, rows):
+            columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
+            with decoding(self.path):
+                for name in names:
+                    if name.startswith("metadata."):
+                        key = name.removeprefix("metadata.")
+                        columns[name] = [codec.metadata_value(v, key) for v in columns[name]]
+                    elif name in FIELDS and FIELDS[name].type == "list":
+                        columns[name] = [codec.indexed(name, value) for value in columns[name]]
+                    else:
+                        codec.check(name, columns[name])
+                if waiting:
+                    _overlay(columns, waiting)
+            yield columns
+
+    def _selected(
+        self, namespace: str, what: str, rows: Sequence[int] | None
+    ) -> Iterator[list[tuple[Any, ...]]]:
+        with self._reading() as db:
+            space = self._space(db, namespace)
+        if rows is not None:
+            for part in parts(rows):
+                with self._reading() as db:
+                    found = db.execute(
+                        f"SELECT {what} FROM memories WHERE row IN ({marks(part)}) "
+                        "AND space = ? ORDER BY row",
+                        (*part, space),
+                    ).fetchall()
+                if found:
+                    yield found
+            return
+        after = 0
+        while True:
+            with self._reading() as db:
+                found = db.execute(
+                    f"SELECT {what} FROM memories WHERE space = ? AND row > ? ORDER BY row LIMIT ?",
+                    (space, after, _CHUNK),
+                ).fetchall()
+            if not found:
+                return
+            after = found[-1][0]
+            yield found
+
+    def vectors(
+        self, namespace: str, rows: Sequence[int] | None
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        """Chunks of vectors, each name's with ascending rows."""
+        for name, owners, blobs in self._vectors_of(namespace, rows):
+            with decoding(self.path):
+                codec.check_vector_bytes(blobs)
+            yield name, owners, blobs
+
+    def _vectors_of(
+        self, namespace: str, rows: Sequence[int] | None
+    ) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        with self._reading() as db:
+            space = self._space(db, namespace)
+        if rows is None:
+            yield from self._all_vectors(space)
+            return
+        found: dict[str, list[tuple[int, bytes]]] = {}
+        for part in parts(rows):
+            with self._reading() as db:
+                for name, row, blob in db.execute(
+                    f"SELECT name, row, vector FROM vectors WHERE row IN ({marks(part)}) "
+                    "AND space = ? ORDER BY row",
+                    (*part, space),
+                ):
+                    if not name.startswith(STAGED):
+                        found.setdefault(name, []).append((row, blob))
+        for name in sorted(found):
+            yield name, [row for row, _ in found[name]], [blob for _, blob in found[name]]
+
+    def _all_vectors(self, space: int) -> Iterator[tuple[str, list[int], list[bytes]]]:
+        name, after = "", 0
+        while True:
+            with self._reading() as db:
+                found = db.execute(
+                    "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
+                    "ORDER BY row LIMIT ?",
+                    (space, name, after, _CHUNK),
+                ).fetchall()
+                if not found or name.startswith(STAGED):
+                    following = db.execute(
+                        "SELECT name FROM vectors WHERE space = ? AND name > ? "
+                        "ORDER BY name LIMIT 1",
+                        (space, name),
+                    ).fetchone()
+            if found and not name.startswith(STAGED):
+                after = found[-1][0]
+                yield name, [row for row, _ in found], [blob for _, blob in found]
+            elif following is None:
+                return
+            else:
+                name, after = following[0], 0
+
+    def links(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
+        found = self._linked("source, target, created_at", namespace, ids)
+        with decoding(self.path):
+            codec.check("created_at", [created for _, _, created in found])
+        return found
+
+    def _linked(
+        self, what: str, namespace: str, ids: Sequence[str] | None
+    ) -> list[tuple[Any, ...]]:
+        """What there is of links, all or from and to some ids, by source, target and type."""
+        select = f"SELECT {what} FROM links WHERE space = ?"
+        with self._reading() as db:
+            space = self._space(db, namespace)
+            if ids is None:
+                return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
+            found: set[tuple[Any, ...]] = set()
+            for part in parts(ids):
+                for end in ("source", "target"):
+                    found.update(
+                        db.execute(f"{select} AND {end} IN ({marks(part)})", (space, *part))
+                    )
+        return sorted(found)
+
+    def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
+        """The length of the vectors of these names, of those that there are."""
+        with self._reading() as db:
+            return dimensions(db, namespace, names)
+
+
+def embedder(db: sqlite3.Connection) -> str | None:
+    """Identity of the embedder of the stored vectors."""
+    found = db.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+    return found[0] if found else None
+
+
+def dimensions(db: sqlite3.Connection, namespace: str, names: Iterable[str]) -> dict[str, int]:
+    """The length of a namespace's vectors of some names."""
+    found = {}
+    for name in names:
+        kept = db.execute(
+            "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) "
+            "WHERE spaces.name = ? AND vectors.name = ? LIMIT 1",
+            (namespace, name),
+        ).fetchone()
+        if kept:
+            found[name] = int(kept[0])
+    return found
+
+
+def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:
+    for i, (row, seq) in enumerate(zip(columns["row"], columns["seq"], strict=True)):
+        kept = {name: columns[name][i] for name in ACCESSES}
+        for name, value in overlay(waiting, seq, row, kept).items():
+            columns[name][i] = value
+
+
+def column(name: str) -> str:
+    """The column of the table that a field, or a key of the metadata, is kept in."""
+    if name.startswith("metadata."):
+        return "metadata"
+    return name.replace(".", "_")
+
+
+def parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Values in parts that fit into one statement."""
+    for start in range(0, len(values), _PARAMETERS):
+        yield tuple(values[start : start + _PARAMETERS])
+
+
+def at_once(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+    """Run a statement over many rows, which stand for `{rows}` in it.
+
+    Unlike `executemany` it hands Python's lock over once and not for every row, so that a search
+    in another thread need not fight for it.
+    """
+    if rows:
+        one = f"({marks(rows[0])})"
+        for start in range(0, len(rows), _PARAMETERS // len(rows[0])):
+            part = rows[start : start + _PARAMETERS // len(rows[0])]
+            values = ", ".join([one] * len(part))
+            db.execute(statement.format(rows=values), tuple(chain.from_iterable(part)))
+
+
+def marks(values: Sequence[Any]) -> str:
+    """A parameter's place for each value."""
+    return ", ".join("?" * len(values))
+
+
+def vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
+    """The vectors of rows by row and name."""
+    found: dict[int, dict[str, bytes]] = {}
+    for part in parts(rows):
+        for row, name, blob in db.execute(
+            f"SELECT row, name, vector FROM vectors WHERE row IN ({marks(part)})", part
+        ):
+            found.setdefault(row, {})[name] = blob
+    return found

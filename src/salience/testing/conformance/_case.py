@@ -1,0 +1,100 @@
+"""What every part of the conformance suite stands on: a store to open, and a clock to set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from salience import Memory, Profile
+from salience.ranking.expressions import Col
+from salience.ranking.signals import similarity
+from salience.ranking.stages import cut, retrieve, score
+from salience.records.record import MemoryRecord
+from salience.retrieval.operations import Op
+from salience.retrieval.plan import ask, drive
+from salience.retrieval.routes import Lexical, Vector
+from salience.testing.embedder import WordHashEmbedder
+
+START = datetime(2026, 3, 1, 12, 0, tzinfo=timezone.utc)
+
+WORDS = Profile("words", retrieve(Lexical(), depth=None) >> score(Col("lexical.score")) >> cut())
+"""Ranks by words alone."""
+
+EVERYTHING = Profile("everything", retrieve(Vector(), depth=None) >> score(similarity()) >> cut())
+"""Ranks every memory that has a vector."""
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_(self, **duration: float) -> datetime:
+        """Let time pass (`days=1, hours=2`); the new present."""
+        self.now += timedelta(**duration)
+        return self.now
+
+
+class StoreCase:
+    """Opens the store under test."""
+
+    persistent = True
+    """Whether a store that is closed and opened again still has its memories."""
+
+    embedder = WordHashEmbedder()
+
+    def open_memory(self, **settings: Any) -> Memory:
+        """Open the store of this test with `Memory.open(..., **settings)`.
+
+        The first call of a test makes an empty store; later calls open the same one again.
+        """
+        raise NotImplementedError("say how the store under test is opened")
+
+    def reopen(self, memory: Memory, **settings: Any) -> Memory:
+        """Close a memory and open its store again; the test is skipped where nothing survives."""
+        if not self.persistent:
+            pytest.skip("this store keeps nothing beyond its closing")
+        memory.close()
+        return self.open_memory(embedder=self.embedder, **settings)
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        """The clock of `memory`."""
+        return Clock()
+
+    @pytest.fixture
+    def memory(self, clock: Clock) -> Iterator[Memory]:
+        """An empty store, opened."""
+        memory = self.open_memory(embedder=self.embedder, clock=clock)
+        yield memory
+        memory.close()
+
+
+def answer(memory: Memory, operation: Op) -> Any:
+    """What the store answers to one operation."""
+    return drive(ask(operation), memory._core.world.batch)
+
+
+def found(memory: Memory, query: str, **options: Any) -> list[str]:
+    """The ids that a search by words finds, best first, without touching them."""
+    options = {"profile": WORDS, "limit": 1000, "touch": False, **options}
+    return list(memory.search(query, **options).ids)
+
+
+def listed(memory: Memory, filters: Any = None) -> list[str]:
+    """The ids of everything that passes a filter, newest first."""
+    return [record.id for record in memory.get_all(filters, limit=10_000)]
+
+
+def record(memory: Memory, id: str) -> MemoryRecord:
+    """A memory that has to be there."""
+    kept = memory.get(id)
+    assert kept is not None
+    return kept

@@ -1,0 +1,506 @@
+"""What happened to memories: the log, and what events make of a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+
+from salience import Memory, Profile
+from salience.errors import InvalidInput, NotFound
+from salience.ranking.profiles import BUILT_IN
+from salience.records.events import STATE, Event, folded
+from salience.retrieval import operations
+from salience.retrieval.plan import drive
+from salience.testing.conformance._case import (
+    EVERYTHING,
+    START,
+    WORDS,
+    Clock,
+    StoreCase,
+    answer,
+    record,
+)
+from salience.write.judgments import history
+
+PROFILES: tuple[str | Profile, ...] = (
+    WORDS,
+    EVERYTHING,
+    "balanced",
+    "composite",
+    "six_factor",
+    "activation",
+    "vitality",
+)
+
+
+def events(memory: Memory, *ids: str, **asked: Any) -> list[Event]:
+    """The log of some memories, or of the whole namespace."""
+    return list(answer(memory, operations.Events(memory.namespace, ids or None, **asked)))
+
+
+def told(found: list[Event]) -> list[tuple[str, str | None]]:
+    """Type and id of each event."""
+    return [(event.type, event.id) for event in found]
+
+
+class Logging(StoreCase):
+    """The log: what is in it, and that memories are what it says."""
+
+    def test_each_thing_that_happens_is_an_event(self, memory: Memory, clock: Clock) -> None:
+        memory.add("An apple.", id="a", importance=0.4)
+        memory.add("A pear.", id="b", links=[{"target": "a", "type": "supports", "weight": 0.5}])
+        clock.pass_(hours=1)
+        memory.search("apple", profile=WORDS)
+        memory.update("a", content="A plum.", importance=0.6)
+        memory.update("b", importance=0.1)
+        memory.link("a", "b")
+        found = events(memory)
+        assert told(found) == [
+            ("write", "a"),
+            ("write", "b"),
+            ("link", "b"),
+            ("retrieval", "a"),
+            ("edit", "a"),
+            ("edit", "b"),
+            ("link", "a"),
+        ]
+        assert [event.seq for event in found] == sorted({event.seq for event in found})
+        assert [event.at for event in found] == [START] * 3 + [clock.now] * 4
+        assert found[0].payload == {"set": {"importance": 0.4}}
+        assert found[2].payload == {"target": "a", "link": "supports", "weight": 0.5}
+        assert found[4].payload == {
+            "was": {"content": "An apple.", "importance": 0.4},
+            "set": {"importance": 0.6},
+        }
+        assert found[5].payload == {"set": {"importance": 0.1}, "was": {"importance": None}}
+
+    def test_the_log_can_be_asked_by_part(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
+        memory.update("b", importance=0.5)
+        memory.within("other").add("thing", id="b")
+        assert told(events(memory, "b")) == [("write", "b"), ("edit", "b")]
+        assert told(events(memory, types=("edit",))) == [("edit", "b")]
+        assert told(events(memory, last=2)) == [("write", "c"), ("edit", "b")]
+        [*_, before, _] = events(memory)
+        assert told(events(memory, after=before.seq)) == [("edit", "b")]
+        assert events(memory, "nobody") == events(memory.within("nowhere")) == []
+
+    def test_what_an_event_sets_is_set(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "ab")
+        at = clock.pass_(days=2)
+        pinned = Event("pin", "a", at, "ana", "s1", {"set": {"pinned": 1.0}})
+        useful = Event("feedback", "b", at, payload={"feedback": "useful"})
+        assert answer(memory, operations.Log("default", (pinned, useful, useful))) == ()
+        assert record(memory, "a").pinned == 1.0
+        assert record(memory, "a").updated_at == at
+        assert record(memory, "b").feedback_for == 2.0
+        [_, kept] = events(memory, "a")
+        assert (kept.actor, kept.session) == ("ana", "s1")
+        assert kept.payload == {"set": {"pinned": 1.0}, "was": {"pinned": None}}
+        found = memory.get_all({"pinned": 1.0})
+        assert [each.id for each in found] == ["a"]
+
+    def test_an_event_of_nobody_changes_nothing(self, memory: Memory, clock: Clock) -> None:
+        memory.add("x", id="a")
+        one = Event("pin", "a", clock.now, payload={"set": {"pinned": 1.0}})
+        other = Event("pin", "nobody", clock.now, payload={"set": {"pinned": 1.0}})
+        assert answer(memory, operations.Log("default", (one, other))) == ("nobody",)
+        assert answer(memory, operations.Log("nowhere", (one,))) == ("a",)
+        assert record(memory, "a").pinned is None
+        assert told(events(memory)) == [("write", "a")]
+
+    def test_an_event_of_all_is_logged_once(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": "x", "strength": 0.5} for id in "abc")
+        at = clock.pass_(days=10)
+        answer(memory, operations.Log("default", (Event("decay", None, at),)))
+        # 0.5 * exp(-0.01 * 10) = 0.5 * 0.904837418...
+        assert {round(record(memory, id).strength or 0.0, 9) for id in "abc"} == {0.452418709}
+        assert told(events(memory, types=("decay",))) == [("decay", None)]
+        assert told(events(memory, "a")) == [("write", "a"), ("decay", None)]
+
+    def test_uses_are_told_apart(self, memory: Memory, clock: Clock) -> None:
+        memory.add("An apple.", id="a")
+        [row] = answer(memory, operations.Find("default", ("a",))).values()
+        rows = np.array([row], dtype=np.int64)
+        for type_ in ("retrieval", "read", "reference"):
+            answer(memory, operations.Touch(rows, clock.pass_(hours=1), type_, "ana", "s1"))
+        assert record(memory, "a").access_count == 3
+        found = events(memory, "a")[1:]
+        assert told(found) == [("retrieval", "a"), ("read", "a"), ("reference", "a")]
+        assert {(event.actor, event.session) for event in found} == {("ana", "s1")}
+        assert [event.at for event in found] == [START + timedelta(hours=h) for h in (1, 2, 3)]
+
+    def test_a_memory_is_what_its_events_say(self, memory: Memory, clock: Clock) -> None:
+        memory.add("An apple.", id="a", created_at=START - timedelta(days=30), tier="long")
+        memory.add("A pear.", id="b", strength=0.25, metadata={"k": 1})
+        for _ in range(12):
+            clock.pass_(hours=7)
+            memory.search("apple", profile=WORDS)
+        memory.update("a", content="A red apple.", created_at=START - timedelta(days=3))
+        memory.update("b", metadata={"k": 2}, expires_at=START + timedelta(days=9))
+        answer(memory, operations.Log("default", (Event("decay", None, clock.pass_(days=1)),)))
+        memory.search("apple", profile=WORDS)
+        for id in "ab":
+            state = folded(events(memory, id))
+            assert {n: state[n] for n in STATE} == {
+                n: getattr(record(memory, id), n) for n in STATE
+            }
+
+    def test_an_edit_keeps_the_old_words_and_vector(self, memory: Memory) -> None:
+        memory.add("An apple.", id="a", tags=["fruit"], vectors={"image": [0.0, 1.0]})
+        memory.update("a", content="A pear.", tags=None)
+        [_, edit] = events(memory, "a")
+        assert edit.payload["was"] == {"content": "An apple.", "tags": ["fruit"]}
+        former = answer(memory, operations.FormerVectors("default"))
+        assert [(seq, name) for seq, name, _ in former] == [(edit.seq, "content")]
+        [made] = self.embedder.embed(["An apple."], kind="document")
+        assert np.array_equal(former[0][2], made.astype(np.float16).astype(np.float32))
+
+    def test_a_link_that_is_removed_is_told(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": "x"} for id in "ab")
+        memory.link("a", "b", "supports", 0.5)
+        gone = replace(memory.links("a")[0], created_at=clock.pass_(days=1))
+        never = replace(gone, type="mentions")
+        answer(memory, operations.Put((), unlinks=(gone, never)))
+        assert memory.links() == []
+        [*_, last] = events(memory)
+        assert last.payload == {"target": "b", "link": "supports", "weight": None}
+        assert (last.id, last.at) == ("a", clock.now)
+        assert len(events(memory)) == 4
+
+    def test_a_staged_vector_does_not_outlast_the_words_it_was_made_of(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana plays the cello", id="a")
+        memory.add("Ben rows on the lake", id="b")
+        rows = answer(memory, operations.Unembedded("default", "_next", 9))
+        staged = operations.PutVectors("default", "_next", rows, list(np.eye(2, dtype=np.float32)))
+        answer(memory, staged)
+        memory.update("a", tags=["music"])
+        assert not len(answer(memory, operations.Unembedded("default", "_next", 9)))
+        memory.update("a", content="The boiler needs a repair")
+        [row] = answer(memory, operations.Find("default", ("a",))).values()
+        assert answer(memory, operations.Unembedded("default", "_next", 9)).tolist() == [row]
+        assert not answer(memory, operations.AdoptVectors("_next", "content", "another"))
+        former = answer(memory, operations.FormerVectors("default"))
+        assert [name for _, name, _ in former] == ["content"]
+
+    def test_what_is_erased_leaves_no_trace(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
+        memory.link("b", "a")
+        memory.link("a", "c")
+        memory.update("a", content="A secret.")
+        memory.update("a", content="Another.")
+        memory.delete("a")
+        assert told(events(memory)) == [("write", "b"), ("write", "c")]
+        assert answer(memory, operations.FormerVectors("default")) == []
+        memory.add("New.", id="a")
+        assert told(events(memory, "a")) == [("write", "a")]
+        memory.decay_all()
+        memory.delete_all(namespace="default")
+        assert events(memory) == []
+        memory.add("New.", id="a")
+        assert told(events(memory)) == [("write", "a")]
+
+    def test_looking_leaves_everything_as_it_is(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
+        memory.link("a", "b")
+        clock.pass_(days=100)
+        before = events(memory), [record(memory, id) for id in "abc"]
+        for profile in BUILT_IN:
+            memory.search("thing", profile=profile, touch=False, explain=True)
+            memory.explain("thing", "a", profile=profile)
+        memory.compare("thing", ["composite", "vitality"])
+        memory.get_context("thing", touch=False)
+        looks: tuple[Any, ...] = (memory.get_all, memory.links, memory.pending_links, memory.stats)
+        for look in (*looks, memory.zones, memory.zone_shares, memory.verify, memory.audit):
+            look()
+        memory.prune()
+        memory.consolidate()
+        memory.maintain(dry_run=True)
+        memory.history("a")
+        memory.flush()
+        assert (events(memory), [record(memory, id) for id in "abc"]) == before
+
+    def test_mending_logs_nothing(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        answer(
+            memory, operations.Mend("default", {"a": {"access_count": 7}, "nobody": {"boost": 1.0}})
+        )
+        assert record(memory, "a").access_count == 7
+        assert told(events(memory)) == [("write", "a")]
+
+    def test_the_log_lasts(self, memory: Memory, clock: Clock) -> None:
+        memory.add("An apple.", id="a")
+        clock.pass_(minutes=5)
+        memory.search("apple", profile=WORDS)
+        memory.update("a", content="A pear.")
+        before = events(memory)
+        again = self.reopen(memory)
+        assert events(again) == before
+        assert len(answer(again, operations.FormerVectors("default"))) == 1
+        again.close()
+
+
+class Living(StoreCase):
+    """Use, judgement, what takes the place of what, and the history of it all."""
+
+    def test_uses_count_and_looking_does_not(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "ab")
+        at = clock.pass_(hours=1)
+        memory.touch(["a", "b"], "read", session_id="s1")
+        memory.touch("a")
+        with pytest.raises(NotFound, match="nobody"):
+            memory.touch(["b", "nobody"])
+        with pytest.raises(InvalidInput, match="use"):
+            memory.touch("a", "write")
+        memory.get("a")
+        memory.get_all()
+        memory.history("a")
+        memory.explain("thing", "a", profile=WORDS)
+        memory.verify()
+        memory.search("thing", profile=WORDS, touch=False)
+        assert (record(memory, "a").access_count, record(memory, "b").access_count) == (2, 1)
+        assert record(memory, "a").accesses == (at, at, START)
+        assert told(events(memory, "a")) == [("write", "a"), ("read", "a"), ("reference", "a")]
+
+    def test_history_tells_each_version(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana lives in Berlin.", id="a", tags=["home"], importance=0.5)
+        first = record(memory, "a")
+        moved = clock.pass_(days=30)
+        memory.update("a", content="Ana lives in Lisbon.", tags=["home", "sea"])
+        again = clock.pass_(days=30)
+        memory.update("a", importance=0.75)
+        memory.update("a", content="Ana lives in Porto.")
+        told_of = memory.history("a")
+        assert told_of[-1] is told_of.events[-1]
+        assert [v.record.content for v in told_of.versions] == [
+            "Ana lives in Berlin.",
+            "Ana lives in Lisbon.",
+            "Ana lives in Porto.",
+        ]
+        assert [(v.since, v.until) for v in told_of.versions] == [
+            (START, moved),
+            (moved, again),
+            (again, None),
+        ]
+        assert told_of.versions[0].record == first
+        assert [v.record.tags for v in told_of.versions[:2]] == [("home",), ("home", "sea")]
+        assert [v.record.importance for v in told_of.versions] == [0.5, 0.75, 0.75]
+        assert told_of.versions[2].record == record(memory, "a")
+        assert [event.type for event in told_of] == ["write", "edit", "edit", "edit"]
+        with pytest.raises(NotFound, match="nobody"):
+            memory.history("nobody")
+
+    def test_what_is_erased_while_its_history_is_told_is_not_there(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        batch = memory._core.world.batch
+
+        def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Events) for op in asked):
+                memory.delete("a")
+            return batch(asked)
+
+        with pytest.raises(NotFound):
+            drive(history("a", memory.namespace), erasing)
+
+    def test_feedback_adds_up(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        for kind in ("useful", "useful", "not_useful"):
+            memory.feedback("a", kind, "the answer was read aloud")
+        judged = memory.feedback("a", "incorrect")
+        assert judged == record(memory, "a")
+        # useful + useful = 2; not_useful + incorrect = 1 + 3 = 4
+        assert (judged.feedback_for, judged.feedback_against) == (2.0, 4.0)
+        assert judged.review == "incorrect"
+        # 0.5 + 0.1 + 0.1 - 0.1 - 0.3
+        assert judged.relevance_score == pytest.approx(0.3)
+        assert memory.feedback("a", "outdated").review == "outdated"
+        [_, one, *_] = memory.history("a")
+        assert one.payload == {"feedback": "useful", "context": "the answer was read aloud"}
+        with pytest.raises(InvalidInput, match="use one of useful, not_useful"):
+            memory.feedback("a", "great")
+        with pytest.raises(NotFound, match="nobody"):
+            memory.feedback("nobody", "useful")
+
+    def test_scores_move_within_bounds(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        assert memory.promote("a").memory_score == pytest.approx(0.65)
+        assert [memory.promote("a").memory_score for _ in range(3)][-1] == 1.0
+        assert memory.demote("a").memory_score == pytest.approx(0.85)
+        assert [memory.demote("a").memory_score for _ in range(6)][-1] == 0.0
+        memory.update("a", strength=0.85)
+        assert memory.reinforce("a").strength == pytest.approx(0.95)
+        assert memory.reinforce("a").strength == 1.0
+
+    def test_decaying_twice_at_once_is_decaying_once(self, memory: Memory, clock: Clock) -> None:
+        memory.add("x", id="a", relevance_score=0.8)
+        memory.add("y", id="b", strength=0.5)
+        memory.feedback("b", "outdated")
+        clock.pass_(days=20)
+        memory.decay_all()
+        one = record(memory, "a")
+        # exp(-0.01 * 20) = 0.818730753...; 0.8 of it is 0.654984602...
+        assert one.strength == pytest.approx(0.818730753, abs=1e-9)
+        assert one.relevance_score == pytest.approx(0.654984602, abs=1e-9)
+        # outdated: 0.4 * exp(-0.02 * 20) = 0.4 * 0.670320046 = 0.268128018
+        assert record(memory, "b").relevance_score == pytest.approx(0.268128018, abs=1e-9)
+        assert record(memory, "b").strength == pytest.approx(0.409365377, abs=1e-9)
+        for _ in range(3):
+            memory.decay_all()
+        assert record(memory, "a") == one
+        clock.pass_(days=20)
+        memory.decay_all()
+        # exp(-0.4) = 0.670320046
+        assert record(memory, "a").strength == pytest.approx(0.670320046, abs=1e-9)
+
+    def test_pins(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        assert memory.pin("a").pinned == 1.0
+        assert memory.unpin("a").pinned == 0.0
+        assert [event.type for event in memory.history("a")] == ["write", "pin", "pin"]
+
+    def test_one_takes_the_place_of_another(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana lives in Berlin.", id="old")
+        moved = clock.pass_(days=30)
+        memory.add("Ana lives in Lisbon.", id="new")
+        clock.pass_(days=1)
+        memory.supersede("old", "new")
+        old, new = record(memory, "old"), record(memory, "new")
+        assert (old.status, old.valid_to) == ("superseded", moved)
+        assert (new.status, new.valid_from) == ("active", moved)
+        [link] = memory.links()
+        assert (link.source, link.target, link.type) == ("new", "old", "supersedes")
+        for wrong in (("old", "nobody"), ("nobody", "new")):
+            with pytest.raises(NotFound, match="nobody"):
+                memory.supersede(*wrong)
+        for both in (memory.supersede, memory.contradict):
+            with pytest.raises(InvalidInput, match="itself"):
+                both("new", "new")
+
+    def test_an_older_one_may_take_the_place_of_a_newer(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana lives in Berlin.", id="old", valid_from="2025-01-01")
+        memory.add("Ana lives in Lisbon.", id="new", valid_from="2025-06-01")
+        memory.supersede("new", "old")
+        new = record(memory, "new")
+        assert new.valid_to == new.valid_from
+        memory.update("new", content="Ana lived in Lisbon.", tags=["home"])
+        memory.update("new", importance=0.3)
+        # However it came about, a span that is not to be changed is no reason to refuse a change.
+        ends = {"set": {"valid_to": "2024-01-01T00:00:00+00:00"}}
+        answer(memory, operations.Log("default", (Event("edit", "new", clock.now, payload=ends),)))
+        memory.update("new", content="Ana was in Lisbon.", importance=0.2)
+        with pytest.raises(InvalidInput, match="valid_to"):
+            memory.update("new", valid_from="2025-02-01")
+        assert memory.verify()
+
+    def test_none_takes_the_place_of_what_took_its_own(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": f"Ana lives in {id}."} for id in "abcd")
+        memory.supersede("b", "c")  # a chain may be told in any order
+        memory.supersede("a", "b")
+        memory.supersede("c", "d")
+        before = memory.get_all().records, memory.links()
+        for old, new in (("b", "a"), ("d", "a"), ("d", "c")):
+            with pytest.raises(InvalidInput, match=r"superseded by 'd|b'.*status=\"active\""):
+                memory.supersede(old, new)
+        assert (memory.get_all().records, memory.links()) == before
+        memory.update("a", status="active", valid_to=None)
+        memory.supersede("d", "a")
+        assert (record(memory, "a").status, record(memory, "d").status) == ("active", "superseded")
+
+    def test_verifying_finds_and_mends(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
+        for _ in range(12):
+            clock.pass_(hours=5)
+            memory.search("thing", profile=WORDS, limit=2)
+        memory.feedback("c", "useful")
+        memory.decay_all()
+        whole = memory.verify()
+        assert whole
+        assert (whole.memories, whole.events) == (3, 3 + 24 + 2)
+        right = record(memory, "a")
+        wrong: dict[str, dict[str, Any]] = {
+            "a": {"access_count": 99, "accesses": ()},
+            "c": {"feedback_for": 0.5},
+        }
+        answer(memory, operations.Mend("default", wrong))
+        found = memory.verify()
+        assert not found
+        assert {(d.id, d.field) for d in found} == {
+            ("c", "feedback_for"),
+            ("a", "access_count"),
+            ("a", "accesses"),
+        }
+        assert not found.repaired
+        assert memory.verify(repair=True).repaired
+        assert memory.verify()
+        assert record(memory, "a") == right
+
+    def test_times_far_off_are_what_the_log_says(self, memory: Memory) -> None:
+        far = (
+            datetime.max,
+            datetime.min,
+            datetime(2239, 12, 31, 23, 59, 59, 999_999),
+            datetime(2240, 1, 1, 0, 0, 0, 123_457),
+            datetime(1700, 1, 1, 0, 0, 0, 1),
+            datetime(9000, 1, 1, 0, 0, 0, 123_457),
+        )
+        for i, at in enumerate(far):
+            memory.add(f"Apple {i}.", created_at=at, valid_to=at, expires_at=datetime.max)
+            memory.add(f"Pear {i}.", id=f"p{i}")
+            memory.update(f"p{i}", valid_to=at)
+        assert memory.verify()
+
+
+class Rewinding(StoreCase):
+    """`search(as_of=...)`: what there was, as it was."""
+
+    def test_the_past_is_ranked_as_it_was(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana lives in Berlin.", id="a", vectors={"image": [1.0, 0.0]})
+        memory.add("Ben lives in Rome.", id="b")
+        clock.pass_(days=1)
+        asked: dict[str, Any] = {"query": "Where does Ana live?", "explain": True}
+        was = [memory.search(**asked, profile=p, touch=False) for p in PROFILES]
+        memory.search(**asked)
+        then = clock.now
+        clock.pass_(days=10)
+        memory.update("a", content="Ana lives in Lisbon.", importance=0.9)
+        memory.add("Ana lives in a house.", id="c")
+        memory.link("c", "b")
+        memory.feedback("b", "useful")
+        memory.update("b", status="archived")
+        memory.touch(["a", "b", "c"])
+        for profile, before in zip(PROFILES, was, strict=True):
+            again = memory.search(**asked, profile=profile, as_of=then)
+            assert [hit.to_dict() for hit in again] == [hit.to_dict() for hit in before]
+        [first] = memory.search("Ana", profile=WORDS, as_of=then).hits
+        assert first.content == "Ana lives in Berlin."
+        assert memory.explain("Ana", "a", profile=WORDS, as_of=then).rank == 1
+        assert memory.compare("Ana", [WORDS, "composite"], as_of=then).memories[0].record.id == "a"
+        told = memory.get_context("Where does Ana live?", as_of=then)
+        assert "Berlin" in told.text
+        assert "house" not in told.text
+        assert len(memory.search("Ana", profile=WORDS, as_of=START - timedelta(days=1))) == 0
+        assert [hit.content for hit in memory.search("Ana", profile=WORDS, touch=False)] != [
+            first.content
+        ]
+
+    def test_going_back_touches_nothing(self, memory: Memory, clock: Clock) -> None:
+        memory.add("An apple.", id="a")
+        before = events(memory)
+        memory.search("apple", as_of=clock.now)
+        assert events(memory) == before
+        with pytest.raises(InvalidInput, match="future"):
+            memory.search("apple", as_of=clock.now + timedelta(seconds=1))
+
+    def test_what_was_erased_is_not_in_the_past_either(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"apple {id}"} for id in "ab")
+        then = clock.pass_(days=1)
+        assert set(memory.search("apple", profile=WORDS, as_of=then).ids) == {"a", "b"}
+        memory.delete("a")
+        assert memory.search("apple", profile=WORDS, as_of=then).ids == ("b",)

@@ -1,0 +1,404 @@
+"""Upkeep: what is previewed, changed and undone in one go."""
+
+from __future__ import annotations
+
+import json
+from asyncio import CancelledError
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput, Locked, NotFound
+from salience.lifecycle.maintenance import consolidate_on
+from salience.lifecycle.maintenance_lock import Owner, held
+from salience.lifecycle.pruning import archive, restore
+from salience.lifecycle.undo import undo
+from salience.retrieval import operations
+from salience.retrieval.plan import Plan, ask, drive
+from salience.testing.conformance._case import WORDS, Clock, StoreCase, answer, record
+from salience.testing.conformance._events import events
+from salience.testing.conformance._links import ends
+
+
+def everything(memory: Memory) -> dict[str, dict[str, Any]]:
+    """All there is of a namespace, by id."""
+    return {record.id: record.to_dict() for record in memory.get_all(limit=10_000)}
+
+
+def alike(memory: Memory, count: int = 4, others: int = 20) -> None:
+    """Some facts that say the same, and others that do not."""
+    memory.add_many(
+        {
+            "id": f"tea{i}",
+            "content": "Ana likes green tea in the morning" + " indeed" * (i % 2),
+            "kind": "fact",
+            "importance": 0.3 + i / 10,
+            "tags": [f"t{i}"],
+        }
+        for i in range(count)
+    )
+    memory.add_many(
+        {"id": f"x{i}", "content": f"alpha{i} beta{i} gamma{i}", "kind": "fact"}
+        for i in range(others)
+    )
+
+
+class Keeping(StoreCase):
+    """Pruning, the archive, consolidation, maintenance, audits; and undoing them."""
+
+    def test_pruning_is_a_preview_until_it_is_applied(self, memory: Memory, clock: Clock) -> None:
+        ids = [f"m{i:02}" for i in range(12)]
+        memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in ids)
+        memory.update("m00", pinned=True)
+        memory.add("stays", id="entity", layer="entity")
+        memory.link("m01", "m02")
+        memory.link("m02", "m03")  # m02 holds them together
+        clock.pass_(days=40)
+        before = everything(memory)
+        report = memory.prune()
+        assert everything(memory) == before
+        assert report.run is None
+        assert report.looked_at == 13
+        assert report.faded == 12
+        assert report.pinned == ("m00",)
+        assert report.bridges == ("m02",)
+        assert report.protected == 1 / 13
+        # Alive is 1 / (1 + 40^1.5) = .0039 for most; m03's decay is 1.5 / 1.1, so it is the last.
+        by_now = ["m01", *ids[4:], "m03"]
+        assert [one.id for one in report.candidates] == by_now
+        assert report.left == 0
+        assert report.candidates[0].vitality == pytest.approx(1 / (1 + 40**1.5))
+        assert report.candidates[0].reasons == (
+            "vitality 0.004 is below 0.1",
+            "never used; written 40 days ago",
+            "fades at rate 3 (activity); nothing links to it",
+        )
+        done = memory.prune(apply=True, cap=3)
+        assert [one.id for one in done.candidates] == ["m01", "m04", "m05"]
+        assert done.left == 7
+        assert record(memory, "m01").status == "archived"
+        assert "m01" not in memory.search("about m01", touch=False).ids
+        assert memory.search("about m01", include_archived=True, touch=False)[0].id == "m01"
+        assert memory.prune().faded == 9
+        assert done.run is not None
+        undone = memory.undo(done.run)
+        assert sorted(undone.restored) == ["m01", "m04", "m05"]
+        assert undone.left == {}
+        assert everything(memory) == before
+
+    def test_the_archive_by_hand(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abc")
+        memory.update("b", status="superseded")
+        memory.update("c", pinned=True)
+        for ids, problem in ((["a", "nobody"], NotFound), (["a", "c"], InvalidInput)):
+            with pytest.raises(problem):
+                memory.archive(ids)
+        with pytest.raises(InvalidInput, match="not archived"):
+            memory.restore("a")
+        before = everything(memory)
+        run = memory.archive(["a", "b"])
+        assert run is not None
+        assert memory.archive("a") is None
+        assert {record(memory, id).status for id in "ab"} == {"archived"}
+        assert memory.restore(["a", "b"]) == {"a": "active", "b": "superseded"}
+        assert memory.undo(run).left == {
+            "a": "status is 'active' now, not 'archived' any more",
+            "b": "status is 'superseded' now, not 'archived' any more",
+        }
+        assert everything(memory) == before
+        with pytest.raises(NotFound, match="prune-99"):
+            memory.undo("prune-99")
+        with pytest.raises(InvalidInput, match="run"):
+            memory.undo("whatever")
+
+    def test_what_others_edit_meanwhile_is_there(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "ab")
+        scope, batch = memory._core.scope(), memory._core.world.batch
+
+        def editing(times: int) -> Callable[[Sequence[operations.Op]], Sequence[Any]]:
+            words = iter([f"words {i} of {times}" for i in range(times)])
+
+            def answers(asked: Sequence[operations.Op]) -> Sequence[Any]:
+                if any(isinstance(op, operations.Read) for op in asked) and (
+                    said := next(words, None)
+                ):
+                    memory.update("a", content=said)
+                return batch(asked)
+
+            return answers
+
+        drive(archive(scope, ("a", "b")), editing(2))
+        assert {record(memory, id).status for id in "ab"} == {"archived"}
+        assert drive(restore(scope, ("a", "b")), editing(2)) == dict.fromkeys("ab", "active")
+        run = drive(archive(scope, ("a", "b")), editing(1))
+        assert drive(undo(scope, str(run)), editing(1)).left == {}
+        assert {record(memory, id).status for id in "ab"} == {"active"}
+
+    def test_runs_that_begin_at_once_are_undone_one_by_one(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "ab")
+        scope, batch, runs = memory._core.scope(), memory._core.world.batch, list[str | None]()
+
+        def meanwhile(asked: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Log) for op in asked):
+                runs.append(memory.archive("b"))
+            return batch(asked)
+
+        run = drive(archive(scope, ("a",)), meanwhile)
+        assert memory.undo(str(run)).restored == ("a",)
+        assert record(memory, "b").status == "archived"
+        assert memory.undo(str(runs[0])).restored == ("b",)
+
+    def test_consolidating_and_undoing_it(self, memory: Memory, clock: Clock) -> None:
+        alike(memory)
+        memory.add("Ana likes green tea in the morning", id="said", kind="turn", session_id="s")
+        memory.add("Ana likes green tea in the morning", id="kept", kind="fact", pinned=True)
+        before, links = everything(memory), memory.links()
+        clock.pass_(days=1)
+        [cluster] = memory.consolidate().clusters
+        assert everything(memory) == before
+        assert sorted(cluster.members) == ["tea0", "tea1", "tea2", "tea3"]
+        assert cluster.importance == pytest.approx(0.7)  # the largest is 0.6
+        assert cluster.text == before[cluster.members[0]]["content"]
+        done = memory.consolidate(apply=True)
+        assert done.run is not None
+        assert done.clusters[0].id is not None
+        one = record(memory, done.clusters[0].id)
+        assert (one.content, one.importance, one.kind) == (cluster.text, cluster.importance, "fact")
+        assert one.tags == ("t0", "t1", "t2", "t3")
+        assert {record(memory, id).status for id in cluster.members} == {"consolidated"}
+        assert {(e.source, e.type, e.target) for e in memory.links(one.id)} == {
+            (one.id, "consolidates", id) for id in cluster.members
+        }
+        found = memory.search("green tea", limit=100, touch=False).ids
+        assert one.id in found
+        assert not set(cluster.members) & set(found)
+        assert memory.consolidate().clusters == ()
+        undone = memory.undo(done.run)
+        assert undone.erased == (one.id,)
+        assert sorted(undone.restored) == sorted(cluster.members)
+        assert everything(memory) == before
+        assert memory.links() == links
+
+    def test_a_summariser_says_what_stands_for_them(self, memory: Memory) -> None:
+        alike(memory, 0, 20)
+        memory.add_many(
+            {"id": f"n{i}", "content": f"the cat with number {i} sat on the mat and slept"}
+            for i in range(3)
+        )
+        [cluster] = memory.consolidate(apply=True).clusters
+        assert cluster.apart == "differ in a number"
+        assert cluster.id is None
+        assert {record(memory, f"n{i}").status for i in range(3)} == {"active"}
+        done = memory.consolidate(
+            apply=True,
+            everything=True,
+            summarise=lambda records: f"{len(records)} cats sat on the mat",
+        )
+        assert done.clusters[0].id is not None
+        assert record(memory, done.clusters[0].id).content == "3 cats sat on the mat"
+        memory.update(done.clusters[0].id, content="cats")
+        assert done.run is not None
+        assert list(memory.undo(done.run).left) == [done.clusters[0].id]
+        assert record(memory, done.clusters[0].id).status == "archived"
+        assert {record(memory, f"n{i}").status for i in range(3)} == {"active"}
+
+    @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
+    def test_what_was_said_in_two_chats_stays_two(self, memory: Memory, mode: Any) -> None:
+        alike(memory, count=1, others=25)
+        greeting = [
+            {"role": "user", "content": "Good morning, how are you today?"},
+            {"role": "assistant", "content": "Fine, thank you. What shall we do?"},
+        ]
+        for day in ("monday", "tuesday"):
+            memory.add_chat(greeting, mode=mode, session_id=day)
+        assert memory.consolidate().clusters == ()
+        assert memory.audit()["duplicates"].count == 0
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda memory: memory.update("tea1", content="Ana has gone off tea."),
+            lambda memory: memory.update("tea1", pinned=True),
+            lambda memory: memory.delete("tea1"),
+        ],
+    )
+    def test_consolidation_leaves_what_others_change_meanwhile(
+        self, memory: Memory, change: Callable[[Memory], Any]
+    ) -> None:
+        alike(memory)
+        changed: list[dict[str, dict[str, Any]]] = []
+
+        def meanwhile(records: Any) -> str:
+            change(memory)
+            changed.append(everything(memory))
+            return "Ana likes tea"
+
+        report = memory.consolidate(apply=True, summarise=meanwhile)
+        assert (report.clusters, report.run, len(changed)) == ((), None, 1)
+        assert everything(memory) == changed[0]
+        again = [sorted(one.members) for one in memory.consolidate().clusters]
+        assert again == [["tea0", "tea2", "tea3"]]  # it was not taken for seen
+
+    def test_what_is_erased_last_of_all_is_not_reported_as_merged(self, memory: Memory) -> None:
+        alike(memory)
+        batch = memory._core.world.batch
+
+        def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Put) for op in asked):
+                memory.delete("tea1")
+            return batch(asked)
+
+        report = drive(consolidate_on(memory._core.scope(), apply=True), erasing)
+        assert (report.clusters, report.run) == ((), None)
+        assert {one.status for one in memory.get_all()} == {"active"}
+
+    def test_consolidation_looks_at_what_is_new(self, memory: Memory) -> None:
+        alike(memory, 2, 18)
+        assert memory.consolidate().owners == 0  # more than 20 are needed
+        memory.add("something else", id="else")
+        assert memory.consolidate(apply=True).clusters == ()
+        seen: list[tuple[int, int]] = []
+        report = memory.consolidate(progress=lambda done, total: seen.append((done, total)))
+        assert (report.owners, report.looked_at, report.fresh) == (1, 21, 0)
+        memory.add("Ana likes green tea in the morning", id="new", kind="fact")
+        report = memory.consolidate(progress=lambda done, total: seen.append((done, total)))
+        assert report.fresh == 1
+        assert [sorted(one.members) for one in report.clusters] == [["new", "tea0", "tea1"]]
+        assert seen[-1] == (22, 22)
+        other = [{"id": f"o{i}", "content": "Ana likes green tea", "user_id": "o"} for i in "123"]
+        memory.add_many(other)
+        assert len(memory.consolidate().clusters) == 1  # of another owner, who has only three
+
+    def test_maintenance_does_what_is_due_once(self, memory: Memory, clock: Clock) -> None:
+        memory.add("a task", id="old", kind="task")
+        memory.add("a task", id="used", kind="task")
+        memory.add("soon gone", id="expires", expires_at=clock.now + timedelta(days=7))
+        memory.add("x", id="a", links=[{"target": "The Atlas", "type": "mentions"}])
+        memory.add("y", id="b", title="the atlas")
+        clock.pass_(days=6)
+        memory.search("task", profile=WORDS, filters={"id": "used"})
+        memory.add("a task", id="new", kind="task")
+        assert memory.maintain().changed == 1  # the link, which differed in its capitals
+        assert ends(memory) == [("a", "b")]
+        clock.pass_(days=1)
+        planned = memory.maintain(dry_run=True)
+        before = everything(memory)
+        assert (planned["tasks"].ids, planned["expire"].ids) == (("old",), ("expires",))
+        done = memory.maintain()
+        assert done.changed == planned.changed == 2
+        assert record(memory, "old").status == "completed"
+        assert record(memory, "expires").status == "archived"
+        after, log = everything(memory), events(memory)
+        assert memory.maintain().changed == 0
+        assert (everything(memory), events(memory)) == (after, log)
+        for step in done.steps:
+            if step.run:
+                memory.undo(step.run)
+        assert everything(memory) == before
+
+    def test_maintenance_prunes_and_consolidates_if_told_to(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        alike(memory)
+        clock.pass_(days=400)
+        held = memory.maintain()
+        assert held.changed == 0
+        assert held["prune"].changed == 10
+        assert held["prune"].held_back == "salience prune --apply"
+        assert held["consolidate"].changed == 4
+        done = memory.maintain(steps=["consolidate", "prune"], cap=2)
+        assert (done["consolidate"].changed, done["prune"].changed) == (4, 2)
+        with pytest.raises(InvalidInput, match="steps"):
+            memory.maintain(steps=["everything"])
+
+    def test_only_one_maintains_at_a_time(self, memory: Memory) -> None:
+        alike(memory)
+
+        def meanwhile(records: Any) -> str:
+            with pytest.raises(Locked, match="maintain"):
+                memory.maintain()
+            assert memory.maintain(dry_run=True)["expire"].changed == 0  # looking is free
+            return "tea"
+
+        memory.maintain(steps=["consolidate"], summarise=meanwhile)
+        memory.maintain()  # it was given back
+
+        def dies(records: Any) -> str:
+            raise ZeroDivisionError
+
+        memory.add_many({"id": f"y{i}", "content": "Ben plays the cello well"} for i in range(3))
+        with pytest.raises(ZeroDivisionError):
+            memory.maintain(steps=["consolidate"], summarise=dies)
+        memory.maintain()
+
+    @pytest.mark.parametrize("stops", [KeyboardInterrupt, CancelledError])
+    def test_an_interrupt_gives_the_lock_back(
+        self, memory: Memory, clock: Clock, stops: type[BaseException]
+    ) -> None:
+        batch = memory._core.world.batch
+
+        def interrupted(asked: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Order) for op in asked):
+                raise stops
+            return batch(asked)
+
+        def interrupts() -> Plan[None]:
+            yield from ask(operations.Dimensions(memory.namespace, ("content",)))
+            raise stops
+
+        for plan in (ask(operations.Order(memory.namespace)), interrupts()):
+            locked = held(plan, memory.namespace, Owner("here"), lambda: clock.now)
+            with pytest.raises(stops):
+                drive(locked, interrupted)
+            assert "maintenance" not in answer(memory, operations.Notes(memory.namespace))
+
+    def test_a_lock_whose_owner_is_silent_goes_stale(self, memory: Memory, clock: Clock) -> None:
+        held = json.dumps({"owner": "elsewhere:1:x", "at": clock.now.isoformat()})
+        answer(memory, operations.Note(memory.namespace, "maintenance", held, None))
+        clock.pass_(minutes=14)
+        with pytest.raises(Locked, match="elsewhere"):
+            memory.maintain()
+        clock.pass_(minutes=1)
+        memory.maintain()
+        assert "maintenance" not in answer(memory, operations.Notes(memory.namespace))
+
+    def test_an_audit_counts_and_shows(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many(
+            {"id": id, "content": content, "kind": kind}
+            for id, content, kind in (
+                ("a", "Ana likes green tea", "fact"),
+                ("b", "ana likes  green tea", "fact"),
+                ("c", "Ana said that she likes green tea", "turn"),
+                ("d", "null", "note"),
+                ("e", "Ben plays the cello", "fact"),
+                ("f", "Ben plays the violin", "fact"),
+                ("g", "Lisbon is in Portugal", "fact"),
+            )
+        )
+        memory.link("e", "f", "contradicts")
+        memory.update("g", status="superseded")
+        memory.add("x y z", id="h", links=[{"target": "nobody", "type": "mentions"}])
+        audit = memory.audit()
+        assert audit.memories == 8
+        assert {one.name: (one.count, one.of) for one in audit} == {
+            "duplicates": (1, 6),
+            "junk": (1, 6),
+            "stale": (0, 7),
+            "contradicted": (2, 7),
+            "orphaned": (2, 8),
+            "unembedded": (0, 7),
+        }
+        assert audit["duplicates"].examples == (("b", "says the same as a"),)
+        assert audit["duplicates"].remedy == "salience archive b"
+        assert audit["junk"].examples == (("d", "is only a placeholder: null"),)
+        assert audit["junk"].rate == 1 / 6
+        assert audit["contradicted"].remedy == "salience supersede e f"
+        assert audit["orphaned"].examples == (
+            ("g", "is superseded, but by no memory that is there"),
+            ("h", "links to 'nobody', which is no memory"),
+        )
+        clock.pass_(days=30)
+        assert memory.audit()["stale"].count == 7

@@ -1,0 +1,242 @@
+"""Links that wait for their target, notes, and what the use of a memory lends along links."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput, NotFound
+from salience.lifecycle.spreading_boost import lend
+from salience.records.events import Event
+from salience.records.record import Draft
+from salience.retrieval import operations
+from salience.retrieval.plan import drive
+from salience.testing.conformance._case import Clock, StoreCase, answer, record
+from salience.testing.conformance._events import events, told
+
+
+def ends(memory: Memory) -> list[tuple[str, str]]:
+    """The links as (source, target)."""
+    return [(link.source, link.target) for link in memory.links()]
+
+
+class Pending(StoreCase):
+    """Links by name, and to what is no memory yet."""
+
+    def test_a_link_to_nothing_is_pending_until_there_is_such_an_id(self, memory: Memory) -> None:
+        result = memory.add("x", id="a", links=[{"target": "b", "type": "mentions"}])
+        assert [link.target for link in result.pending] == ["b"]
+        assert memory.pending_links() == list(result.pending)
+        memory.add("left", id="left", links=[{"target": "a", "type": "mentions"}])
+        assert memory.zones().protected == 0.0
+        assert memory.add("y", id="b").pending == ()
+        assert memory.pending_links() == []
+        assert ends(memory) == [("a", "b"), ("left", "a")]
+        assert memory.zones().protected == pytest.approx(1 / 3)  # a is between the other two
+
+    def test_a_link_by_name_leads_to_the_title_or_alias(self, memory: Memory) -> None:
+        memory.add("x", id="a", title="Project Atlas", metadata={"aliases": ["The Map"]})
+        for id, target in (("1", "project-atlas"), ("2", "Project Atlas"), ("3", "the-map")):
+            links = [{"target": target, "type": "mentions"}]
+            assert memory.add("y", id=id, links=links).pending == ()
+        assert ends(memory) == [("1", "a"), ("2", "a"), ("3", "a")]
+
+    @pytest.mark.parametrize(
+        "change", [{"title": "Project Atlas"}, {"metadata": {"aliases": ["Project Atlas"]}}]
+    )
+    def test_a_link_by_name_finds_who_comes_to_have_it(
+        self, memory: Memory, clock: Clock, change: dict[str, Any]
+    ) -> None:
+        links = [{"target": "project-atlas", "type": "supports", "weight": 0.5}]
+        assert len(memory.add("x", id="a", links=links).pending) == 1
+        memory.add("y", id="b")
+        memory.add("z", id="c", title="Other")
+        later = clock.pass_(days=1)
+        memory.update("b", **change)
+        [link] = memory.links()
+        assert (link.source, link.target, link.type, link.weight) == ("a", "b", "supports", 0.5)
+        assert link.created_at == later  # when it came to lead there
+        memory.add("w", id="d", title="Project Atlas")  # it leads somewhere already
+        assert ends(memory) == [("a", "b")]
+
+    def test_of_several_of_a_name_written_at_once_the_first_is_meant(self, memory: Memory) -> None:
+        memory.add("x", id="a", links=[{"target": "Atlas", "type": "mentions"}])
+        memory.add_many([{"id": id, "content": id, "title": "Atlas"} for id in "cb"])
+        assert ends(memory) == [("a", "c")]
+
+    def test_names_without_letters_are_told_apart(self, memory: Memory) -> None:
+        memory.add("x", id="a", title="Note")
+        memory.add("y", id="b", title="🐢", metadata={"aliases": ["***"]})
+        links = [{"target": target, "type": "mentions"} for target in ("🦊", "note", "🐢")]
+        [link] = memory.add("z", id="c", links=links).pending
+        assert link.target == "🦊"
+        memory.add("w", id="d", links=[{"target": "***", "type": "mentions"}])
+        assert ends(memory) == [("c", "a"), ("c", "b"), ("c", "🦊"), ("d", "b")]
+
+    def test_an_erased_link_is_not_pending(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        memory.add("y", id="b", links=[{"target": "a", "type": "mentions"}])
+        memory.delete("a")
+        memory.add("x", id="a")
+        assert memory.links() == []
+
+    def test_what_links_tell_follows_every_change(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abcd")
+
+        def bridges() -> set[str]:
+            return {one.id for one in memory.zones() if one.bridge}
+
+        assert bridges() == set()
+        memory.link("a", "b")
+        memory.link("b", "c")
+        assert bridges() == {"b"}
+        memory.link("c", "d")
+        assert bridges() == {"b", "c"}
+        memory.link("d", "a")
+        assert bridges() == set()
+        [link] = [one for one in memory.links() if (one.source, one.target) == ("d", "a")]
+        answer(memory, operations.Put((), unlinks=(link,)))
+        assert bridges() == {"b", "c"}
+        memory.update("b", content="edited")  # keeps its links
+        assert bridges() == {"b", "c"}
+        memory.delete("c")
+        assert bridges() == set()
+
+
+class Noting(StoreCase):
+    """Notes, and what happens to others with a write."""
+
+    def test_a_note_replaces_what_it_knew_of(self, memory: Memory) -> None:
+        notes = operations.Notes(memory.namespace)
+        assert answer(memory, notes) == {}
+        assert answer(memory, operations.Note(memory.namespace, "k", "1", None))
+        assert not answer(memory, operations.Note(memory.namespace, "k", "2", None))
+        assert not answer(memory, operations.Note(memory.namespace, "k", None, "2"))
+        assert answer(memory, operations.Note(memory.namespace, "k", "2", "1"))
+        assert answer(memory, operations.Note(memory.namespace, "other", "x", None))
+        assert answer(memory, notes) == {"k": "2", "other": "x"}
+        assert answer(memory, operations.Notes("elsewhere")) == {}
+        assert answer(memory, operations.Note(memory.namespace, "k", None, "2"))
+        assert answer(memory, notes) == {"other": "x"}
+
+    def test_notes_last_until_the_namespace_is_erased(self, memory: Memory) -> None:
+        answer(memory, operations.Note(memory.namespace, "k", "1", None))
+        memory.add("x")
+        again = self.reopen(memory)
+        assert answer(again, operations.Notes(again.namespace)) == {"k": "1"}
+        again.delete_all(namespace=again.namespace)
+        assert answer(again, operations.Notes(again.namespace)) == {}
+        again.close()
+
+    def test_what_happens_with_a_write_happens_or_nothing_does(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add("x", id="a")
+        status = Event("status", "a", clock.now, payload={"set": {"status": "consolidated"}})
+        unknown = replace(status, id="nobody")
+        draft = Draft(replace(record(memory, "a"), id="b"), {})
+        both = operations.Log(memory.namespace, (status, unknown))
+        assert answer(memory, operations.Put((draft,), also=both)) == ("nobody",)
+        assert memory.get("b") is None
+        assert record(memory, "a").status == "active"
+        assert (
+            answer(
+                memory, operations.Put((draft,), also=operations.Log(memory.namespace, (status,)))
+            )
+            == ()
+        )
+        assert record(memory, "a").status == "consolidated"
+        assert sorted(told(events(memory))) == [("status", "a"), ("write", "a"), ("write", "b")]
+        taken = operations.Put((draft,), also=operations.Log(memory.namespace, (status,)))
+        assert answer(memory, taken) == ("b",)
+        assert len(events(memory)) == 3
+
+
+class Lending(StoreCase):
+    """What the declared use of a memory lends to those that are linked with it."""
+
+    def boosts(self, memory: Memory) -> dict[str, float | None]:
+        return {record.id: record.boost for record in memory.get_all()}
+
+    def test_a_use_spreads_two_hops_both_ways(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abcdez")
+        for source, target in ("ab", "cb", "cd", "ea", "eb"):
+            memory.link(source, target)
+        memory.touch("a", utility=0.8)
+        first = {"b": 0.48, "e": 0.48, "c": 0.288}  # .8 * .6, and .8 * .6^2; d is 3 hops away
+        assert self.boosts(memory) == pytest.approx(
+            {"a": None, "d": None, "z": None, **first}, nan_ok=True
+        )
+        assert record(memory, "a").access_count == 1
+        assert {record(memory, id).boosted_at for id in first} == {clock.now}
+        clock.pass_(days=7)  # half of it is left
+        memory.touch("d", utility=0.5)
+        # c: 1 - (1 - .144)(1 - .3); b: 1 - (1 - .24)(1 - .18)
+        boosts = {"c": 0.4008, "b": 0.3768, "e": 0.48}
+        assert {id: self.boosts(memory)[id] for id in boosts} == pytest.approx(boosts)
+        assert record(memory, "e").boosted_at == clock.now - timedelta(days=7)
+
+    def test_several_at_once_lend_to_each_other(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abc")
+        memory.link("a", "b")
+        memory.link("b", "c")
+        memory.touch(["a", "b"], utility=1.0)
+        # a by b .6, b by a .6, c by b .6 and by a .36: 1 - .4 * .64
+        assert self.boosts(memory) == pytest.approx({"a": 0.6, "b": 0.6, "c": 0.744})
+
+    def test_what_is_erased_meanwhile_takes_no_boost_from_the_others(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "abcd")
+        for target in "bcd":
+            memory.link("a", target)
+        batch, doomed = memory._core.world.batch, ["b", "c"]
+
+        def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
+            if doomed and any(isinstance(op, operations.Log) for op in asked):
+                memory.delete(doomed.pop(0))  # another one each time
+            return batch(asked)
+
+        lent = drive(lend(["a"], 0.5, memory._core.scope()), erasing)
+        assert lent == pytest.approx({"d": 0.3})
+        assert self.boosts(memory) == pytest.approx({"a": None, "d": 0.3})
+
+    def test_without_a_utility_nothing_is_lent(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "ab")
+        memory.link("a", "b")
+        memory.touch("a")
+        memory.touch("a", utility=0)
+        memory.search("a")
+        assert self.boosts(memory) == {"a": None, "b": None}
+        with pytest.raises(InvalidInput, match="utility"):
+            memory.touch("a", utility=1.5)
+        with pytest.raises(NotFound):
+            memory.touch("nobody", utility=0.5)
+        assert memory.verify()
+
+    def test_a_boost_and_a_new_link_revive(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
+        memory.link("a", "b")
+        clock.pass_(days=20)
+        alive = {one.id: one.vitality for one in memory.zones()}
+        memory.touch("a", utility=1.0)
+        memory.link("b", "c")
+        after = {one.id: one.vitality for one in memory.zones()}
+        base = -1.5 * math.log(20)
+        assert alive["c"] == pytest.approx(1 / (1 + math.exp(-base)))
+        # A link from b: s = 1.1, and exp(0) of revival. It was not linked when a was used.
+        assert after["c"] == pytest.approx(1 / (1 + math.exp(-(base / 1.1 + 1.0))))
+        # b has the boost of .6, and holds a and c together: at least .5.
+        assert after["b"] == 0.5
+        clock.pass_(days=14)
+        assert memory.verify()
+        later = {one.id: one.vitality for one in memory.zones()}
+        base = -1.5 / 1.1 * math.log(34)
+        assert later["c"] == pytest.approx(1 / (1 + math.exp(-(base + math.exp(-2.8)))))
+        clock.pass_(seconds=1)
+        gone = next(one.vitality for one in memory.zones() if one.id == "c")
+        assert gone == pytest.approx(1 / (1 + math.exp(-base)), rel=1e-5)

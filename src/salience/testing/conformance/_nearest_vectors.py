@@ -1,0 +1,121 @@
+"""The same ranking on each store: all profiles over the sample, held against the store in memory.
+
+The store in memory is the executable specification; another one may miss its scores by 1e-6, and
+no more of its order than scores that close to each other leave open.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.evaluation import sample
+from salience.ranking.profiles import BUILT_IN
+from salience.search.results import SearchResult
+from salience.testing.conformance._case import Clock, StoreCase
+
+_NEAR = 1e-6
+_ODD = (
+    '"a phrase" of Sarah',
+    "deploy* and mov* last week",
+    "What did Sara say in March?",
+    "who am I now",
+    "zzz",
+)
+CHUNKS: list[dict[str, Any]] = [
+    {
+        "id": f"chunk{i}",
+        "kind": "turn_chunk" if i % 9 else "session_chunk",
+        "content": f"user: Where is bicycle {i}? assistant: In shed {i % 4}.",
+        "session_id": f"bicycles{i % 3}",
+        "tags": ["bicycles", f"shed{i % 4}"],
+        "vector_texts": {
+            "user": f"Where is bicycle {i}?",
+            "asst": f"In shed {i % 4}.",
+            "next_user": "Thank you!",
+            "facet_preferences": "likes bicycles",
+        },
+    }
+    for i in range(24)
+]
+FILTERS: tuple[Any, ...] = (
+    None,
+    {"kind": "turn"},
+    {"importance": {"gte": 0.5}},
+    {"$not": {"kind": "turn"}},
+    {"speaker": {"exists": True}, "created_at": {"gte": "2026-04-01"}},
+)
+
+
+class Alike(StoreCase):
+    """Every profile finds the same as in memory."""
+
+    @pytest.fixture
+    def both(self, clock: Clock) -> Iterator[tuple[Memory, Memory]]:
+        """The store under test and one in memory, with the sample in each."""
+        stores = (
+            self.open_memory(embedder=self.embedder, clock=clock),
+            Memory.open("ram://", embedder=self.embedder, clock=clock),
+        )
+        for memory in stores:
+            memory.add_many(sample.memories(), strict=True)
+            for link in sample.links():
+                memory.link(link["source"], link["target"], link["type"], link["weight"])
+            memory.add_many(CHUNKS, strict=True)
+        yield stores
+        for memory in stores:
+            memory.close()
+
+    def test_every_profile_finds_the_same(self, both: tuple[Memory, Memory]) -> None:
+        self._compare(both, [q["text"] for q in sample.questions()][::5])
+
+    def test_so_it_does_after_changes(self, both: tuple[Memory, Memory], clock: Clock) -> None:
+        ids = sorted(record.id for record in both[1].get_all(limit=10_000))
+        for memory in both:
+            chance = random.Random(7)
+            for id in chance.sample(ids, 12):
+                memory.update(id, content=f"changed to something about {id} and bicycles")
+            for id in chance.sample(ids, 12):
+                memory.update(id, importance=round(chance.random(), 3), metadata={"n": 1})
+            memory.update(chance.choice(ids), status="archived")
+            memory.delete_all({"id": {"in": chance.sample(ids, 25)}})
+            memory.add("Sarah moved to Lisbon today.", id="new", speaker="Sarah", session_id="x")
+        clock.pass_(days=3)
+        for memory in both:
+            memory.search("bicycles", limit=3)
+        self._compare(both, [q["text"] for q in sample.questions()][2::9])
+
+    def _compare(self, both: tuple[Memory, Memory], questions: list[str]) -> None:
+        chance = random.Random(1)
+        for text in (*questions, *_ODD):
+            for profile in BUILT_IN:
+                options: dict[str, Any] = {
+                    "profile": profile,
+                    "limit": chance.choice((3, 10)),
+                    "filters": chance.choice(FILTERS),
+                    "now": "2026-10-01",
+                    "touch": False,
+                }
+                tested, known = (memory.search(text, **options) for memory in both)
+                assert_alike(tested, known)
+
+
+def assert_alike(tested: SearchResult, known: SearchResult) -> None:
+    """The same hits with the same scores; equal ones may stand in another order within 1e-6."""
+    scores = [hit.score for hit in known]
+    assert [hit.score for hit in tested] == pytest.approx(scores, abs=_NEAR, rel=0)
+    assert tested.degraded == known.degraded
+    expected = {hit.id: hit for hit in known}
+    least = min(scores, default=0.0)
+    for hit, other in zip(tested, known, strict=True):
+        if hit.id == other.id:
+            assert hit.record.content == other.record.content
+            continue
+        if hit.id in expected:
+            assert hit.score == pytest.approx(expected[hit.id].score, abs=_NEAR, rel=0)
+        else:  # it stands in for one as good that was cut off
+            assert hit.score == pytest.approx(least, abs=_NEAR, rel=0)

@@ -1,0 +1,457 @@
+"""Searching: what is found, in which order, in which namespace, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from salience import Memory, Profile
+from salience.errors import InvalidInput, NotFound
+from salience.ranking.expressions import Col, Signal, lookup
+from salience.ranking.signals import BestOf, EntityOverlap
+from salience.ranking.stages import cut, retrieve, score
+from salience.ranking.stages.sessions import SESSION_CHUNK, TURN_CHUNK
+from salience.retrieval.routes import Exact, Route, Scan, Trigram
+from salience.testing.conformance._case import (
+    EVERYTHING,
+    START,
+    WORDS,
+    StoreCase,
+    found,
+    listed,
+    record,
+)
+
+PROFILES: list[Any] = ["balanced", "composite", WORDS, EVERYTHING]
+
+
+class Searching(StoreCase):
+    """`search` and `explain`."""
+
+    def test_words_are_found_by_their_stems(self, memory: Memory) -> None:
+        memory.add("We walked along the river.", id="one")
+        memory.add("Nothing of the kind.", id="two")
+        assert found(memory, "walking rivers") == ["one"]
+        assert found(memory, "mountains") == []
+
+    def test_a_star_after_any_form_of_an_irregular_word(self, memory: Memory) -> None:
+        memory.add("The foundation was poured.", id="beginning")
+        memory.add("We find it.", id="form")
+        memory.add("Deployments and deployed things.", id="other")
+        assert sorted(found(memory, "found*", profile="vitality")) == ["beginning", "form"]
+        assert found(memory, "foundat*", profile="vitality") == ["beginning"]
+        assert found(memory, "deploy* deployer*", profile="vitality") == ["other"]
+
+    def test_names_are_found_by_the_words_inside_them(self, memory: Memory) -> None:
+        memory.add("PaymentGatewayClient retries twice.", id="one", tags=["HttpClient"])
+        memory.add("Nothing of the kind.", id="two")
+        assert found(memory, "payment gateway") == ["one"]
+        assert found(memory, "gatew*", profile="vitality") == ["one"]
+        assert found(memory, '"PaymentGatewayClient retries"', profile="vitality") == ["one"]
+
+    def test_figures_are_found_with_their_groups_and_without(self, memory: Memory) -> None:
+        memory.add("It costs 12,500 euros.", id="one")
+        memory.add("It costs 7800 euros.", id="two")
+        assert found(memory, "12500")[0] == found(memory, "12,500")[0] == "one"
+        assert found(memory, "7,800")[0] == "two"
+        assert found(memory, '"12,500 euros"', profile="vitality") == ["one"]
+
+    def test_the_rarer_word_weighs_more(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "the common word"} for i in range(5))
+        memory.add("the rare thing", id="rare")
+        assert found(memory, "common rare")[0] == "rare"
+
+    @pytest.mark.parametrize("profile", PROFILES, ids=str)
+    def test_equal_scores_are_ordered_by_id(self, memory: Memory, profile: Any) -> None:
+        memory.add_many({"id": id, "content": "the very same"} for id in "hgcadbfe")
+        ranked = found(memory, "the very same", profile=profile)
+        assert ranked == list("abcdefgh")
+        assert found(memory, "the very same", profile=profile, limit=3) == ["a", "b", "c"]
+
+    @pytest.mark.parametrize("profile", PROFILES, ids=str)
+    def test_fewer_hits_are_the_first_of_more(self, memory: Memory, profile: Any) -> None:
+        memory.add_many(
+            {"id": f"m{i:02}", "content": f"word{i % 7} word{i % 5} shared"} for i in range(60)
+        )
+        everything = memory.search("word3 word4 shared", profile=profile, limit=60, touch=False)
+        scores = [hit.score for hit in everything]
+        assert scores == sorted(scores, reverse=True)
+        assert [hit.rank for hit in everything] == list(range(1, len(everything) + 1))
+        for limit in (1, 7, 30):
+            some = memory.search("word3 word4 shared", profile=profile, limit=limit, touch=False)
+            assert [(h.id, h.score) for h in some] == [
+                (h.id, h.score) for h in everything.hits[:limit]
+            ]
+
+    def test_hits_below_the_least_score_are_left_out(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "apple " * i + "pear"} for i in range(5))
+        ranked = memory.search("apple", profile=WORDS)
+        bound = ranked[1].score
+        cut_off = memory.search("apple", profile=WORDS, min_score=bound)
+        assert cut_off.ids == ranked.ids[:2]
+        assert memory.search("apple", profile=WORDS, min_score=1e9).ids == ()
+
+    @pytest.mark.parametrize("route", [Trigram(("content",)), Exact(("content",))], ids=str)
+    def test_texts_are_compared_as_they_are_now(self, memory: Memory, route: Route) -> None:
+        spelt = Profile("spelt", retrieve(route) >> score(Col(f"{route.name}.score")) >> cut())
+        memory.add("Blue whale", id="a")
+        assert found(memory, "blue whale", profile=spelt) == ["a"]
+        memory.add("Red fox", id="b")
+        memory.delete("a")
+        memory.add("Green frog", id="c")
+        assert found(memory, "red fox", profile=spelt) == ["b"]
+        assert found(memory, "green frog", profile=spelt) == ["c"]
+        assert found(memory, "blue whale", profile=spelt) == []
+
+    @pytest.mark.parametrize(
+        ("signal", "wanted"),
+        [
+            (Col("exact.score").default(0.0), {"text": 1.0, "list": 1.0, "texts": 1.0}),
+            (Col("trigram.score").default(0.0), {"text": 1.0, "list": 1.0, "texts": 4 / 9}),
+            (lookup("metadata.k", {"Zug": 2.0, "5": 3.0}).default(0.0), {"text": 2.0}),
+            (EntityOverlap(("metadata.k", "tags")), {"text": 1.0, "list": 1.0, "texts": 1.0}),
+            (
+                BestOf(Col("importance").default(0.0), "metadata.k"),
+                {"text": 0.5, "list": 0.5, "texts": 0.5, "true": 0.5, "one": 1.0, "again": 1.0}
+                | {"mapping": 0.5, "none": 0.5},
+            ),
+        ],
+        ids=lambda value: str(value) if isinstance(value, Signal) else "",
+    )
+    def test_only_texts_of_metadata_are_compared_as_texts(
+        self, memory: Memory, signal: Signal, wanted: dict[str, float]
+    ) -> None:
+        team = memory.within("team")
+        metadata: dict[str, Any] = {
+            "text": "Zug", "list": ["Zug", 5, {"Zug": "Zug"}], "texts": ["zug", "Bern"],
+            "true": True, "one": 1, "again": 1, "mapping": {"Zug": [1]}, "none": None,
+        }  # fmt: skip
+        for each in (memory, team):
+            each.add_many(
+                {"id": id, "content": id, "metadata": {"k": value}, "importance": importance}
+                for id, value in metadata.items()
+                for importance in [1.0 if id == "again" else 0.5]
+            )
+        fields = ("metadata.k", "tags")
+        routes = (Scan(), Trigram(fields, min_similarity=0.1), Exact(fields))
+        profile = Profile("odd", retrieve(*routes, depth=None) >> score(signal) >> cut())
+        for namespaces in (["default"], ["team", "default"]):
+            hits = memory.search("Zug", profile=profile, namespaces=namespaces, limit=50)
+            found = {hit.id: hit.score for hit in hits}
+            assert found == {**dict.fromkeys(metadata, 0.0), **wanted}
+
+    def test_a_hit_says_which_routes_found_it(self, memory: Memory) -> None:
+        memory.add("alpha", id="a")
+        memory.add("beta", id="b")
+        hits = {hit.id: hit for hit in memory.search("alpha")}
+        assert dict(hits["a"].routes) == {"lexical": 1, "vector": 1}
+        assert dict(hits["b"].routes) == {"vector": 2}
+        assert hits["a"].record == record(memory, "a") or hits["a"].record.access_count == 0
+
+    def test_a_question_like_nothing_is_ranked_by_the_rest(self, memory: Memory) -> None:
+        memory.add("Tea.", id="low", importance=0.1)
+        memory.add("Bread.", id="high", importance=0.9)
+        ranked = memory.search("???", profile="composite", explain=True)  # its vector is zero
+        assert ranked.ids == ("high", "low")
+        assert ranked[0].score == pytest.approx(0.3 * 0.9 + 0.2 * 1.0)
+        assert found(memory, "???", profile="balanced") == []
+
+    def test_a_word_of_an_erased_memory_may_be_short_for_a_name(self, memory: Memory) -> None:
+        memory.add("Pasta with lemon.", id="m", speaker="Melanie")
+        memory.add("Rice with lemon and pasta.", id="b", speaker="Ben")
+        memory.add("Mel is late.", id="d", speaker="Ben")
+
+        def speaks(id: str) -> float | None:
+            asked = "What did Mel cook with pasta?"
+            hits = memory.search(asked, touch=False, explain=True)
+            [tree] = [hit.explanation for hit in hits if hit.id == id]
+            part = tree.find("speaker") if tree else None
+            return part.value if part else None
+
+        assert not speaks("m")
+        memory.delete("d")
+        assert speaks("m")
+
+    def test_a_date_is_when_a_memory_was_written_or_what_it_speaks_of(self, memory: Memory) -> None:
+        texts = {
+            "plan": "The roof is mended on 12 June.",
+            "letter": "The roof is mended, June 12th they say.",
+            "figures": "2026-06-12: the roof is mended.",
+            "month": "The roof is mended in June, 1200 euros.",
+            "year": "The roof was never mended in 2026, not by 12 people.",
+            "modal": "It may take 12 days until the roof is mended.",
+            "none": "The roof is mended.",
+        }
+        written = "2024-02-03T10:00:00Z"
+        memory.add_many({"id": i, "content": t, "created_at": written} for i, t in texts.items())
+        memory.add("A roof is mended.", id="then", created_at="2026-06-13T10:00:00Z")
+        memory.add("On 12 June mended: a roof.", id="fact", kind="fact", created_at=written)
+        memory.add("Mended was a roof.", id="told", kind="fact", created_at="2026-06-12T10:00:00Z")
+
+        def dated(question: str) -> dict[str, set[str]]:
+            hits = memory.search(question, touch=False, explain=True, limit=50)
+            trees = {hit.id: hit.explanation for hit in hits if hit.explanation}
+            assert set(trees) == {*texts, "then", "fact", "told"}
+            return {
+                name: {id for id, tree in trees.items() if (part := tree.find(name)) and part.value}
+                for name in ("year", "month", "day")
+            }
+
+        days = {"plan", "letter", "figures", "then", "fact"}
+        years = {"figures", "year", "then"}
+        assert dated("Which roof is mended on 12 June 2026?") == {
+            "year": years, "month": days | {"month"}, "day": days,
+        }  # fmt: skip
+        assert dated("Which roof is mended in June?") == {
+            "year": set(), "month": days - {"figures"} | {"month"}, "day": set(),
+        }  # fmt: skip
+        assert dated("Which roof is mended in May?")["month"] == set()
+        assert dated("Which roof is mended on 13 June 2025?")["day"] == set()
+        assert dated("Which roof is mended?") == {"year": set(), "month": set(), "day": set()}
+
+    def test_what_is_edited_or_erased_speaks_of_no_date(self, memory: Memory) -> None:
+        signal = Col("mentions_day") * Col("mentions_month")
+        by_day = Profile("day", retrieve(Scan(), depth=None) >> score(signal) >> cut())
+
+        def speaking() -> list[str]:
+            hits = memory.search("on 12 June", profile=by_day, touch=False)
+            return sorted(hit.id for hit in hits if hit.score)
+
+        memory.add("Tea on 12 June.", id="a")
+        memory.add("Cake on 12 June.", id="b")
+        memory.add("Bread on 11 June.", id="c")
+        assert speaking() == ["a", "b"]
+        memory.delete("a")
+        memory.update("b", content="Cake on 14 June.")
+        memory.update("c", content="Bread on the 12th of June.")
+        assert speaking() == ["c"]
+
+    def test_a_common_word_names_only_with_the_rest_of_the_name(self, memory: Memory) -> None:
+        memory.add("The disk of it is full.", id="b", speaker="build server")
+        memory.add("The heating cost a fortune.", id="h", speaker="Bill")
+
+        def named(asked: str) -> set[str]:
+            hits = memory.search(asked, touch=False, explain=True)
+            trees = ((hit.id, hit.explanation and hit.explanation.find("speaker")) for hit in hits)
+            return {id for id, part in trees if part and part.value}
+
+        assert named("Is the disk of a bigger server full?") == set()
+        assert named("Is the disk of the build server full?") == {"b"}
+        assert named("What did the heating bill cost?") == set()
+        assert named("What did the heating of Bill cost?") == {"h"}
+
+    def test_nothing_is_found_in_nothing(self, memory: Memory) -> None:
+        for profile in PROFILES:
+            assert memory.search("anything", profile=profile).ids == ()
+
+    @pytest.mark.parametrize("profile", PROFILES, ids=str)
+    def test_the_explanation_is_the_score(self, memory: Memory, profile: Any) -> None:
+        memory.add_many(
+            {"id": f"m{i:02}", "content": f"word{i % 7} shared", "importance": i / 40}
+            for i in range(40)
+        )
+        hits = memory.search("word3 shared", profile=profile, limit=5, explain=True, touch=False)
+        for hit in hits:
+            assert hit.explanation is not None
+            assert hit.explanation.value == hit.score
+            alone = memory.explain("word3 shared", hit.id, profile=profile)
+            assert alone.score == hit.score
+            assert alone.rank == hit.rank
+
+    def test_what_was_not_returned_can_be_explained(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "apple " * (9 - i) + "pear"} for i in range(9))
+        memory.add("grapes", id="other", kind="fact")
+        reason = memory.explain("apple", "m8", profile=WORDS, limit=3)
+        assert not reason.found
+        assert reason.rank == reason.of == 9
+        assert reason.score is not None
+        assert memory.explain("apple", "other", profile=WORDS).score is None
+        assert memory.explain("apple", "m1", filters={"kind": "fact"}).score is None
+        with pytest.raises(NotFound, match="nobody"):
+            memory.explain("apple", "nobody")
+
+
+class Namespaces(StoreCase):
+    """A namespace never sees another, unless both are named."""
+
+    def test_namespaces_are_apart(self, memory: Memory) -> None:
+        other = memory.within("other")
+        memory.add("a red apple", id="same", importance=0.1)
+        other.add("a green apple", id="same", importance=0.9)
+        other.add("an apple tree", id="theirs")
+        assert found(memory, "apple") == ["same"]
+        assert sorted(found(other, "apple")) == ["same", "theirs"]
+        assert found(memory, "green") == found(other, "red") == []
+        assert record(memory, "same").importance == 0.1
+        assert record(other, "same").importance == 0.9
+        assert memory.get("theirs") is None
+        assert listed(memory) == ["same"]
+        with pytest.raises(NotFound):
+            memory.update("theirs", importance=0.5)
+        with pytest.raises(NotFound):
+            memory.link("same", "theirs")
+        with pytest.raises(NotFound):
+            memory.explain("apple", "theirs")
+        assert memory.delete("theirs") is False
+        memory.update("same", content="a blue plum")
+        assert memory.delete("same") is True
+        assert sorted(found(other, "apple")) == ["same", "theirs"]
+
+    def test_links_are_apart(self, memory: Memory) -> None:
+        other = memory.within("other")
+        for each in (memory, other):
+            each.add_many([{"id": "a", "content": "x"}, {"id": "b", "content": "y"}])
+        memory.link("a", "b")
+        assert other.links() == []
+        other.link("b", "a", "supports")
+        memory.delete("a")
+        assert memory.links() == []
+        assert [link.type for link in other.links()] == ["supports"]
+
+    def test_the_figures_of_one_do_not_move_the_other(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"apple word{i}"} for i in range(5))
+        before = [(h.id, h.score) for h in memory.search("apple word3", touch=False)]
+        memory.within("other").add_many({"content": "word3 " * 5} for _ in range(50))
+        assert [(h.id, h.score) for h in memory.search("apple word3", touch=False)] == before
+
+    def test_several_at_once(self, memory: Memory) -> None:
+        team = memory.within("team")
+        memory.add_many({"id": id, "content": f"common {id}"} for id in ("a", "c", "e"))
+        team.add_many({"id": id, "content": f"common {id}"} for id in ("b", "c", "d"))
+        both = ["default", "team"]
+        hits = memory.search(
+            "common", namespaces=both, profile=EVERYTHING, limit=50, touch=False, explain=True
+        )
+        assert sorted(hits.ids) == ["a", "b", "c", "c", "d", "e"]
+        assert {h.record.namespace for h in hits if h.id == "c"} == set(both)
+        alone = {
+            (h.record.namespace, h.id): h.score
+            for each in (memory, team)
+            for h in each.search("common", profile=EVERYTHING, limit=50, touch=False)
+        }
+        assert {(h.record.namespace, h.id): h.score for h in hits} == alone
+        assert all(h.explanation and h.explanation.value == h.score for h in hits)
+        for limit in (1, 3):
+            some = memory.search(
+                "common", namespaces=both, profile=EVERYTHING, limit=limit, touch=False
+            )
+            assert some.ids == hits.ids[:limit]
+
+    def test_sessions_of_two_are_two(self, memory: Memory) -> None:
+        def scores(session: str) -> dict[str, float]:
+            mine, theirs = memory.within(f"my {session}"), memory.within(f"their {session}")
+            for each, id, said in (
+                (mine, "a", "Shall we fly?"),
+                (mine, "b", "Nothing of note here."),
+                (theirs, "c", "The budget of the launch is 40."),
+                (theirs, "d", "Launch costs and the budget."),
+            ):
+                name = "s" if each is mine else session
+                each.add(said, id=id, session_id=name, speaker="Ana", created_at=START)
+            spaces = [mine.namespace, theirs.namespace]
+            hits = memory.search(
+                "budget of the launch", namespaces=spaces, touch=False, explain=True
+            )
+            assert all(hit.explanation and hit.explanation.value == hit.score for hit in hits)
+            assert not any("namespace" in hit.details for hit in hits)
+            return {hit.id: hit.score for hit in hits}
+
+        assert scores("s") == scores("other")
+
+    def test_turns_support_sessions_of_their_own_namespace(self, memory: Memory) -> None:
+        team = memory.within("team")
+        for each in (memory, team):
+            each.add("a common thing", id="turn", session_id="s", kind=TURN_CHUNK)
+            each.add("a common thing", id="whole", session_id="s", kind=SESSION_CHUNK)
+        team.add("a common thing, more or less", id="more", session_id="s", kind=TURN_CHUNK)
+        spaces = ["default", "team"]
+        hits = memory.search("common thing", profile="multi_route", namespaces=spaces, touch=False)
+        turns = {
+            hit.record.namespace: hit.details["turn_support.supporting_turn_count"] for hit in hits
+        }
+        assert turns == {"default": 1, "team": 2}
+
+    def test_equal_ids_are_ordered_by_namespace(self, memory: Memory) -> None:
+        spaces = ["default", "zoo", "team"]
+        for space in ("zoo", "team", "default"):
+            memory.within(space).add_many(
+                ({"id": f"m{i:02}", "content": f"tea number {i}"} for i in range(30)), dedup=False
+            )
+        for profile in ("composite", WORDS):  # with all ranks, and with those of the hits
+            asked: dict[str, Any] = {"profile": profile, "namespaces": spaces, "touch": False}
+            hits = memory.search("tea", limit=90, **asked)
+            names = [(-hit.score, hit.id, hit.record.namespace) for hit in hits]
+            assert names == sorted(names)
+            for limit in (1, 2, 3, 20, 64, 65):
+                some = memory.search("tea", limit=limit, **asked)
+                assert [(hit.record, hit.routes) for hit in some] == [
+                    (hit.record, hit.routes) for hit in hits.hits[:limit]
+                ]
+
+    def test_the_namespace_may_decide(self, memory: Memory) -> None:
+        memory.add("a common thing", id="a")
+        memory.within("team").add("a common thing", id="b")
+        preferring = score(lookup("namespace", {"team": 2.0, "default": 1.0}))
+        profile = Profile("mine", retrieve(Scan(), depth=None) >> preferring >> cut())
+        for spaces in (["default", "team"], ["team"]):
+            hits = memory.search("common", namespaces=spaces, profile=profile, touch=False)
+            expected = {"default": ("a", 1.0), "team": ("b", 2.0)}
+            assert {(hit.id, hit.score) for hit in hits} == {expected[space] for space in spaces}
+
+    def test_a_search_of_several_touches_each_in_its_own(self, memory: Memory) -> None:
+        team = memory.within("team")
+        memory.add("common thing", id="same")
+        team.add("common thing", id="same")
+        memory.search("common", namespaces=["default", "team"], limit=1)
+        counts = (record(memory, "same").access_count, record(team, "same").access_count)
+        assert sorted(counts) == [0, 1]
+        memory.search("common", namespaces=["team"])
+        assert record(team, "same").access_count == counts[1] + 1
+
+    def test_naming_none_or_a_text_is_refused(self, memory: Memory) -> None:
+        for wrong in ([], "default", [""], [5], 5):
+            with pytest.raises(InvalidInput) as caught:
+                memory.search("x", namespaces=wrong)  # type: ignore[arg-type]
+            assert caught.value.field == "namespaces"
+
+
+class Scripts(StoreCase):
+    """Text of every script is kept as it is and found."""
+
+    @pytest.mark.parametrize(
+        ("content", "query"),
+        [
+            ("山田太郎は東京の大学で働いています。", "東京 大学"),
+            ("我们昨天在北京吃了烤鸭", "北京烤鸭"),
+            ("我家的猫今年三岁。", "猫"),
+            ("佐々木さんは京都にいる。", "佐々木"),
+            ("서울에서 커피를 마셨다", "서울"),
+            ("할머니는 약을 드신다.", "약"),
+            ("เมื่อวานฉันไปตลาดน้ำ", "ตลาดน้ำ"),
+            ("سافرت مريم إلى القاهرة", "القاهرة"),
+            ("Мы переехали в Москву", "Москва"),
+            ("Куплен новый чайник.", "новые"),
+            ("Στην Αθήνα έβρεχε", "αθηνα"),
+            ("Café Zoë cre\u0301me bru\u0302le\u0301e", "cafe creme brulee"),
+            ("STRASSE und Maß", "straße mass"),
+            ("Party 🎉🎉 am Samstag 👩‍👩‍👧", "party samstag"),
+            ("ﬁne ＡＢＣ ½", "fine abc"),
+        ],
+    )
+    def test_text_is_kept_and_found(self, memory: Memory, content: str, query: str) -> None:
+        memory.add("Something else entirely.", id="other")
+        memory.add(content, id="one", title=content, tags=[content], metadata={content: content})
+        kept = record(memory, "one")
+        assert (kept.content, kept.title, kept.tags) == (content, content, (content,))
+        assert dict(kept.metadata) == {content: content}
+        assert found(memory, query) == ["one"]
+        assert found(memory, query, filters={f"metadata.{content}": content}) == ["one"]
+
+    def test_ids_and_namespaces_may_be_of_any_script(self, memory: Memory) -> None:
+        room = memory.within("命名空间 🎉 %_'\"")
+        id = "識別子 ' \" % _ \\ \n"
+        room.add("hello there", id=id)
+        assert found(room, "hello") == [id]
+        assert record(room, id).namespace == room.namespace
+        assert room.delete(id) is True

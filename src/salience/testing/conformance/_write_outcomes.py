@@ -1,0 +1,466 @@
+"""What becomes of each item of a write: outcomes, and keys that make a write happen once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.records.record import Added
+from salience.retrieval.operations import Find, Log, Op, Put, Same
+from salience.retrieval.plan import drive
+from salience.testing.conformance._case import WORDS, Clock, StoreCase, listed, record
+from salience.write.add import add
+from salience.write.dedup import NO_DEDUP
+
+FACT = "Ana keeps the spare key of the flat under the blue pot."
+
+
+def outcome(memory: Memory, content: str, **fields: Any) -> Added:
+    """What becomes of one text."""
+    [found] = memory.add(content, **fields)
+    return found
+
+
+def meanwhile(
+    memory: Memory, item: dict[str, Any], moment: type[Op], happens: Callable[[], object]
+) -> Added:
+    """What becomes of an item when something happens right before an operation on its match."""
+    batch, once = memory._core.world.batch, iter([True])
+    judged = False
+
+    def late(asked: Sequence[Op]) -> Sequence[Any]:
+        nonlocal judged
+        if judged and any(isinstance(op, moment) for op in asked) and next(once, False):
+            happens()
+        judged = judged or any(isinstance(op, Same) for op in asked)
+        return batch(asked)
+
+    given = {name: value for name, value in item.items() if name != "content"}
+    [added] = drive(memory._core.add(item["content"], given), late)
+    return added
+
+
+def before_put(
+    memory: Memory, change: Callable[[Memory], Any]
+) -> Callable[[Sequence[Op]], Sequence[Any]]:
+    """Answers operations; somebody else makes a change right before the first write."""
+    batch, once = memory._core.world.batch, iter([True])
+
+    def answers(ops: Sequence[Op]) -> Sequence[Any]:
+        if any(isinstance(op, Put) for op in ops) and next(once, False):
+            change(memory)
+        return batch(ops)
+
+    return answers
+
+
+class Outcomes(StoreCase):
+    """Duplicates, what supersedes, loops."""
+
+    def test_the_same_text_is_known(self, memory: Memory, clock: Clock) -> None:
+        first = memory.add(FACT, importance=0.4).id
+        at = clock.pass_(days=1)
+        again = outcome(memory, f"  {FACT.upper()} ", importance=0.9)
+        assert (again.outcome, again.id, again.match) == ("DUPLICATE", first, first)
+        assert memory.add(FACT, importance=0.1).id == first
+        assert memory.add(FACT).ids == ()
+        kept = record(memory, first)
+        assert (kept.importance, kept.access_count, kept.last_accessed) == (0.9, 3, at)
+        assert memory.get_all().total == 1
+
+    def test_it_is_known_of_its_owner_alone(self, memory: Memory) -> None:
+        memory.add(FACT)
+        for owner in ({"agent_id": "b"}, {"user_id": "u"}, {"speaker": "Ben"}):
+            assert outcome(memory, FACT, **owner).outcome == "ADDED"
+            assert outcome(memory, FACT, **owner).outcome == "DUPLICATE"
+        assert outcome(memory.within("other"), FACT).outcome == "ADDED"
+
+    def test_what_is_not_active_does_not_count(self, memory: Memory) -> None:
+        first = memory.add(FACT).id
+        memory.update(first, status="archived")
+        assert outcome(memory, FACT).outcome == "ADDED"
+
+    def test_turns_are_no_facts(self, memory: Memory) -> None:
+        memory.add("Yes, exactly!")
+        turns = [{"role": "user", "content": "Yes, exactly!"}] * 3
+        assert {one.outcome for one in memory.add(turns, dedup=True)} == {"ADDED"}
+        assert outcome(memory, "Yes, exactly!", session_id="s").outcome == "ADDED"
+        assert outcome(memory, "Yes, exactly!", kind="turn").outcome == "ADDED"
+        assert outcome(memory, "Yes, exactly!").outcome == "DUPLICATE"
+
+    def test_an_id_of_its_own_makes_a_memory_of_its_own(self, memory: Memory) -> None:
+        memory.add(FACT, id="a")
+        assert outcome(memory, FACT, id="b").outcome == "ADDED"
+        assert outcome(memory, FACT, id="c", dedup=True).outcome == "DUPLICATE"
+        assert outcome(memory, FACT, dedup=False).outcome == "ADDED"
+
+    def test_the_same_in_other_words_is_known(self, memory: Memory) -> None:
+        first = memory.add(FACT).id
+        again = outcome(memory, "Under the blue pot Ana keeps the spare key of the flat.")
+        assert (again.outcome, again.match) == ("DUPLICATE", first)
+        assert again.similarity is not None
+        assert again.similarity >= 0.92
+        assert outcome(memory, "Under the blue pot grows moss.").outcome == "ADDED"
+
+    def test_what_says_more_is_merged(self, memory: Memory, clock: Clock) -> None:
+        first = memory.add(FACT, tags=["home"]).id
+        clock.pass_(days=1)
+        longer = FACT.replace("blue pot", "big blue pot")
+        merged = outcome(memory, longer, tags=["keys"], dedup=0.8)
+        assert (merged.outcome, merged.id) == ("MERGED", first)
+        assert record(memory, first).content == longer
+        assert record(memory, first).tags == ("home", "keys")
+        assert memory.history(first).versions[0].record.content == FACT
+        assert memory.get_all().total == 1
+
+    @pytest.mark.parametrize(
+        ("old", "new", "what"),
+        [
+            ("The meeting of the whole team is at 9.", "The meeting of the whole team is at 10.",
+             "number"),
+            ("Ana has two big old cats at home.", "Ana has three big old cats at home.", "number"),
+            ("The tax office wants the form in May.", "The tax office wants the form in June.",
+             "date"),
+            ("The dentist called about it on Monday.", "The dentist called about it on Friday.",
+             "date"),
+            ("For now my sister Mira works at Google.", "For now my sister Mira works at Siemens.",
+             "name"),
+            ("The user is allergic to penicillin.", "The user is not allergic to penicillin.",
+             "negation"),
+            ("The user prefers tea in the evening.", "The user prefers wine in the evening.",
+             "word"),
+        ],
+    )  # fmt: skip
+    def test_what_says_otherwise_is_kept_and_told(
+        self, memory: Memory, old: str, new: str, what: str
+    ) -> None:
+        first = memory.add(old).id
+        found = outcome(memory, new, dedup=0.6)
+        assert (found.outcome, found.match, found.applied) == ("SUPERSEDES", first, False)
+        assert what in found.reason
+        assert found.id is not None
+        assert record(memory, found.id).content == new
+        assert record(memory, first).status == "active"
+
+    def test_superseding_is_done_when_asked_for(self, memory: Memory, clock: Clock) -> None:
+        memory.add("Ana works at Google.", id="old")
+        moved = clock.pass_(days=9)
+        found = outcome(memory, "Ana works at Siemens.", id="new", supersedes="old")
+        assert (found.outcome, found.match, found.applied) == ("SUPERSEDES", "old", True)
+        assert (record(memory, "old").status, record(memory, "old").valid_to) == (
+            "superseded",
+            moved,
+        )
+        with pytest.raises(InvalidInput, match="supersedes: there is no memory 'nobody'"):
+            memory.add("Ana works.", supersedes="nobody")
+        result = memory.add_many([{"content": "Ana works.", "supersedes": "nobody"}])
+        assert [one.outcome for one in result] == ["REJECTED"]
+
+    def test_what_is_erased_before_it_is_superseded_is_told(self, memory: Memory) -> None:
+        memory.add("Ana lives in Porto.", id="old")
+        items = [{"content": "Ana lives in Lisbon.", "supersedes": "old"}, "Tea is green."]
+        plan = add(items, memory._core.scope(), NO_DEDUP, strict=True)
+        told = drive(plan, before_put(memory, lambda space: space.delete("old")))
+        assert [one.outcome for one in told] == ["ADDED", "ADDED"]
+        assert "erased" in told.items[0].reason
+        assert {one.content for one in memory.get_all()} == {"Ana lives in Lisbon.", items[1]}
+
+    def test_items_of_one_write_are_held_against_each_other(self, memory: Memory) -> None:
+        other = "Under the blue pot Ana keeps the spare key of the flat."
+        result = memory.add_many([FACT, "Ben plays the cello.", FACT, other, {"content": " "}])
+        assert [one.outcome for one in result] == [
+            "ADDED",
+            "ADDED",
+            "DUPLICATE",
+            "DUPLICATE",
+            "REJECTED",
+        ]
+        first = result.ids[0]
+        assert [one.match for one in result.items[2:4]] == [first, first]
+        assert len(result.ids) == 2
+        assert record(memory, first).access_count == 2
+
+    @pytest.mark.parametrize(
+        "other", [{}, {"content": FACT.replace("blue", "big blue"), "dedup": 0.8}], ids=str
+    )
+    def test_what_is_strengthened_keeps_what_others_changed_just_then(
+        self, memory: Memory, other: dict[str, Any]
+    ) -> None:
+        for moment in (Find, Put, Log):
+            fact = {"content": FACT, "tags": ["a"], "metadata": {"v": 1}}
+            memory.add_many([{"id": "known", **fact}])
+            change = {"metadata": {"v": 2, "w": 2}, "tags": ["a", "checked"]}
+            added = meanwhile(
+                memory,
+                {**fact, "tags": ["b"], "metadata": {"v": 0, "x": 3}, **other},
+                moment,
+                lambda: memory.update("known", **change),  # noqa: B023
+            )
+            assert (added.outcome, added.id) == ("MERGED" if other else "DUPLICATE", "known")
+            kept = record(memory, "known")
+            assert kept.content == other.get("content", FACT)
+            assert set(kept.tags) >= {"a", "checked"}
+            assert {**kept.metadata, "x": 3} == {"v": 2, "w": 2, "x": 3}
+            assert memory.verify()
+            memory.delete("known")
+
+    @pytest.mark.parametrize("gains", [{}, {"tags": ["b"]}], ids=str)
+    @pytest.mark.parametrize("how", ["erased", "rewritten", "archived"])
+    def test_what_was_known_a_moment_ago_is_no_duplicate(
+        self, memory: Memory, how: str, gains: dict[str, Any]
+    ) -> None:
+        memory.add(FACT, id="known")
+        happens: dict[str, Callable[[], object]] = {
+            "erased": lambda: memory.delete("known"),
+            "rewritten": lambda: memory.update("known", content="The boiler needs a repair."),
+            "archived": lambda: memory.update("known", status="archived"),
+        }
+        added = meanwhile(memory, {"content": FACT, **gains}, Find, happens[how])
+        assert added.outcome == "ADDED"
+        assert record(memory, str(added.id)).content == FACT
+
+    @pytest.mark.parametrize("there", [True, False])
+    def test_what_items_of_one_write_bring_is_united(self, memory: Memory, there: bool) -> None:
+        first: dict[str, Any] = {"content": FACT, "importance": 0.3, "metadata": {"x": 1}}
+        items: list[dict[str, Any]] = [
+            {"content": FACT, "importance": 0.9, "tags": ["a"], "metadata": {"x": 2, "y": 2}},
+            {"content": FACT, "importance": 0.5, "tags": ["b"], "metadata": {"y": 3, "z": 3}},
+            {"content": "Under the blue pot Ana keeps the spare key of the flat.", "tags": ["c"]},
+        ]
+        if there:
+            memory.add_many([first])
+        result = memory.add_many(items if there else [first, *items])
+        assert [one.outcome for one in result][-3:] == ["DUPLICATE"] * 3
+        kept = record(memory, result.id)
+        assert (kept.importance, kept.tags) == (0.9, ("a", "b", "c"))
+        assert kept.metadata == {"x": 1, "y": 2, "z": 3}
+        assert (kept.content, kept.access_count) == (FACT, 3)
+
+    @pytest.mark.parametrize("there", [True, False])
+    def test_items_are_held_against_what_those_before_them_merged(
+        self, memory: Memory, there: bool
+    ) -> None:
+        fact = "Ana drinks green tea every morning at home before work starts"
+        items = [f"{fact} with honey", f"{fact} with milk", f"{fact} with honey", fact]
+        if not there:
+            items = [fact, *items]
+        told, texts = [], []
+        for space in (memory.within("together"), memory.within("singly")):
+            if there:
+                space.add(fact)
+            if space.namespace == "singly":
+                told.append([outcome(space, text, dedup=0.85).outcome for text in items])
+            else:
+                told.append([one.outcome for one in space.add_many(items, dedup=0.85)])
+            texts.append({each.content for each in space.get_all()})
+        assert told[0] == told[1]
+        assert told[0][-4:-1] == ["MERGED", "SUPERSEDES", "DUPLICATE"]
+        assert texts == [set(items[-4:-2])] * 2
+
+    def test_items_with_the_same_id_are_judged_by_their_own_texts(self, memory: Memory) -> None:
+        memory.add("The sky is blue.", id="sky")
+        result = memory.add_many(
+            [
+                {"id": "a", "content": "Tea is green."},
+                {"id": "a", "content": "The sky is blue."},
+                {"id": "a", "content": "Snow is white.", "supersedes": "sky"},
+                {"id": "sky", "content": "Grass is high."},
+                {"content": "Grass is high."},
+                {"content": "Snow is white."},
+                {"content": "Tea is green."},
+            ],
+            dedup=True,
+        )
+        outcomes = ["ADDED", "DUPLICATE", "REJECTED", "REJECTED", "ADDED", "ADDED", "DUPLICATE"]
+        assert [one.outcome for one in result] == outcomes
+        assert [one.match for one in result if one.outcome == "DUPLICATE"] == ["sky", "a"]
+        assert record(memory, "a").content == "Tea is green."
+        assert record(memory, "sky").status == "active"
+        assert memory.get_all().total == 4
+
+    def test_what_an_item_supersedes_is_known_no_more_to_those_after_it(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana works at Google.", id="old")
+        items = [
+            {"content": "Ana is at Siemens now.", "supersedes": "old"},
+            {"content": "Ana works at Google."},
+        ]
+        result = memory.add_many(items)
+        assert [one.outcome for one in result] == ["SUPERSEDES", "ADDED"]
+        assert record(memory, result.ids[1]).status == "active"
+
+    @pytest.mark.parametrize("dedup", [True, None])
+    def test_an_item_may_supersede_one_before_it(self, memory: Memory, dedup: bool | None) -> None:
+        items = [
+            {"id": "first", "content": "Ana works at Google."},
+            {"id": "then", "content": "Ana is at Siemens now.", "supersedes": "first"},
+            {"id": "now", "content": "Ana has left for Bosch.", "supersedes": "then"},
+            {"id": "before", "content": "Ana went to school.", "supersedes": "after"},
+            {"id": "after", "content": "Ana studied in Delft."},
+        ]
+        result = memory.add_many(items, dedup=dedup)
+        outcomes = ["ADDED", "SUPERSEDES", "SUPERSEDES", "REJECTED", "ADDED"]
+        assert [one.outcome for one in result] == outcomes
+        statuses = {one.id: one.status for one in memory.get_all()}
+        assert statuses == {
+            "first": "superseded", "then": "superseded", "now": "active", "after": "active",
+        }  # fmt: skip
+        found = {(one.source, one.type, one.target) for one in memory.links()}
+        assert found == {("then", "supersedes", "first"), ("now", "supersedes", "then")}
+
+    def test_an_item_stands_alone_if_that_before_it_was_not_added(self, memory: Memory) -> None:
+        memory.add("Ana works at Google.", id="known")
+        items = [
+            {"id": "first", "content": "Ana works at Google."},
+            {"id": "then", "content": "Ana is at Siemens now.", "supersedes": "first"},
+        ]
+        result = memory.add_many(items, dedup=True)
+        assert [one.outcome for one in result] == ["DUPLICATE", "ADDED"]
+        assert "was not added" in result.items[1].reason
+        assert {one.status for one in memory.get_all()} == {"active"}
+
+    def test_words_alone_are_enough(self, memory: Memory) -> None:
+        with self.open_memory(embedder=None) as plain:
+            wordless = plain.within("plain")
+            assert outcome(wordless, FACT).outcome == "ADDED"
+            assert outcome(wordless, FACT).outcome == "DUPLICATE"
+
+    def test_what_was_just_recalled_is_refused(self, memory: Memory, clock: Clock) -> None:
+        first = memory.add(FACT).id
+        memory.add("The neighbour waters the plants on the balcony when Ana is away.")
+        clock.pass_(minutes=1)
+        memory.search("spare key", profile=WORDS)
+        memory.search("neighbour plants", profile=WORDS)
+        clock.pass_(minutes=1)
+        uses = record(memory, first).access_count
+        found = outcome(memory, FACT)
+        assert (found.outcome, found.match) == ("LOOP", first)
+        assert record(memory, first).access_count == uses
+        both = (
+            f"[m:{first[:6]}] {FACT} [m:abc] The neighbour waters the plants on the balcony when "
+            "Ana is away."
+        )
+        assert outcome(memory, both).outcome == "LOOP"
+        assert outcome(memory, f"{FACT} And under the red pot there are tools.").outcome != "LOOP"
+        assert outcome(memory, FACT, session_id="talk").outcome == "ADDED"
+        clock.pass_(minutes=30)
+        assert outcome(memory, FACT).outcome == "DUPLICATE"
+
+    def test_references_that_never_end_are_read_once(self, memory: Memory) -> None:
+        memory.add(FACT)
+        memory.search("spare key", profile=WORDS)
+        assert outcome(memory, "[m:" * 100_000).outcome == "ADDED"  # minutes, if read from each "["
+        assert outcome(memory, f"[m:[m:1f3a9c02] {FACT} [m:1f3a~2]").outcome == "LOOP"
+
+    def test_settings_are_checked(self, memory: Memory) -> None:
+        for wrong in (0, -1, 2, "yes", float("nan")):
+            with pytest.raises(InvalidInput) as caught:
+                memory.add(FACT, dedup=wrong)  # type: ignore[arg-type]
+            assert caught.value.field == "dedup"
+        assert listed(memory) == []
+
+
+class Keys(StoreCase):
+    """Idempotency keys."""
+
+    def test_the_same_key_gives_the_first_outcome(self, memory: Memory) -> None:
+        first = outcome(memory, FACT, idempotency_key="k1")
+        again = outcome(memory, "Something else.", idempotency_key="k1")
+        assert (first.outcome, again.outcome, again.id) == ("ADDED", "ADDED", first.id)
+        assert "idempotency_key" in again.reason
+        known = outcome(memory, FACT, idempotency_key="k2")
+        repeated = outcome(memory, FACT, idempotency_key="k2")
+        assert (known.outcome, repeated.outcome) == ("DUPLICATE", "DUPLICATE")
+        assert known.match == repeated.match == first.id
+        assert memory.get_all().total == 1
+        assert record(memory, str(first.id)).access_count == 1  # for k2, once
+        assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
+
+    def test_a_write_that_broke_off_before_it_superseded_is_completed_by_its_key(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="old")
+        given: dict[str, Any] = {"id": "new", "supersedes": "old", "idempotency_key": "move"}
+        batch, once = memory._core.world.batch, iter([True])
+
+        def breaks_off(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Put) and op.also for op in ops) and next(once, False):
+                raise KeyboardInterrupt
+            return batch(ops)
+
+        with pytest.raises(KeyboardInterrupt):
+            drive(memory._core.add("Ana lives in Lisbon.", given), breaks_off)
+        assert (record(memory, "new").status, record(memory, "old").status) == ("active", "active")
+        for _ in range(2):
+            again = memory.add("Ana lives in Lisbon.", **given)
+            assert (again.items[0].outcome, again.items[0].id) == ("SUPERSEDES", "new")
+            assert record(memory, "old").status == "superseded"
+
+    def test_a_key_used_again_supersedes_nothing_that_its_first_write_did_not(
+        self, memory: Memory
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="other")
+        memory.add("Tea is green.", id="first", idempotency_key="once")
+        again = memory.add("Ana lives in Lisbon.", supersedes="other", idempotency_key="once")
+        assert (again.items[0].outcome, again.items[0].id) == ("ADDED", "first")
+        assert record(memory, "other").status == "active"
+
+    def test_who_comes_second_with_a_key_gets_the_first_outcome(self, memory: Memory) -> None:
+        items = ["Ben plays the cello.", {"content": FACT, "idempotency_key": "mail"}]
+        first: list[Added] = []
+
+        def meanwhile(space: Memory) -> None:
+            first.append(outcome(space, "Ben has a cello.", idempotency_key="mail"))
+
+        for strict in (True, False):
+            space = memory.within(f"strict {strict}")
+            plan = add(items, space._core.scope(), NO_DEDUP, strict=strict)
+            told = drive(plan, before_put(space, meanwhile))
+            assert [one.outcome for one in told] == ["ADDED", "ADDED"]
+            assert (told.ids[1], "idempotency_key" in told.items[1].reason) == (first[-1].id, True)
+            assert {one.content for one in space.get_all()} == {items[0], "Ben has a cello."}
+        memory.add("Tea is green.", id="tea")
+        with pytest.raises(InvalidInput, match="taken"):
+            memory.add("Tea is black.", id="tea", idempotency_key="tea")
+
+    @pytest.mark.parametrize("many", [True, False])
+    def test_a_key_gives_its_first_outcome_when_what_it_superseded_is_erased(
+        self, memory: Memory, many: bool
+    ) -> None:
+        memory.add("Ana lives in Porto.", id="old")
+        given: dict[str, Any] = {"supersedes": "old", "idempotency_key": "move"}
+        first = outcome(memory, "Ana lives in Lisbon.", **given)
+        memory.delete("old")
+        if many:
+            [again] = memory.add_many([{"content": "Ana lives in Lisbon.", **given}])
+        else:
+            again = outcome(memory, "Ana lives in Lisbon.", **given)
+        assert (again.outcome, again.id) == ("SUPERSEDES", first.id)
+        assert memory.get_all().total == 1
+
+    def test_keys_hold_within_a_write_and_for_messages(self, memory: Memory) -> None:
+        items = [{"content": f"text {i % 2}", "idempotency_key": f"k{i % 2}"} for i in range(4)]
+        result = memory.add_many(items)
+        assert len({one.id for one in result}) == 2
+        assert len(result.ids) == 4
+        assert memory.get_all().total == 2
+        turns = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]
+        told = memory.add(turns, idempotency_key="talk")
+        assert memory.add(turns, idempotency_key="talk").ids == told.ids
+        assert memory.get_all().total == 4
+
+    def test_a_key_with_an_id(self, memory: Memory) -> None:
+        memory.add(FACT, id="a", idempotency_key="k")
+        assert outcome(memory, FACT, id="a", idempotency_key="k").outcome == "ADDED"
+        with pytest.raises(InvalidInput, match="taken"):
+            memory.add(FACT, id="a", idempotency_key="other")
+
+    def test_a_key_is_free_again_after_its_memory_was_erased(self, memory: Memory) -> None:
+        first = memory.add(FACT, idempotency_key="k").id
+        memory.delete(first)
+        assert outcome(memory, FACT, idempotency_key="k").id != first

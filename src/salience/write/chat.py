@@ -1,0 +1,394 @@
+"""Chunks: a conversation as questions with their answers, and as whole sessions.
+
+A chunk is what the user said and what the assistant said to it. Its vectors are `content` (all of
+it), `user`, `asst`, `next_user` (what the user said next, known once they have) and
+`facet_<name>` (see `salience.write.facets`). In the mode "hybrid" the session is a memory, too,
+which the chunks of its turns support; see the profile "multi_route".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from salience.errors import InvalidInput, shown
+from salience.language.english import ASSISTANT, USER
+from salience.ranking.stages.sessions import SESSION_CHUNK, TURN_CHUNK
+from salience.records.filters import Both, Compare
+from salience.records.record import Added, AddResult, Draft, MemoryRecord, new_id, text
+from salience.retrieval.operations import Extract, Fetch, Put, Read, Search
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Scan
+from salience.write import items, update
+from salience.write.add import add
+from salience.write.dedup import NO_DEDUP
+from salience.write.facets import Facets, by_rules, facets_of
+from salience.write.facets import checked as checked_facets
+
+CHUNK = "chunk"
+Mode = Literal["chunks", "hybrid"]
+ItemMode = Literal["chunks", "hybrid", "sides"]
+Side = Literal["user", "asst"]
+SIDES = ("user", "asst", "next_user")
+"""The vectors of what each side says, and of what the user said next."""
+_LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
+_KEPT = ("agent_id", "user_id", "tags", "created_at")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One message: whose side it is on, under which label, its words, when, and its id."""
+
+    side: Side
+    label: str
+    text: str
+    at: Any = None
+    id: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.text}" if self.label else self.text
+
+
+def said(messages: Any) -> list[Said]:
+    """The messages of a chat, each `{"role", "content"}` and perhaps `name`, `created_at`, `id`.
+
+    Messages without text and those of a system or a tool are left out.
+
+    Raises:
+        InvalidInput: names the message that is none.
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise InvalidInput("messages", "must be a list of chat messages")
+    found = []
+    for i, message in enumerate(messages):
+        if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
+            raise InvalidInput(
+                f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
+            )
+        side = _side(message["role"])
+        words = "" if side is None else message_text(message, f"messages[{i}]")
+        if side is not None and words.strip():
+            label = str(message.get("name") or _LABELS[side])
+            found.append(
+                Said(side, label, words, message.get("created_at"), _id(message.get("id")))
+            )
+    return found
+
+
+def _id(given: Any) -> str | None:
+    return None if given is None else str(given)
+
+
+def _side(role: str) -> Side | None:
+    folded = role.casefold()
+    return "user" if folded in USER else "asst" if folded in ASSISTANT else None
+
+
+def pairs(messages: Sequence[Said]) -> list[list[Said]]:
+    """The messages in chunks: each of the user begins one, what the assistant says goes on."""
+    found: list[list[Said]] = []
+    for message in messages:
+        if message.side == "user" or not found:
+            found.append([])
+        found[-1].append(message)
+    return found
+
+
+def words_of(messages: Sequence[Said], side: Side) -> str:
+    """What one side says."""
+    return "\n".join(message.text for message in messages if message.side == side)
+
+
+def chunk(messages: Sequence[Said], facets: Facets) -> dict[str, Any]:
+    """The fields of one chunk, as `Memory.add_many` takes them."""
+    user, assistant = words_of(messages, "user"), words_of(messages, "asst")
+    aspects = facets_of(facets, user, assistant)
+    texts = {"user": user, "asst": assistant} | {f"facet_{n}": t for n, t in aspects.items()}
+    metadata: dict[str, Any] = {"facets": aspects} if aspects else {}
+    if any(message.id for message in messages):
+        metadata["turns"] = [message.id for message in messages if message.id]
+    return {
+        "content": "\n".join(map(str, messages)),
+        "vector_texts": {name: words for name, words in texts.items() if words.strip()},
+        "metadata": metadata,
+    }
+
+
+def chunks(
+    messages: Sequence[Said], common: Mapping[str, Any], mode: Mode, facets: Facets
+) -> list[dict[str, Any]]:
+    """The chunks of messages of one session; the user's words of each are `next_user` before it."""
+    found: list[dict[str, Any]] = []
+    for part in pairs(messages):
+        item = {**common, **chunk(part, facets), "kind": TURN_CHUNK if mode == "hybrid" else CHUNK}
+        if part[0].at is not None:
+            item["created_at"] = part[0].at
+        if found and part[0].side == "user":
+            found[-1]["vector_texts"]["next_user"] = words_of(part, "user")
+        found.append(item)
+    return found
+
+
+def session(messages: Sequence[Said], common: Mapping[str, Any], facets: Facets) -> dict[str, Any]:
+    """The whole of a session as one memory."""
+    item = {**common, **chunk(messages, facets), "kind": SESSION_CHUNK}
+    if messages[0].at is not None:
+        item["created_at"] = messages[0].at
+    return item
+
+
+def from_items(
+    items: Iterable[Mapping[str, Any]], mode: ItemMode = "chunks", facets: Facets = by_rules
+) -> Iterator[dict[str, Any]]:
+    """Chunks from the turns of conversations, as `Memory.add_many` takes both.
+
+    A turn is an item with texts as `session_id`, `speaker` and `content`; others pass as they are.
+    Where the speakers are no user and assistant, who speaks first in a session is taken for the
+    user. The ids of the turns are kept as `metadata.turns`, and a chunk goes by that of its first:
+    the same each time.
+
+    In the mode "sides" every turn stays a memory of its own, with the vector of its side, and the
+    one right before a user's with that of what the user says (`next_user`).
+    """
+    if mode == "sides":
+        yield from _sided(items)
+        return
+    sessions: dict[str, list[Mapping[str, Any]]] = {}
+    for item in items:
+        if _is_turn(item):
+            sessions.setdefault(item["session_id"], []).append(item)
+        else:
+            yield item if isinstance(item, dict) else dict(item)
+    for name, turns in sessions.items():
+        common = {"session_id": name, **{k: turns[0][k] for k in _KEPT if k in turns[0]}}
+        first = turns[0]["speaker"]
+        messages = [
+            Said(
+                _side_of(turn["speaker"], first),
+                turn["speaker"],
+                turn["content"],
+                turn.get("created_at"),
+                _id(turn.get("id")),
+            )
+            for turn in turns
+        ]
+        whole = [session(messages, common, facets)] if mode == "hybrid" else []
+        for item in (*whole, *chunks(messages, common, mode, facets)):
+            first_turn = next(iter(item["metadata"].get("turns", ())), None)
+            yield {**item, "id": f"{item['kind']}:{first_turn}"} if first_turn else item
+
+
+def _is_turn(item: Mapping[str, Any]) -> bool:
+    return all(isinstance(item.get(name), str) for name in ("session_id", "speaker", "content"))
+
+
+def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The items in their order, turns with the texts of their vectors."""
+    found = [copy(item) if isinstance(item, dict) else dict(item) for item in items]
+    first: dict[str, str] = {}
+    before: dict[str, dict[str, str]] = {}  # the texts of the last turn, by session
+    for item in found:
+        if not _is_turn(item):
+            continue
+        name, speaker = item["session_id"], item["speaker"]
+        side = _side_of(speaker, first.setdefault(name, speaker))
+        if side == "user" and name in before:
+            before[name]["next_user"] = item["content"]
+        before[name] = item["vector_texts"] = {side: item["content"]}
+    return found
+
+
+def _side_of(speaker: str, first: str) -> Side:
+    """Whose side a speaker is on in a session that `first` began."""
+    return _side(speaker) or ("user" if speaker == first else "asst")
+
+
+def add_chat(
+    messages: Any,
+    scope: items.Scope,
+    *,
+    mode: Any = "chunks",
+    facets: Any = by_rules,
+    common: Mapping[str, Any],
+) -> Plan[AddResult]:
+    """The plan of adding messages to a session, which they continue if it is there already.
+
+    Told in one call or in several, a conversation leaves the same chunks.
+    """
+    given: object = mode
+    if not isinstance(given, str) or given not in ("chunks", "hybrid"):
+        raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
+    facets, found = checked_facets(facets), said(messages)
+    if not found:
+        raise InvalidInput("messages", "have no text of a user or an assistant")
+    common = {"session_id": new_id(), **common}
+    text("session_id", common["session_id"])
+    last, whole = yield from _open(common["session_id"], mode, scope)
+    further: list[Said] = []  # what the assistant goes on to say in the last chunk
+    if last is not None:
+        begin = next((i for i, each in enumerate(found) if each.side == "user"), len(found))
+        further = found[:begin]
+    fresh = found[len(further) :]
+    going_on: list[_GoingOn] = []
+    if last is not None:
+        going_on.append(_GoingOn(last, further, fresh[0].text if fresh else "", None))
+    if whole is not None:
+        going_on.append(_GoingOn(whole, found, "", facets))
+    lacks = dict[str, None]()
+    continued = []
+    for each in going_on:  # all of it before anything is written
+        put, lack = yield from _continued(each, scope)
+        continued.append(put)
+        lacks[lack] = None
+    items = chunks(fresh, common, mode, facets)
+    if mode == "hybrid" and whole is None:
+        items.insert(0, session(found, common, facets))
+    added = yield from add(items, scope, NO_DEDUP, strict=True)
+    for each, put in zip(going_on, continued, strict=True):
+        yield from _replaced(each, put, scope)
+    updated = (Added(each.record.id, "UPDATED") for each in going_on)
+    degraded = dict.fromkeys([*added.degraded, *(lack for lack in lacks if lack)])
+    return AddResult((*added.items, *updated), tuple(degraded))
+
+
+def _open(
+    session_id: Any, mode: Mode, scope: items.Scope
+) -> Plan[tuple[MemoryRecord | None, MemoryRecord | None]]:
+    """The last chunk of a session and its session chunk, where they are there already."""
+    kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
+    where = Both((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
+    query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
+    ranking = yield from ask(Search(Scan(), query, None))
+    columns = yield from ask(Fetch(ranking.rows, ("kind", "position")))
+    order = sorted(range(len(ranking.rows)), key=lambda at: columns["position"][at])
+    latest = {columns["kind"][at]: at for at in order}
+    records = yield from ask(Read(ranking.rows[[latest[kind] for kind in latest]]))
+    found = dict(zip(latest, records, strict=True))
+    return found.get(kinds[0]), found.get(SESSION_CHUNK)
+
+
+@dataclass(frozen=True)
+class _GoingOn:
+    """A chunk as it was read, what was said further, and what the user said after it."""
+
+    record: MemoryRecord
+    further: Sequence[Said]
+    following: str
+    facets: Facets
+
+
+def _replaced(each: _GoingOn, put: Put, scope: items.Scope) -> Plan[None]:
+    """Write a chunk that goes on; go on from what it is now if others have changed it meanwhile."""
+    for _ in range(update.TRIES):
+        if not (yield from ask(put)):
+            return
+        record = yield from update.read(each.record.id, scope.namespace)
+        if record is None:
+            raise update.no_memory(each.record.id, scope.namespace)
+        each = replace(each, record=record)
+        put, _ = yield from _continued(each, scope)
+    raise update.contested(each.record.id)
+
+
+def _continued(each: _GoingOn, scope: items.Scope) -> Plan[tuple[Put, str]]:
+    """The write of a chunk with what was said further, and what it had to be done without."""
+    record, further = each.record, each.further
+    texts: dict[str, str] = {"next_user": each.following} if each.following else {}
+    if further:
+        item = chunk([*_read(record.content, further), *further], each.facets)
+        [entities] = yield from ask(Extract((item["content"],)))
+        turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
+        metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
+        record = replace(
+            record,
+            content=item["content"],
+            metadata=metadata,
+            entities=entities,
+            updated_at=scope.now,
+        )
+        texts |= item["vector_texts"]
+    record = items.with_texts(record, texts)
+    if further:
+        texts["content"] = items.embedded_text(record)
+    made, lack = yield from update.vectors_of(texts.values(), scope)
+    changed = {name: made[words] for name, words in texts.items() if words in made}
+    put = Put(
+        (Draft(record, changed),),
+        replace=True,
+        was=each.record,
+        stale=tuple(sorted(texts)),
+        embedder=scope.embedder,
+        actor=scope.actor,
+    )
+    return put, lack
+
+
+def _read(content: str, further: Sequence[Said]) -> list[Said]:
+    """The messages of a chunk's content, by the labels in use; the inverse of writing them."""
+    sides: dict[str, Side] = {label: side for side, label in _LABELS.items()}
+    sides |= {each.label: each.side for each in further}
+    marks = "|".join(re.escape(label) for label in sorted(sides))
+    begins = [found.start() for found in re.finditer(rf"^(?:{marks}): ", content, re.MULTILINE)]
+    ends = [*begins, len(content) + 1]
+    found = []
+    if ends[0] > 0:  # it begins with a label that is not in use any more
+        found.append(Said("user", "", content[: ends[0] - 1]))
+    for start, end in zip(begins, ends[1:], strict=True):
+        label, _, words = content[start : end - 1].partition(": ")
+        found.append(Said(sides[label], label, words))
+    return found
+
+
+_OWN = ("created_at", "id")
+
+
+def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One item for each chat message `{"role", "content"}`, in one session.
+
+    The speaker is the message's `name` or else its `role`, and its `created_at` and `id` are those
+    of the memory; messages without text are left out.
+
+    Raises:
+        InvalidInput: names the message that is none.
+    """
+    session = common.get("session_id") or new_id()
+    if common.get("id") is not None:
+        raise InvalidInput("id", "cannot name several messages", "leave it out")
+    # Each turn is given the same, so what can be read only once is read here.
+    common = {n: list(each) if isinstance(each, Iterator) else each for n, each in common.items()}
+    items = []
+    for i, message in enumerate(content):
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise InvalidInput(
+                f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
+            )
+        said = message_text(message, f"content[{i}]")
+        if said.strip():
+            speaker = common.get("speaker") or message.get("name") or message["role"]
+            own = {name: message[name] for name in _OWN if message.get(name) is not None}
+            items.append(
+                {**common, **own, "content": said, "speaker": speaker, "session_id": session}
+            )
+    if not items:
+        raise InvalidInput("content", "has no message with text")
+    return items
+
+
+def message_text(message: Mapping[str, Any], name: str) -> str:
+    """The text of a chat message, "" where it has none.
+
+    Raises:
+        InvalidInput: its content is something else; the message goes by `name`.
+    """
+    said = message.get("content")
+    if said is None or isinstance(said, str):
+        return said or ""
+    if not isinstance(said, list | tuple) or not all(isinstance(p, str | Mapping) for p in said):
+        raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")
+    # Of the parts, as multimodal chat has them, images and the like have no text.
+    texts = (part if isinstance(part, str) else part.get("text") for part in said)
+    return "\n".join(text for text in texts if isinstance(text, str))

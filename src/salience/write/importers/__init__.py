@@ -1,0 +1,107 @@
+"""Memories from elsewhere: JSON lines, conversations, Markdown notes and ChatGPT exports.
+
+>>> from salience.write.importers import read
+>>> memory.add_many(read("notes/"))                                        # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from salience.write.importers import chatgpt, conversation, jsonl, markdown
+from salience.write.importers._source import ImportProblem, Item, LeftOut, decoded, head, unreadable
+
+__all__ = ["FORMATS", "ImportProblem", "Item", "detect", "read"]
+
+FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
+    {
+        "jsonl": jsonl.read,
+        "conversation": conversation.read,
+        "markdown": markdown.read,
+        "chatgpt": chatgpt.read,
+    }
+)
+"""The readers by the name of their format."""
+
+_LENIENT: Mapping[str, Callable[[Path, LeftOut], Iterator[Item]]] = MappingProxyType(
+    {"jsonl": jsonl.read, "markdown": markdown.read}
+)
+"""Those of many parts, each of which can be left out."""
+
+_SUFFIXES = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".zip": "chatgpt",
+}
+_TREE = re.compile(r'"mapping"\s*:\s*\{')
+_CONVERSATION = re.compile(r'"memories"\s*:\s*\[')
+
+
+def read(
+    path: str | Path,
+    format: str | None = None,
+    left_out: LeftOut | None = None,
+) -> Iterator[Item]:
+    """The memories at `path`, one after another, ready for `Memory.add_many`.
+
+    Args:
+        path: a file or a folder.
+        format: one of `FORMATS`; without it, it is told by the file's ending and first bytes.
+        left_out: told of each note and each line that cannot be read, which is left out; without
+            it, they raise.
+
+    Raises:
+        ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
+            What is damaged further down a file shows when the reading gets there.
+    """
+    path = Path(path)
+    try:
+        found = path.exists()
+    except OSError as problem:  # a name that is too long, a folder that may not be looked into
+        raise unreadable(path, problem) from None
+    if not found:
+        raise ImportProblem(path, "does not exist", "check the path")
+    if not path.is_file() and not path.is_dir():
+        raise ImportProblem(path, "can be read only once", "write it to a file first")
+    name = format or detect(path)
+    if name not in FORMATS:
+        raise ImportProblem(path, f"there is no format {name!r}", f"use one of {_names()}")
+    if left_out is not None and (reader := _LENIENT.get(name)):
+        return reader(path, left_out)
+    return FORMATS[name](path)
+
+
+def detect(path: Path) -> str:
+    """The name of the format of a file or folder.
+
+    Raises:
+        ImportProblem: it is like none of them.
+    """
+    if path.is_dir():
+        if any(path.glob("conversations*.json")):
+            return "chatgpt"
+        notes = any(path.rglob("*.md")) or not any(path.glob("*.json"))
+        return "markdown" if notes else "conversation"
+    if path.suffix.lower() in _SUFFIXES:
+        return _SUFFIXES[path.suffix.lower()]
+    start = head(path)
+    if start.startswith(b"PK\x03\x04"):
+        return "chatgpt"
+    # The last character may be cut in half.
+    source = decoded(path, start, errors="ignore").lstrip()
+    if source.startswith(("{", "[")):
+        if _TREE.search(source):
+            return "chatgpt"
+        return "conversation" if _CONVERSATION.search(source) else "jsonl"
+    if source.startswith(("---\n", "---\r\n", "# ")):
+        return "markdown"
+    raise ImportProblem(path, "is of no known format", f"give it as format, one of {_names()}")
+
+
+def _names() -> str:
+    return ", ".join(FORMATS)

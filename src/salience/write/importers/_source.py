@@ -1,0 +1,198 @@
+"""What every importer needs: items, the error, and text out of files of any encoding."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from salience.errors import SalienceError
+
+
+class Item(dict[str, Any]):
+    """The fields of one memory by name, as `Memory.add_many` takes them, and what a file says more.
+
+    `place` is where in its file it stands, `namespace` the one that it says it is of, and `assumed`
+    are the fields that were told by the file, not by its text.
+    """
+
+    __slots__ = ("assumed", "namespace", "place")
+
+    def __init__(
+        self,
+        fields: Mapping[str, Any] | None = None,
+        place: str = "",
+        *,
+        namespace: str | None = None,
+        assumed: tuple[str, ...] = (),
+    ) -> None:
+        super().__init__(fields or {})
+        self.place = place
+        self.namespace = namespace
+        self.assumed = assumed
+
+
+_MARKS = (  # the longer mark of UTF-32 begins like that of UTF-16
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+)
+_HEAD = 65_536
+_MILLISECONDS = 1e11  # as seconds this is the year 5138
+
+
+class ImportProblem(SalienceError, ValueError):
+    """A file cannot be imported: names the file, the line if there is one, and the remedy."""
+
+    def __init__(
+        self, path: Path | str, problem: str, remedy: str = "", *, line: int | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.line = line
+        self.problem = problem
+        self.remedy = remedy
+        where = f"{path}, {self.place}" if self.place else str(path)
+        super().__init__(f"{where}: {problem}" + (f"; {remedy}" if remedy else ""))
+
+    @property
+    def place(self) -> str:
+        """Where in the file it is, if that is known."""
+        return "" if self.line is None else f"line {self.line}"
+
+    def within(self, folder: Path) -> str:
+        """The file and the place in it, as they are called within a folder."""
+        path = self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
+        return f"{path}, {self.place}" if self.place else str(path)
+
+
+LeftOut = Callable[[ImportProblem], None]
+"""Told of a part of a file or folder that cannot be read and is left out."""
+
+
+def head(path: Path) -> bytes:
+    """The first bytes of a file."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD)
+    except OSError as problem:
+        raise unreadable(path, problem) from None
+
+
+def text(path: Path) -> str:
+    """The whole text of a file, its lines ended by a newline alone."""
+    try:
+        raw = path.read_bytes()
+    except OSError as problem:
+        raise unreadable(path, problem) from None
+    return decoded(path, raw).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1, read as they are needed."""
+    encoding = _encoding(path, head(path))
+    try:
+        if encoding is not None and not encoding.startswith("utf-8"):
+            with path.open(encoding=encoding) as file:
+                yield from enumerate(file, start=1)
+            return
+        with path.open("rb") as binary:
+            for number, raw in enumerate(binary, start=1):
+                yield number, _single_bytes(raw.removeprefix(codecs.BOM_UTF8))
+    except OSError as problem:
+        raise unreadable(path, problem) from None
+    except UnicodeError:
+        raise _not_text(path) from None
+
+
+def decoded(path: Path, raw: bytes, errors: str = "strict") -> str:
+    """The text of the bytes of `path`: by its byte order mark, as UTF-8, else as Windows-1252."""
+    encoding = _encoding(path, raw)
+    try:
+        return raw.decode(encoding, errors) if encoding else _single_bytes(raw)
+    except UnicodeError:
+        raise _not_text(path) from None
+
+
+def _encoding(path: Path, raw: bytes) -> str | None:
+    for mark, name in _MARKS:
+        if raw.startswith(mark):
+            return name
+    nuls = raw[:_HEAD].count(0)
+    if not nuls:
+        return None
+    # UTF-16 without a mark shows zeros in every other byte, on the side of the high half.
+    if nuls > len(raw[:_HEAD]) // 4:
+        return "utf-16-be" if raw[0] == 0 else "utf-16-le"
+    raise _not_text(path)
+
+
+def _single_bytes(raw: bytes) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    try:
+        return raw.decode("cp1252")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def _not_text(path: Path) -> ImportProblem:
+    return ImportProblem(path, "is not text", "save it as UTF-8, or leave it out")
+
+
+def unreadable(path: Path, problem: OSError) -> ImportProblem:
+    """The problem with a file that the system does not give."""
+    reason = (problem.strerror or str(problem)).lower()
+    return ImportProblem(path, f"cannot be read: {reason}", "check the path and its permissions")
+
+
+def parsed(path: Path, source: str, *, line: int | None = None, name: str = "") -> Any:
+    """`source` parsed as JSON; `line` is its line in the file, when it is no more than a line."""
+    try:
+        return json.loads(source)
+    except json.JSONDecodeError as problem:
+        reason = f"{problem.msg} at character {problem.colno}"
+        raise ImportProblem(
+            path,
+            f"{name}not JSON: {reason}",
+            "repair it, or remove it",
+            line=line or problem.lineno,
+        ) from None
+    except (RecursionError, ValueError):  # nested without end, or a number of 5,000 digits
+        raise ImportProblem(
+            path, f"{name}JSON too deep or too large to read", "remove it", line=line
+        ) from None
+
+
+def clean(content: str) -> str:
+    """`content` as a store can keep it: stripped, without NULs and lone surrogates."""
+    kept = content.replace("\0", "").strip()
+    if kept.isascii():
+        return kept
+    return kept.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def moment(value: Any) -> Any:
+    """A time as an item has it, from a date, ISO 8601 text or seconds or milliseconds since 1970.
+
+    Text is passed on, an empty one as None; so is what is no time, to be refused with its field.
+    """
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    seconds = value / 1000 if abs(value) > _MILLISECONDS else value
+    try:
+        return datetime.fromtimestamp(seconds, tz=UTC)
+    except (ValueError, OverflowError, OSError):
+        return value

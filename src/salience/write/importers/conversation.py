@@ -1,0 +1,93 @@
+"""Conversations with questions: one JSON object of `memories` and the `queries` about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from salience.write.importers._source import ImportProblem, Item, clean, moment, parsed, text
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question about the memories of a conversation, and the ids of those that answer it."""
+
+    id: str
+    text: str
+    relevant: tuple[str, ...]
+    category: str | None = None
+
+
+def read(path: Path) -> Iterator[Item]:
+    """Yields the memories of a conversation as turns; one without an id is named by its place.
+
+    Raises:
+        ImportProblem: the file is not of this format, or a folder.
+    """
+    if path.is_dir():
+        raise ImportProblem(path, "is a folder", "give a file, each to a namespace of its own")
+    place = 0
+    for number, entry in enumerate(_list(path, "memories"), start=1):
+        content = clean(_string(path, "memory", number, entry, "text"))
+        if not content:
+            continue
+        place += 1
+        item = Item(
+            {"id": f"{path.stem}:{place}", "content": content, "kind": "turn"}, f"memory {number}"
+        )
+        for key, field in (("id", "id"), ("speaker", "speaker"), ("session", "session_id")):
+            if entry.get(key) is not None:
+                item[field] = str(entry[key])
+        created = moment(entry.get("created_at"))
+        if created is not None:
+            item["created_at"] = created
+        yield item
+
+
+def queries(path: Path) -> tuple[Query, ...]:
+    """The questions of a conversation; none when the file has no `queries`.
+
+    Raises:
+        ImportProblem: the file is not of this format.
+    """
+    return tuple(
+        _query(path, number, entry)
+        for number, entry in enumerate(_list(path, "queries", optional=True), start=1)
+    )
+
+
+def _query(path: Path, number: int, entry: Any) -> Query:
+    asked = _string(path, "query", number, entry, "text")
+    relevant = entry.get("relevant") or []
+    if not isinstance(relevant, list):
+        raise ImportProblem(
+            path, f'query {number}: "relevant" is not a list', "list the ids of the answers"
+        )
+    category = entry.get("category")
+    return Query(
+        id=str(entry.get("id", number)),
+        text=asked,
+        relevant=tuple(str(answer) for answer in relevant),
+        category=None if category is None else str(category),
+    )
+
+
+def _list(path: Path, name: str, *, optional: bool = False) -> list[Any]:
+    document = parsed(path, text(path))
+    found = document.get(name) if isinstance(document, dict) else None
+    if found is None and optional and isinstance(document, dict):
+        return []
+    if not isinstance(found, list):
+        raise ImportProblem(
+            path, f'has no list of "{name}"', 'write {"memories": [...], "queries": [...]}'
+        )
+    return found
+
+
+def _string(path: Path, what: str, number: int, entry: Any, key: str) -> str:
+    value = entry.get(key) if isinstance(entry, dict) else None
+    if not isinstance(value, str):
+        raise ImportProblem(path, f'{what} {number} has no "{key}"', f'give it "{key}": "..."')
+    return value

@@ -1,0 +1,382 @@
+"""Notes in Markdown, one file or a folder of them, with YAML front matter and [[wiki links]]."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from salience.language.tokens import slug
+from salience.write.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
+
+LONGEST = 20_000
+"""Characters of a note that is kept as one memory; a longer one is divided at its headings."""
+
+_MOST_VALUES = 100_000  # in a front matter
+_TITLE = 500  # characters of a title
+_TOLD = 10  # notes of a folder that are named when they cannot be read
+_SECONDS = 100_000_000  # since 1970, from 1973 on; fewer of them spell a date of at most 8 digits
+_BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
+_SUFFIXES = frozenset((".md", ".markdown"))
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
+_TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
+_LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
+_KNOWN = frozenset(("title", "tags", "tag", "date", "created"))
+
+
+@dataclass(slots=True)
+class _Note:
+    path: Path
+    place: str  # the path within the folder, without the suffix
+    front: dict[str, Any]
+    body: str
+    plain: str  # the body with its code blanked out, character for character
+    title: str = field(init=False)
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        heading = _HEADING.search(self.plain)
+        written = self.front.get("title")
+        found = str(written) if _is_word(written) else _words(heading, self.body)
+        self.title = clean(found)[:_TITLE] or self.path.stem
+
+
+def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
+    """Yields the notes of a file, or of a folder and the folders in it.
+
+    The id of a note is made of its path in the folder, its title of the front matter, the first
+    heading or the file's name. `[[Links]]` become links of type "mentions" to the note that is
+    named by path, file, title or alias; the targets that no note has are also listed in
+    `metadata["unresolved_links"]`. Hidden files and folders are left out. Of the front
+    matter, what is no text in the title or tags, or no time in the date, stays in the metadata.
+
+    Raises:
+        ImportProblem: a file cannot be read, or its front matter is broken; names all of them,
+            unless `left_out` is told instead, one by one.
+    """
+    notes, problems = [], []
+    for file in _files(path):
+        try:
+            notes.append(_note(file, path if path.is_dir() else path.parent))
+        except ImportProblem as problem:
+            problems.append(problem)
+    if left_out is not None:
+        for each in problems:
+            left_out(each)
+    elif problems:
+        raise _together(path, problems)
+    taken: set[str] = set()
+    for note in notes:
+        note.id = _unused(_id(note.place), taken)
+        taken.add(note.id)
+    targets = _targets(notes)
+    for note in notes:
+        yield from _items(note, targets)
+
+
+def _together(path: Path, problems: list[ImportProblem]) -> ImportProblem:
+    if len(problems) == 1:
+        return problems[0]
+    told = [f"{one.within(path)}: {one.problem}" for one in problems[:_TOLD]]
+    if len(problems) > _TOLD:
+        told.append(f"and {len(problems) - _TOLD:,} more")
+    return ImportProblem(
+        path,
+        f"{len(problems):,} notes cannot be read: {'; '.join(told)}",
+        "repair them, or leave them out",
+    )
+
+
+def _words(heading: re.Match[str] | None, body: str) -> str:
+    """The words of a heading, without the signs that may close it; empty if there is none."""
+    if heading is None:
+        return ""
+    words = body[heading.start(1) : heading.end(1)].rstrip()
+    bare = words.rstrip("#")
+    return bare.rstrip() if bare.endswith((" ", "\t")) else words
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    files = (file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES)
+    visible = [
+        file
+        for file in files
+        if file.is_file() and not any(p.startswith(".") for p in file.relative_to(path).parts)
+    ]
+    if not visible:
+        raise ImportProblem(path, "holds no notes", "give a folder with files that end in .md")
+    return sorted(visible)
+
+
+def _note(file: Path, folder: Path) -> _Note:
+    source = text(file)
+    front, body = _divided(file, source)
+    body = body.strip()
+    plain = _CODE.sub(lambda code: re.sub(r"[^\n]", _BLANK, code[0]), body)
+    return _Note(file, file.relative_to(folder).with_suffix("").as_posix(), front, body, plain)
+
+
+def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
+    """The front matter and the body of a note."""
+    found = _FRONT.match(source)
+    if not found:
+        return {}, source
+    try:
+        yaml = import_module("yaml")
+    except ImportError:
+        raise ImportProblem(
+            file, "has front matter, which needs PyYAML", "pip install 'salience[import]'"
+        ) from None
+    try:
+        if "*" in found[1]:  # there may be aliases, which a few lines can nest without end
+            _check_size(yaml.compose(found[1], yaml.SafeLoader))
+        front = _json(yaml.safe_load(found[1]))
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or str(problem)
+        line = 2 + mark.line if mark else 1
+        if isinstance(problem, ValueError) and (wrong := _wrong_value(yaml, found[1])) is not None:
+            line, reason = 2 + wrong.start_mark.line, f"{wrong.value}: {reason}"
+        raise ImportProblem(
+            file,
+            f"the front matter is not YAML: {reason}",
+            "repair it, or put quotes around the value",
+            line=line,
+        ) from None
+    if front is None:
+        return {}, source[found.end() :]
+    if not isinstance(front, dict):  # two rules around a paragraph
+        return {}, source
+    return front, source[found.end() :]
+
+
+def _wrong_value(yaml: Any, source: str) -> Any:
+    """The first value that looks like a date or a number and is none (2026-13-45)."""
+    loader = yaml.SafeLoader(source)
+    nodes = [loader.get_single_node()]
+    seen: set[int] = set()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen or node is None:
+            continue
+        seen.add(id(node))
+        if isinstance(node.value, list):
+            parts = (part if isinstance(part, tuple) else (part,) for part in node.value)
+            nodes += reversed([*chain.from_iterable(parts)])
+            continue
+        try:
+            loader.construct_object(node)
+        except ValueError:
+            return node
+        except yaml.YAMLError:
+            continue
+    return None
+
+
+def _check_size(root: Any) -> None:
+    """Refuse a YAML node that stands for too many, its aliases written out."""
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if id(node) not in sizes:
+            sizes[id(node)] = 0  # until it is known: an alias may be within what it stands for
+            within = node.value if isinstance(node.value, list) else ()
+            parts = chain.from_iterable(p if isinstance(p, tuple) else (p,) for p in within)
+            sizes[id(node)] = 1 + sum(map(size, parts))
+        return sizes[id(node)]
+
+    if root is not None and size(root) > _MOST_VALUES:
+        raise ValueError(f"its aliases stand for more than {_MOST_VALUES:,} values")
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def _targets(notes: list[_Note]) -> dict[str, str]:
+    """The id of the note that each name stands for; a clearer kind of name comes first."""
+    targets: dict[str, str] = {}
+    for kind in (
+        [(note, [note.place]) for note in notes],
+        [(note, [note.path.stem]) for note in notes],
+        [(note, [note.title]) for note in notes],
+        [(note, _texts(note.front.get("aliases"))) for note in notes],
+        [(note, [note.id]) for note in notes],
+    ):
+        for note, names in kind:
+            for name in names:
+                targets.setdefault(_folded(name), note.id)
+    return targets
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold().strip()
+
+
+def _id(name: str) -> str:
+    """A name as ids are spelt; as it stands where the last step has neither letters nor digits."""
+    return slug(name) if slug(name.rpartition("/")[2]) else clean(_folded(name)) or "-"
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool)
+
+
+def _listed(value: Any) -> list[Any]:
+    """The parts of a front matter value: a list, or one text with commas."""
+    if isinstance(value, str):
+        return value.split(",")
+    return value if isinstance(value, list) else [value]
+
+
+def _texts(value: Any) -> list[str]:
+    """The texts and numbers of a front matter value."""
+    return [
+        text for text in (clean(str(part)) for part in _listed(value) if _is_word(part)) if text
+    ]
+
+
+def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
+    parts = _parts(note)
+    written, unread = _created(note)
+    unread |= {key for key in ("title", "tags", "tag") if not _is_read(key, note.front.get(key))}
+    created = written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC)
+    front = {key: value for key, value in note.front.items() if key not in _KNOWN or key in unread}
+    shared = {"kind": "note", "created_at": created, "tags": _tags(note)}
+    for number, (start, stop) in enumerate(parts, start=1):
+        links, unresolved = _links(note, note.plain[start:stop], targets)
+        metadata = {**front, "path": note.place + note.path.suffix}
+        heading = _words(_HEADING.match(note.plain, start), note.body) if number > 1 else ""
+        if unresolved:
+            metadata["unresolved_links"] = unresolved
+        if len(parts) > 1:
+            metadata |= {"part": number, "parts": len(parts)}
+        if number > 1:
+            links.insert(
+                0, {"target": _part_id(note, number - 1), "type": "mentions", "weight": 1.0}
+            )
+        fields = {
+            **shared,
+            "id": _part_id(note, number),
+            "title": f"{note.title}: {heading}"[: 2 * _TITLE] if heading else note.title,
+            "content": clean(note.body[start:stop]) or note.title,
+            "metadata": metadata,
+            "links": links,
+        }
+        yield Item(
+            fields, note.place + note.path.suffix, assumed=() if written else ("created_at",)
+        )
+
+
+def _part_id(note: _Note, number: int) -> str:
+    return note.id if number == 1 else f"{note.id}#{number}"
+
+
+def _parts(note: _Note) -> list[tuple[int, int]]:
+    """Where the parts of a note begin and end: as few as fit, divided at headings if they can."""
+    size = len(note.body)
+    if size <= LONGEST:
+        return [(0, size)]
+    headings = [found.start() for found in _HEADING.finditer(note.plain)]
+    paragraphs = [found.end() for found in re.finditer(r"\n\s*\n", note.body)]
+    parts, start = [], 0
+    while start < size:
+        stop = start + LONGEST
+        if stop < size:
+            stop = _last(headings, start, stop) or _last(paragraphs, start, stop) or stop
+        parts.append((start, min(stop, size)))
+        start = stop
+    return [(start, stop) for start, stop in parts if note.body[start:stop].strip()]
+
+
+def _last(places: list[int], start: int, stop: int) -> int | None:
+    return max((place for place in places if start < place <= stop), default=None)
+
+
+def _links(
+    note: _Note, plain: str, targets: dict[str, str]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The links of a stretch of a note, and the targets that no note answers to."""
+    found: dict[str, None] = {}
+    unresolved: dict[str, None] = {}
+    for link in _LINK.finditer(plain):
+        name = link[1].rstrip("\\").strip()  # in a table the bar is escaped
+        name = name[:-3] if name.lower().endswith(".md") else name
+        if not name:  # a heading of the note itself
+            continue
+        target = targets.get(_folded(name)) or targets.get(_id(name))
+        if target is None:
+            unresolved[name] = None
+            target = _id(name)
+        if target != note.id:
+            found[target] = None
+    links = [{"target": target, "type": "mentions", "weight": 1.0} for target in found]
+    return links, list(unresolved)
+
+
+def _is_read(key: str, value: Any) -> bool:
+    """Whether all there is of a title or of tags is text."""
+    parts = [value] if key == "title" else _listed(value)
+    return all(part is None or _is_word(part) for part in parts)
+
+
+def _tags(note: _Note) -> list[str]:
+    written = _texts(note.front.get("tags")) + _texts(note.front.get("tag"))
+    tags = [tag.lstrip("#") for tag in written] + _TAG.findall(_LINK.sub(" ", note.plain))
+    return [tag for tag in dict.fromkeys(tags) if tag]
+
+
+def _created(note: _Note) -> tuple[datetime | None, set[str]]:
+    """When a note says it was written, and which values of its front matter should and do not."""
+    given = {key: moment(_spelt(note.front.get(key))) for key in ("date", "created")}
+    times = {key: _time(value) for key, value in given.items()}
+    unread = {key for key, value in given.items() if value is not None and times[key] is None}
+    written = next((time for time in times.values() if time is not None), None)
+    return written, unread
+
+
+def _spelt(value: Any) -> Any:
+    """Digits that YAML took for a number, though they spell a date (20260103) or a year."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number and 0 <= value < _SECONDS else value
+
+
+def _time(value: Any) -> datetime | None:
+    if isinstance(value, str):
+        try:
+            value = moment(datetime.fromisoformat(value))
+        except ValueError:
+            return None
+    return value if isinstance(value, datetime) else None
+
+
+def _json(value: Any) -> Any:
+    """A YAML value as JSON can keep it."""
+    if isinstance(value, dict):
+        return {str(key): _json(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [_json(part) for part in value]
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int) and -(2**63) <= value < 2**64:  # larger ones are kept as text
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    return str(value)

@@ -1,0 +1,245 @@
+"""What a caller gives to be written, checked field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from salience.errors import InvalidInput, shown
+from salience.records.fields import FIELDS, Type
+from salience.records.record import (
+    BLANK,
+    LINK_TYPES,
+    Link,
+    MemoryRecord,
+    Vector,
+    choice,
+    flag,
+    metadata_of,
+    moment,
+    new_id,
+    number,
+    optional_moment,
+    optional_text,
+    text,
+    texts,
+    unit,
+    vector,
+)
+from salience.retrieval.operations import STAGED
+from salience.write.facets import FACETS
+
+OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
+"""The vectors made of a memory's words (see `salience.write.chat`), stale when these change."""
+_TEXTS = "vector_texts"  # in the metadata: what further vectors are made of, by their names
+_KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
+_REQUIRED = ("id", "content", "kind", "status", "created_at")
+
+Check = Callable[[str, Any], Any]
+
+
+def _check(name: str) -> Check:
+    """What a value of a field has to pass."""
+    field, required = FIELDS[name], name in _REQUIRED
+    if field.choices:
+        return partial(choice, required=required)
+    by_type: dict[Type, Check] = {
+        "text": text if required else optional_text,
+        "number": flag if name == "pinned" else number,
+        "time": moment if required else optional_moment,
+        "list": texts,
+        "json": lambda _, value: metadata_of(value),
+    }
+    return by_type[field.type]
+
+
+CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
+_SETTABLE = frozenset(CHECKS) - {"status"}
+_ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"})
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a write goes: the namespace, whether there is an embedder and which, when and who.
+
+    `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
+    """
+
+    namespace: str
+    embeds: bool
+    embedder: str | None
+    dimensions: int | None
+    now: datetime
+    actor: str | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One checked item of a write."""
+
+    record: MemoryRecord
+    vectors: Mapping[str, Vector]
+    vector_texts: Mapping[str, str]  # what further vectors are made of, by their name
+    links: tuple[Link, ...]
+    named: bool  # whether the caller said what entities there are
+    given: frozenset[str] = frozenset()  # the fields that the caller gave
+    supersedes: str | None = None
+    key: str | None = None
+
+
+def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
+    """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
+
+    Raises:
+        InvalidInput: names the key that is wrong or unknown.
+    """
+    if isinstance(given, str):
+        given = {"content": given}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("item", f"must be text or a mapping, not {type(given).__name__}")
+    unknown = set(given) - _ITEM
+    if unknown:
+        raise InvalidInput(
+            str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(_ITEM))}"
+        )
+    values = {
+        name: CHECKS[name](name, value)
+        for name, value in ({"content": None} | dict(given)).items()  # it is looked at first
+        if value is not None and name in _SETTABLE
+    }
+    if "content" not in values:
+        raise InvalidInput("content", "is missing", "give the text to remember")
+    values.setdefault("id", new_id())
+    values.setdefault("created_at", scope.now)
+    values.setdefault("kind", "turn" if "session_id" in values else "note")
+    values["accesses"] = (values["created_at"],)
+    values["namespace"], values["updated_at"] = scope.namespace, scope.now
+    record = MemoryRecord.holding({**vars(BLANK), **values})
+    check_span(record)
+    further = _vector_texts(given.get("vector_texts"))
+    record = with_texts(record, further)
+    links = tuple(
+        link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
+        for each in _mappings("links", given.get("links"))
+    )
+    vectors = _vectors(given.get("vectors"), dimensions)
+    empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
+    return Item(
+        record,
+        vectors,
+        further,
+        links,
+        "entities" in values,
+        frozenset(n for n, v in given.items() if v is not None and not empty.get(n)),
+        optional_text("supersedes", given.get("supersedes")),
+        _key(given.get("idempotency_key")),
+    )
+
+
+def _key(given: Any) -> str | None:
+    return None if given is None else text("idempotency_key", given, limit=512)
+
+
+def check_span(record: MemoryRecord) -> None:
+    """Refuse a record that ends to hold before it begins to.
+
+    Raises:
+        InvalidInput: `valid_to` is before `valid_from`.
+    """
+    start, end = record.valid_from, record.valid_to
+    if start is not None and end is not None and end < start:
+        raise InvalidInput(
+            "valid_to", f"{end.isoformat()} is before valid_from", "give a later time, or swap them"
+        )
+
+
+def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
+    staged = [name for name in given if isinstance(name, str) and name.startswith(STAGED)]
+    if staged:
+        raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
+    return {
+        text("vectors", name, limit=64): vector(f"vectors.{name}", value, dimensions.get(name))
+        for name, value in given.items()
+    }
+
+
+def _vector_texts(given: Any) -> dict[str, str]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InvalidInput("vector_texts", f"must be a mapping, not {type(given).__name__}")
+    return {
+        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", value)
+        for name, value in given.items()
+    }
+
+
+def texts_of(record: MemoryRecord) -> dict[str, str]:
+    """What the vectors of a record are made of, by their names."""
+    kept = record.metadata.get(_TEXTS)
+    further = kept if isinstance(kept, Mapping) else {}
+    return {
+        "content": embedded_text(record),
+        **{name: words for name, words in further.items() if isinstance(words, str)},
+    }
+
+
+def metadata_for(record: MemoryRecord, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Other metadata for a record; what its further vectors are made of stays unless given anew."""
+    kept = record.metadata.get(_TEXTS)
+    return given if kept is None else {_TEXTS: kept, **given}
+
+
+def with_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
+    """The record with what its further vectors are made of in its metadata; None takes one out."""
+    if _TEXTS not in record.metadata and all(words is None for words in texts.values()):
+        return record
+    kept = record.metadata.get(_TEXTS)
+    merged = {**(kept if isinstance(kept, Mapping) else {}), **texts}
+    found = {name: words for name, words in merged.items() if words is not None}
+    rest = {name: value for name, value in record.metadata.items() if name != _TEXTS}
+    return replace(record, metadata={**rest, **({_TEXTS: found} if found else {})})
+
+
+def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
+    if given is None:
+        return []
+    wrong = isinstance(given, (str, Mapping)) or not isinstance(given, Iterable)
+    found = [] if wrong else list(given)
+    if wrong or not all(isinstance(each, Mapping) for each in found):
+        raise InvalidInput(name, "must be a list of mappings")
+    return found
+
+
+def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
+    """A checked link."""
+    if not isinstance(type, str) or type not in LINK_TYPES:
+        raise InvalidInput(
+            "type", f"there is no {shown(type)}", f"use one of {', '.join(LINK_TYPES)}"
+        )
+    checked = unit("weight", weight)
+    return Link(
+        scope.namespace,
+        text("source", source),
+        text("target", target),
+        type,
+        1.0 if checked is None else checked,
+        scope.now,
+    )
+
+
+def embedded_text(record: MemoryRecord) -> str:
+    """What the vector of a record is made of: who said it, its title, its words."""
+    said = f"{record.title}\n{record.content}" if record.title else record.content
+    return f"{record.speaker}: {said}" if record.speaker else said
+
+
+EMBEDDED = frozenset({"content", "title", "speaker"})
+"""The fields that `embedded_text` is made of."""

@@ -1,0 +1,326 @@
+"""Writing: from what a caller gives to records with vectors, each item with its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from salience.errors import EmbedderError, InvalidInput, NotFound, StoreError
+from salience.records.events import Event
+from salience.records.fields import FIELDS
+from salience.records.record import Draft, Link, MemoryRecord, Vector, plain, text
+from salience.retrieval.operations import (
+    Delete,
+    Dimensions,
+    Embed,
+    Events,
+    Extract,
+    Find,
+    Log,
+    Put,
+    Read,
+)
+from salience.retrieval.plan import Plan, ask
+from salience.write import link_targets
+from salience.write.items import (
+    CHECKS,
+    OF_WORDS,
+    Item,
+    Scope,
+    check_span,
+    embedded_text,
+    item,
+    metadata_for,
+    with_texts,
+)
+
+_MAKE_MISSING = (
+    "which the same embedder makes later: `salience reembed --missing --embedder NAME`, "
+    "or Memory.reembed(url, embedder=..., missing=True)"
+)
+TRIES = 100  # of changing a memory that others change, too
+
+
+def dimensions_of(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
+    """How long the vectors of each name are, as far as it is known and any is given."""
+    known = {} if scope.dimensions is None else {"content": scope.dimensions}
+    given = [each.get("vectors") for each in chunk if isinstance(each, Mapping)]
+    names = {name for each in given if isinstance(each, Mapping) for name in each}
+    if names:
+        asked = tuple(sorted(name for name in names if _is_text(name)))
+        known = {**(yield from ask(Dimensions(scope.namespace, asked))), **known}
+    return known
+
+
+def _is_text(value: Any) -> bool:
+    try:
+        return bool(text("name", value))
+    except InvalidInput:
+        return False
+
+
+Named = tuple[MemoryRecord, Item]
+"""An item, and the record of it with its entities."""
+
+
+def named(items: Sequence[Item]) -> Plan[list[Named]]:
+    """The items, with the entities that their texts name where the caller gave none."""
+    nameless = [each.record for each in items if not each.named]
+    if not nameless:
+        return [(each.record, each) for each in items]
+    found = yield from ask(Extract(tuple(map(_naming_text, nameless))))
+    names = iter(found)
+    return [
+        (each.record if each.named else each.record.naming(next(names)), each) for each in items
+    ]
+
+
+def _naming_text(record: MemoryRecord) -> str:
+    return f"{record.title}\n{record.content}" if record.title else record.content
+
+
+def embedded(items: Sequence[Named], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+    """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
+    wanted = [
+        {
+            name: words
+            for name, words in {"content": embedded_text(record), **each.vector_texts}.items()
+            if name not in each.vectors
+        }
+        for record, each in items
+    ]
+    made, problem = yield from vectors_of((t for texts in wanted for t in texts.values()), scope)
+    drafts = [
+        (Draft(record, {**each.vectors, **_made(texts, made)}), each)
+        for (record, each), texts in zip(items, wanted, strict=True)
+    ]
+    return drafts, problem
+
+
+def _made(texts: Mapping[str, str], made: Mapping[str, Vector]) -> dict[str, Vector]:
+    return {name: made[words] for name, words in texts.items() if words in made}
+
+
+def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vector], str]]:
+    """The plan of embedding texts: vectors by text, none where that cannot be done, and why."""
+    distinct = tuple(dict.fromkeys(texts))
+    if not distinct:
+        return {}, ""
+    if not scope.embeds:
+        return {}, "vector: the store was opened without an embedder; words alone are searched"
+    try:
+        rows = yield from ask(Embed(distinct, "document"))
+    except EmbedderError as trouble:
+        return {}, f"vector: {trouble}; kept without a vector, {_MAKE_MISSING}"
+    return dict(zip(distinct, rows, strict=True)), ""
+
+
+def put(
+    drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool
+) -> Plan[tuple[set[str], list[Link]]]:
+    """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
+
+    What has an idempotency key that somebody else has used meanwhile is left out in either case.
+    Links to a name lead to who has it, and those that waited for a name to who comes to have it.
+    """
+    seen: set[str] = set()
+    fresh = []
+    for draft, each in drafts:
+        if draft.record.id in seen:
+            if strict:
+                raise InvalidInput("id", f"{draft.record.id!r} occurs twice", "give each its own")
+            continue
+        seen.add(draft.record.id)
+        fresh.append((draft, each))
+    taken: set[str] = set()
+    links: list[Link] = []
+    while fresh:
+        given = [one for _, each in fresh for one in each.links]
+        links = yield from link_targets.resolved(scope.namespace, given, seen)
+        old, new = yield from link_targets.waiting(
+            scope.namespace,
+            {d.record.id: link_targets.names_of(d.record) for d, _ in fresh},
+            scope.now,
+        )
+        found = yield from ask(
+            Put(
+                tuple(draft for draft, _ in fresh),
+                (*links, *new),
+                old,
+                embedder=scope.embedder,
+                actor=scope.actor,
+            )
+        )
+        if not found:
+            break
+        if strict:
+            raced = yield from _raced([draft for draft, _ in fresh], scope)
+            for id in found:
+                if id not in raced:
+                    raise InvalidInput(
+                        "id", f"{id!r} is taken", "update that memory, or leave the id out"
+                    )
+        links = []
+        taken.update(found)
+        fresh = [(draft, each) for draft, each in fresh if draft.record.id not in taken]
+    return taken, links
+
+
+def _raced(drafts: Sequence[Draft], scope: Scope) -> Plan[set[str]]:
+    """The ids of drafts whose idempotency key the log has."""
+    keyed = {draft.note["key"]: draft.record.id for draft in drafts if "key" in draft.note}
+    if not keyed:
+        return set()
+    events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=tuple(keyed)))
+    return {keyed[event.payload["key"]] for event in events}
+
+
+def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+    """Items checked, named and embedded, ready to be written; and why they lack vectors.
+
+    Raises:
+        InvalidInput: see `item`.
+    """
+    dimensions = yield from dimensions_of(items, scope)
+    checked = [item(given, scope, dimensions) for given in items]
+    return (yield from embedded((yield from named(checked)), scope))
+
+
+def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:
+    """The plan of changing a memory; words that change are embedded again."""
+    allowed = set(CHECKS) - {"id"}
+    unknown = set(changes) - allowed
+    if unknown:
+        raise InvalidInput(
+            sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
+        )
+    checked = {name: CHECKS[name](name, value) for name, value in changes.items()}
+    in_place = all(FIELDS[name].patchable for name in checked)
+
+    def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
+        if "metadata" not in checked:
+            return checked
+        return {**checked, "metadata": metadata_for(record, checked["metadata"])}
+
+    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place)
+    if changed is None:
+        raise no_memory(id, scope.namespace)
+    return changed
+
+
+def revise(
+    id: str,
+    changes_of: Callable[[MemoryRecord], Mapping[str, Any] | None],
+    scope: Scope,
+    *,
+    in_place: bool = False,
+) -> Plan[MemoryRecord | None]:
+    """The plan of changing a memory by what it is, again if others change it meanwhile.
+
+    Changes `in_place`, of fields that can be, are made whatever others change. None where there is
+    no such memory, or `changes_of` it is None.
+    """
+    made: dict[str, Vector] = {}
+    for _ in range(TRIES):
+        record = yield from read(id, scope.namespace)
+        changes = None if record is None else changes_of(record)
+        if record is None or changes is None:
+            return None
+        if not changes:
+            return record
+        changed = yield from _updated(record, changes, made, scope, in_place)
+        if changed is not None:
+            return changed
+    raise contested(id)
+
+
+def _updated(
+    record: MemoryRecord,
+    checked: Mapping[str, Any],
+    made: dict[str, Vector],
+    scope: Scope,
+    in_place: bool,
+) -> Plan[MemoryRecord | None]:
+    """Change a memory that was just read; None if somebody else has changed it meanwhile.
+
+    `made` keeps the vectors of texts, which need not be made again then.
+    """
+    id = record.id
+    changed = replace(record, **checked, updated_at=scope.now)
+    if not checked.keys().isdisjoint(("valid_from", "valid_to")):
+        check_span(changed)
+    if "entities" not in checked and _naming_text(changed) != _naming_text(record):
+        read_out, named = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
+        if record.entities == read_out:  # they were read out of the words that change
+            changed = replace(changed, entities=named)
+    names = link_targets.names_of(changed) - link_targets.names_of(record)
+    old, new = yield from link_targets.waiting(scope.namespace, {id: names}, scope.now)
+    if in_place:
+        became = {name: plain(value) for name, value in checked.items()}
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
+        if (yield from ask(Log(scope.namespace, (event,)))):
+            return None
+        if new:
+            yield from ask(Put((), new, old, actor=scope.actor))
+        return changed
+    vectors: dict[str, Vector] = {}
+    stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
+    if stale:
+        changed = with_texts(changed, dict.fromkeys(OF_WORDS))
+    if scope.embeds and stale:
+        said = embedded_text(changed)
+        if said not in made:
+            [made[said]] = yield from ask(Embed((said,), "document"))
+        vectors["content"] = made[said]
+    put = Put(
+        (Draft(changed, vectors),),
+        new,
+        old,
+        replace=True,
+        was=record,
+        stale=stale,
+        embedder=scope.embedder,
+        actor=scope.actor,
+    )
+    return None if (yield from ask(put)) else changed
+
+
+def no_memory(id: str, namespace: str) -> NotFound:
+    """The error for an id that nothing has."""
+    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
+
+
+def contested(id: str) -> StoreError:
+    """The error for a memory that somebody else has changed before each of the `TRIES`."""
+    return StoreError(f"the memory {id!r} is changed by others all the time; try again")
+
+
+def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
+    """The plan of linking memories that exist."""
+    ends = tuple(dict.fromkeys(end for one in links for end in (one.source, one.target)))
+    found = yield from ask(Find(scope.namespace, ends))
+    missing = [end for end in ends if end not in found]
+    if missing:
+        raise no_memory(missing[0], scope.namespace)
+    yield from ask(Put((), tuple(links), actor=scope.actor))
+
+
+def delete(id: str, scope: Scope) -> Plan[bool]:
+    """The plan of erasing one memory; whether there was one."""
+    count = yield from ask(Delete(scope.namespace, (id,)))
+    return bool(count)
+
+
+def read(id: str, namespace: str) -> Plan[MemoryRecord | None]:
+    """The plan of reading one memory; None where there is none."""
+    for _ in range(TRIES):
+        found: Mapping[str, int] = yield from ask(Find(namespace, (id,)))
+        if id not in found:
+            return None
+        [record] = yield from ask(Read(np.array([found[id]], dtype=np.int64)))
+        if record is not None:  # else an edit has given it another row meanwhile
+            return record
+    raise contested(id)

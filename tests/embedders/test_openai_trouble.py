@@ -1,0 +1,169 @@
+"""The OpenAI protocol against a real local server that misbehaves on cue."""
+
+from __future__ import annotations
+
+import socket
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from salience.embedders import OpenAIEmbedder
+from salience.embedders._http import MAX_WAIT, Retries
+from salience.errors import EmbedderError
+from support.scripted_server import DIMENSIONS, Server, answer, drop, embeddings
+
+pytest.importorskip("httpx", reason="the extra 'openai' is not installed")
+
+KEY = "sk-secret-0123456789"
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        answer(500, {"error": {"message": "oops"}}),
+        answer(503, b"<html>"),
+        answer(408, {}),
+        answer(429, {"error": {"message": "slow down"}}),
+        drop,
+    ],
+)
+def test_passing_trouble_is_tried_again(server: Server, bad: Any) -> None:
+    server.script = [bad, bad]
+    assert server.embedder().embed(["a"]).shape == (1, DIMENSIONS)
+    assert len(server.seen) == 3
+
+
+def test_lasting_trouble_ends_with_the_servers_words(server: Server) -> None:
+    server.script = [answer(500, {"error": {"message": "disk on fire"}})] * 9
+    with pytest.raises(EmbedderError, match="gave up after 3 tries; status 500: disk on fire"):
+        server.embedder(max_retries=2).embed(["a"])
+    assert len(server.seen) == 3
+
+
+def test_retry_after_is_honoured(server: Server) -> None:
+    at = format_datetime(datetime.now(UTC) + timedelta(seconds=2), usegmt=True)
+    server.script = [answer(429, {}, Retry_After="0.3"), answer(503, {}, Retry_After=at)]
+    server.embedder().embed(["a"])
+    first, second, third = server.times
+    assert second - first >= 0.3
+    assert 0.4 <= third - second <= 3.0
+
+
+def test_a_retry_after_that_is_no_time_is_ignored(server: Server) -> None:
+    server.script = [answer(429, {}, Retry_After=text) for text in ("soon", "-5", "nan", "0")]
+    server.embedder().embed(["a"])
+    assert server.times[-1] - server.times[0] < 1.0
+
+
+def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server) -> None:
+    server.script = [answer(429, {}, Retry_After=str(MAX_WAIT + 1))]
+    with pytest.raises(EmbedderError, match="asks to wait 61 s"):
+        server.embedder().embed(["a"])
+
+
+def test_a_used_up_quota_is_not_tried_again(server: Server) -> None:
+    error = {"message": "You exceeded your quota", "code": "insufficient_quota"}
+    server.script = [answer(429, {"error": error})]
+    with pytest.raises(EmbedderError, match="exceeded your quota"):
+        server.embedder().embed(["a"])
+    assert len(server.seen) == 1
+
+
+def test_waits_double_with_jitter_up_to_a_minute() -> None:
+    retries = Retries(9, 0.5)
+    for k in range(12):
+        full = min(MAX_WAIT, 0.5 * 2**k)
+        waits = [retries.wait(k, 0.0) for _ in range(50)]
+        assert full / 2 <= min(waits) < max(waits) <= full
+    assert retries.wait(0, 7.0) == 7.0
+
+
+def test_a_slow_answer_times_out_and_is_tried_again(server: Server) -> None:
+    server.script = [embeddings(delay=1.0)]
+    started = time.monotonic()
+    assert server.embedder(timeout=0.2).embed(["a"]).any()
+    assert time.monotonic() - started < 0.9
+
+
+def test_no_answer_in_time_is_an_error(server: Server) -> None:
+    server.script = [embeddings(delay=0.6)] * 2
+    with pytest.raises(EmbedderError, match="ReadTimeout"):
+        server.embedder(timeout=0.1, max_retries=1).embed(["a"])
+
+
+def test_nobody_listening_is_an_error() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        with (
+            OpenAIEmbedder("m", base_url=url, backoff=0.001, max_retries=1) as client,
+            pytest.raises(EmbedderError, match="gave up after 2 tries; ConnectError"),
+        ):
+            client.embed(["a"])
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (401, {"error": {"message": f"Incorrect API key provided: {KEY}"}}),
+        (400, {"detail": f"bad {KEY}"}),
+        (404, f"no such model {KEY}".encode()),
+        (301, b""),
+    ],
+)
+def test_a_refusal_is_raised_at_once_without_the_key(
+    server: Server, status: int, body: object
+) -> None:
+    server.script = [answer(status, body)]
+    with pytest.raises(EmbedderError, match=f"status {status}") as caught:
+        server.embedder(api_key=KEY).embed(["a"])
+    assert len(server.seen) == 1
+    assert KEY not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def one(embedding: object, **more: object) -> dict[str, object]:
+    return {"data": [{"index": 0, "embedding": embedding, **more}]}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>not json",
+        b"\xff\xfe",
+        b"[1, 2]",
+        b"null",
+        {"data": None},
+        {"data": []},
+        {"data": ["row"]},
+        {"data": [{"index": 0}]},
+        {"data": [{"index": 0, "embedding": [1.0]}] * 2},
+        one([1.0], index=1),
+        one([]),
+        one(None),
+        one(1.0),
+        one([[1.0]]),
+        one([1.0, None]),
+        one(["x"]),
+        one("not base64!"),
+        one("AAAA"),
+        one([1.0, float("nan")]),
+        one([1.0, float("inf")]),
+        one([10**400]),
+    ],
+)
+def test_an_answer_that_is_not_rows_is_an_embedder_error(server: Server, body: object) -> None:
+    server.script = [answer(200, body)]
+    with pytest.raises(EmbedderError):
+        server.embedder().embed(["a"])
+    assert len(server.seen) == 1
+
+
+def test_rows_of_different_lengths_are_an_error(server: Server) -> None:
+    data = [{"index": k, "embedding": [1.0] * (k + 1)} for k in range(2)]
+    server.script = [answer(200, {"data": data})]
+    with pytest.raises(EmbedderError, match="different lengths"):
+        server.embedder().embed(["a", "b"])

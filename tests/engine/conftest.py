@@ -1,0 +1,16 @@
+"""A memory on each store that wrong things are given to."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from salience import Memory
+from salience.testing import WordHashEmbedder
+from support.bad_input import NOW
+
+
+@pytest.fixture(scope="module", params=["ram://", "sqlite:///:memory:"])
+def memory(request: pytest.FixtureRequest) -> Iterator[Memory]:
+    with Memory.open(request.param, embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+        memory.add("An apple a day.", id="taken", vectors={"image": [1.0, 0.0]})
+        yield memory

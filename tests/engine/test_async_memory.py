@@ -1,0 +1,135 @@
+"""AsyncMemory is Memory, awaited."""
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from salience import AsyncMemory, Memory
+from salience.errors import InvalidInput, NotFound, StoreClosed
+from salience.testing import WordHashEmbedder
+from salience.testing.conformance._case import WORDS
+
+PUBLIC = [name for name in dir(Memory) if not name.startswith("_")]
+
+
+def run(body: Callable[[AsyncMemory], Awaitable[Any]], url: str = "ram://") -> Any:
+    async def opened() -> Any:
+        async with await AsyncMemory.open(url, embedder=WordHashEmbedder()) as memory:
+            return await body(memory)
+
+    return asyncio.run(opened())
+
+
+def test_the_same_methods() -> None:
+    assert [name for name in dir(AsyncMemory) if not name.startswith("_")] == PUBLIC
+    assert {"add", "add_many", "search", "explain", "get", "update", "delete"} <= set(PUBLIC)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_equal_signatures_and_docs(name: str) -> None:
+    sync, other = (inspect.getattr_static(face, name) for face in (Memory, AsyncMemory))
+    assert type(sync) is type(other)
+    if isinstance(sync, property):
+        assert sync.fget is not None
+        assert sync.fget.__doc__
+        return
+    sync, other = (getattr(face, name) for face in (Memory, AsyncMemory))
+    signature, awaited = inspect.signature(sync), inspect.signature(other)
+    assert signature.parameters == awaited.parameters
+    assert awaited.return_annotation == signature.return_annotation
+    assert inspect.iscoroutinefunction(other) == (name != "within")
+    assert inspect.getdoc(sync)
+    assert inspect.getdoc(other) in (f"See `Memory.{name}`.", inspect.getdoc(sync))
+
+
+def test_a_round_of_everything(tmp_path: Path) -> None:
+    async def body(memory: AsyncMemory) -> None:
+        added = await memory.add("A red apple.", id="a", tags=["fruit"])
+        assert added.id == "a"
+        assert (await memory.add_many(["A pear.", {"id": "b", "content": "Plums."}])).ids[1] == "b"
+        assert (await memory.search("apple", profile=WORDS)).ids == ("a",)
+        kept = await memory.get("a")
+        assert kept is not None
+        assert kept.access_count == 1
+        assert (await memory.get_all({"tags": "fruit"})).total == 1
+        assert (await memory.update("a", content="A green plum.")).content == "A green plum."
+        assert (await memory.explain("plum", "a")).rank is not None
+        await memory.link("a", "b", "supports")
+        assert len(await memory.links("b")) == 1
+        assert (await memory.stats())["memories"] == 3
+        other = memory.within("other")
+        await other.add("elsewhere")
+        assert (await other.get_all()).total == 1
+        await memory.flush()
+        assert await memory.delete("a") is True
+        assert await memory.delete_all({"id": "b"}) == 1
+        assert memory.namespace == "default"
+
+    run(body, f"sqlite:///{tmp_path / 'memory.db'}")
+
+
+def test_errors_come_through() -> None:
+    async def body(memory: AsyncMemory) -> AsyncMemory:
+        with pytest.raises(InvalidInput, match="content"):
+            await memory.add(" ")
+        with pytest.raises(InvalidInput, match="limit"):
+            await memory.search("x", limit=0)
+        with pytest.raises(NotFound, match="nobody"):
+            await memory.update("nobody", importance=0.5)
+        with pytest.raises(NotFound, match="nobody"):
+            await memory.explain("x", "nobody")
+        return memory
+
+    memory = run(body)
+    with pytest.raises(StoreClosed, match="closed"):
+        asyncio.run(memory.search("x"))
+
+
+@pytest.mark.parametrize("store", ["ram", "sqlite"])
+def test_many_at_once(tmp_path: Path, store: str) -> None:
+    async def body(memory: AsyncMemory) -> None:
+        async def writer(who: int) -> None:
+            for i in range(10):
+                await memory.add(f"apple from{who} number{i}", id=f"w{who}-{i}")
+                hits = await memory.search(f"from{who}", profile=WORDS, limit=50)
+                assert f"w{who}-{i}" in hits.ids
+
+        async def reader() -> None:
+            for _ in range(10):
+                hits = await memory.search("apple", limit=1000, explain=True)
+                assert all(h.explanation and h.explanation.value == h.score for h in hits)
+
+        await asyncio.gather(*(writer(who) for who in range(8)), *(reader() for _ in range(4)))
+        assert (await memory.get_all(limit=1)).total == 80
+        hits = await memory.search("apple", profile=WORDS, limit=1000, touch=False)
+        assert len(hits) == 80
+        assert len(await memory.search("from3", profile=WORDS, limit=50)) == 10
+
+    run(body, "ram://" if store == "ram" else f"sqlite:///{tmp_path / 'memory.db'}")
+
+
+def test_the_event_loop_does_not_wait_for_the_store() -> None:
+    class Slow(WordHashEmbedder):
+        """Answers a query only when the event loop has run meanwhile."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.loop: asyncio.AbstractEventLoop | None = None
+
+        def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+            if kind == "query" and self.loop is not None:
+                asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(timeout=30)
+            return super().embed(texts, kind=kind)
+
+    async def body() -> tuple[str, ...]:
+        embedder = Slow()
+        async with await AsyncMemory.open("ram://", embedder=embedder) as memory:
+            await memory.add("apple", id="a")
+            embedder.loop = asyncio.get_running_loop()
+            return (await memory.search("apple")).ids
+
+    assert asyncio.run(body()) == ("a",)

@@ -1,0 +1,155 @@
+"""The same list everywhere: ids and scores, to the last bit."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from salience import AsyncMemory, Memory
+from salience.evaluation import sample
+from salience.ranking import profiles
+from salience.testing.embedder import WordHashEmbedder
+
+NOW = "2026-10-01T08:00:00Z"
+QUESTIONS = [question["text"] for question in sample.questions()][::3]
+PROFILES = [name for name in profiles.BUILT_IN if "." not in name]
+UNBOUNDED = ["balanced", "composite"]  # what they look at does not depend on the hits wanted
+TALK = 'the tea is in the blue tin that Ana bought in March for her "new" kitchen tea* 3'.split()
+Lists = list[list[tuple[str, float]]]
+
+SCRIPT = """
+import json, sys
+from salience import Memory, sample
+from test_determinism import ranked
+for url in sys.argv[1:]:
+    with Memory.open(url) as memory:
+        if not memory.get_all(limit=1).total:
+            memory.add_many(sample.memories())
+        print(json.dumps(ranked(memory)))
+"""
+
+
+def ranked(memory: Memory) -> Lists:
+    """What each profile finds for each of the sample's questions."""
+    return [
+        [
+            (hit.id, hit.score)
+            for hit in memory.search(question, profile=profile, now=NOW, touch=False)
+        ]
+        for profile in PROFILES
+        for question in QUESTIONS
+    ]
+
+
+@pytest.fixture(scope="module")
+def expected() -> Lists:
+    with Memory.open("ram://") as memory:
+        memory.add_many(sample.memories())
+        found = ranked(memory)
+    assert all(len(hits) <= 10 for hits in found)
+    assert sum(map(len, found)) > 9 * len(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("determinism") / "memory.db"
+    with Memory.open(f"sqlite:///{path}") as memory:
+        memory.add_many(sample.memories())
+    return path
+
+
+def test_two_stores_rank_alike(expected: Lists, file: Path) -> None:
+    with Memory.open(f"sqlite:///{file}") as memory:
+        assert ranked(memory) == expected
+    with Memory.open("sqlite:///:memory:") as memory:
+        memory.add_many(sample.memories())
+        assert ranked(memory) == expected
+
+
+def test_memories_added_one_at_a_time_rank_alike(expected: Lists) -> None:
+    with Memory.open("ram://") as memory:
+        for item in sample.memories():
+            given = dict(item)
+            memory.add(given.pop("content"), **given)
+            memory.search("in between", limit=1, touch=False)
+        assert ranked(memory) == expected
+
+
+def test_sync_and_async_rank_alike(expected: Lists) -> None:
+    async def collect() -> Lists:
+        async with await AsyncMemory.open("ram://") as memory:
+            await memory.add_many(sample.memories())
+            found = []
+            for profile in PROFILES:
+                answers = await asyncio.gather(
+                    *(
+                        memory.search(question, profile=profile, now=NOW, touch=False)
+                        for question in QUESTIONS
+                    )
+                )
+                found += [[(hit.id, hit.score) for hit in answer] for answer in answers]
+            return found
+
+    assert asyncio.run(collect()) == expected
+
+
+def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
+    here = str(Path(__file__).parents[1])
+
+    def answers(seed: int) -> list[Lists]:
+        ran = subprocess.run(
+            [sys.executable, "-c", SCRIPT, "ram://", f"sqlite:///{file}"],
+            env={**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": here},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [
+            [[tuple(hit) for hit in hits] for hits in json.loads(line)]
+            for line in ran.stdout.splitlines()
+        ]
+
+    with ThreadPoolExecutor(2) as pool:
+        for found in pool.map(answers, [*range(9), 4_294_967_295]):
+            assert found == [expected, expected]
+
+
+@pytest.mark.parametrize("profile", UNBOUNDED)
+def test_the_limit_does_not_change_the_order(expected: Lists, profile: str) -> None:
+    with Memory.open("ram://") as memory:
+        memory.add_many(sample.memories())
+        ask: Callable[..., Any] = memory.search
+        for question, hits in zip(
+            QUESTIONS, expected[PROFILES.index(profile) * len(QUESTIONS) :], strict=False
+        ):
+            three = ask(question, profile=profile, now=NOW, touch=False, limit=3)
+            assert [(hit.id, hit.score) for hit in three] == hits[:3]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.lists(st.sampled_from(TALK), min_size=1, max_size=9), min_size=1, max_size=12),
+    st.lists(st.sampled_from(TALK), min_size=1, max_size=5).map(" ".join),
+    st.sampled_from(sorted(profiles.BUILT_IN)),
+)
+def test_searching_twice_without_touching_gives_the_same_bytes(
+    texts: list[list[str]], question: str, profile: str
+) -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
+        memory.add_many({"id": f"m{at}", "content": " ".join(t)} for at, t in enumerate(texts))
+
+        def answered() -> bytes:
+            found = memory.search(question, profile=profile, now=NOW, touch=False, explain=True)
+            return json.dumps([hit.to_dict() for hit in found]).encode()
+
+        assert answered() == answered()

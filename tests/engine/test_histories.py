@@ -1,0 +1,126 @@
+"""Random histories: memories are what their log says, and the past is ranked as it was."""
+
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.testing import WordHashEmbedder
+
+START = datetime(2026, 3, 1, tzinfo=timezone.utc)
+IDS = tuple("abcdef")
+WORDS = ("red apple", "green pear", "Ana's apple", "the pear of Ben", "Ana likes apples")
+PROFILES = ("balanced", "composite", "six_factor", "activation", "vitality")
+
+ids = st.sampled_from(IDS)
+words = st.sampled_from(WORDS)
+share = st.floats(0.0, 1.0)
+step = st.one_of(
+    st.tuples(st.just("add"), ids, words),
+    st.tuples(st.just("add"), ids, words),
+    st.tuples(st.just("update"), ids, words),
+    st.tuples(st.just("weigh"), ids, share),
+    st.tuples(st.just("search"), words, st.sampled_from(PROFILES)),
+    st.tuples(st.just("search"), words, st.sampled_from(PROFILES)),
+    st.tuples(st.just("touch"), ids, st.sampled_from(["read", "reference"])),
+    st.tuples(
+        st.just("feedback"),
+        ids,
+        st.sampled_from(["useful", "not_useful", "outdated", "incorrect"]),
+    ),
+    st.tuples(st.just("move"), ids, st.sampled_from(["promote", "demote", "reinforce", "pin"])),
+    st.tuples(st.just("decay"), st.just(""), st.just("")),
+    st.tuples(st.just("link"), ids, ids),
+    st.tuples(st.just("supersede"), ids, ids),
+    st.tuples(st.just("status"), ids, st.sampled_from(["active", "archived"])),
+    st.tuples(st.just("delete"), ids, st.just("")),
+)
+pauses = st.floats(0.000001, 1e7)
+histories = st.lists(st.tuples(step, pauses), min_size=4, max_size=30)
+
+
+class Teller:
+    """Does steps that make sense, and writes down what each search returned."""
+
+    def __init__(self, url: str) -> None:
+        self.now = START
+        self.memory = Memory.open(url, embedder=WordHashEmbedder(), clock=lambda: self.now)
+        self.there: set[str] = set()
+        self.searches: list[tuple[datetime, str, str, list[dict[str, Any]]]] = []
+
+    def do(self, step: tuple[str, Any, Any], pause: float) -> None:
+        self.now += timedelta(seconds=pause)
+        what, one, other = step
+        if what == "add" and one not in self.there:
+            self.memory.add(other, id=one, created_at=self.now - timedelta(days=1))
+            self.there.add(one)
+        elif what == "search":
+            self.searches.append((self.now, one, other, self.found(one, other)))
+        elif what == "decay":
+            self.memory.decay_all()
+        elif one in self.there and what in ("link", "supersede"):
+            if other in self.there and one != other:
+                self.memory.link(one, other, "contradicts" if one < other else "supports", 0.5)
+                if what == "supersede":
+                    with suppress(InvalidInput):  # it was superseded by that one
+                        self.memory.supersede(one, other)
+        elif one in self.there and what != "add":
+            self._to_one(what, one, other)
+
+    def _to_one(self, what: str, id: str, value: Any) -> None:
+        memory = self.memory
+        acts: dict[str, Callable[[], Any]] = {
+            "update": lambda: memory.update(id, content=value),
+            "weigh": lambda: memory.update(id, importance=value, metadata={"w": value}),
+            "touch": lambda: memory.touch(id, value),
+            "feedback": lambda: memory.feedback(id, value),
+            "move": lambda: getattr(memory, value)(id),
+            "status": lambda: memory.update(id, status=value),
+            "delete": lambda: memory.delete(id),
+        }
+        acts[what]()
+        if what == "delete":
+            self.there.remove(id)
+            self.searches.clear()  # what is erased is not in the past either
+
+    def found(self, query: str, profile: str, **asked: Any) -> list[dict[str, Any]]:
+        found = self.memory.search(query, profile=profile, explain=True, **asked)
+        return [hit.to_dict() for hit in found]
+
+
+History = list[tuple[tuple[str, Any, Any], float]]
+
+
+def told(url: str, history: History) -> None:
+    teller = Teller(url)
+    with teller.memory as memory:
+        for step, pause in history:
+            teller.do(step, pause)
+        before = {record.id: record for record in memory.get_all()}
+        assert memory.verify()
+        teller.now += timedelta(days=1)
+        for at, query, profile, found in teller.searches:
+            assert teller.found(query, profile, as_of=at) == found
+        assert {record.id: record for record in memory.get_all()} == before
+        for id in teller.there:
+            assert memory.history(id).versions[-1].record == before[id]
+
+
+@settings(max_examples=40, deadline=None)
+@given(histories)
+def test_in_memory(history: History) -> None:
+    told("ram://", history)
+
+
+@settings(max_examples=25, deadline=None)
+@given(histories)
+def test_in_a_file(history: History) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        told(f"sqlite:///{Path(folder) / 'memory.db'}", history)

@@ -1,0 +1,75 @@
+"""Facts that change: the world of a seed, and who is found in it."""
+
+from datetime import datetime, timezone
+
+import pytest
+
+from salience.evaluation.changing_facts import KINDS, Kind, evaluate, world
+from salience.language.dates import named_time
+from salience.ranking.profiles import BUILT_IN
+
+
+def test_a_seed_makes_one_world() -> None:
+    assert world(7, people=3, chatter=10) == world(7, people=3, chatter=10)
+    assert world(7, people=3, chatter=10) != world(8, people=3, chatter=10)
+
+
+def test_each_question_has_the_answer_that_held_then() -> None:
+    made = world(7, people=5, chatter=20)
+    notes = {note.id: note for note in made.notes}
+    assert len(notes) == len(made.notes)
+    following = {note.before: note for note in made.notes if note.before}
+    for asked in made.questions:
+        answer = notes[asked.answer]
+        assert answer.fact is not None
+        assert answer.fact[0] in asked.text
+        ended = following[answer.id].at if answer.id in following else None
+        if asked.kind == "now":
+            assert ended is None
+        else:
+            assert ended is not None
+        if asked.at is not None:
+            assert answer.at < asked.at < following[answer.id].at
+        if asked.kind == "then":
+            about = named_time(asked.text, made.now)
+            assert about is not None
+            assert answer.at.timestamp() <= about[0]
+            assert about[1] <= following[answer.id].at.timestamp()
+    assert {asked.kind for asked in made.questions} == set(KINDS)
+
+
+def test_the_default_profile_leads() -> None:
+    names = ("balanced", "composite", "activation")
+    kinds: tuple[Kind, ...] = ("now", "then")
+    found = evaluate([BUILT_IN[name] for name in names], people=6, kinds=kinds)
+    assert len(found) == len(names) * 2 * len(kinds)
+    for declared in (False, True):
+        for kind in kinds:
+            best = {o.profile: o.recall for o in found if (o.declared, o.kind) == (declared, kind)}
+            assert best["balanced"] == max(best.values()), (declared, kind, best)
+
+
+@pytest.mark.parametrize(
+    ("text", "begin", "end"),
+    [
+        ("Where did Ana live in March 2024?", (2024, 3, 1), (2024, 4, 1)),
+        ("Where did Ana live in 2023?", (2023, 1, 1), (2024, 1, 1)),
+        ("Where did Ana live in December?", (2025, 12, 1), (2026, 1, 1)),
+        ("Where did Ana live in February?", (2026, 2, 1), (2026, 3, 1)),
+        ("What was it on 5 May 2024?", (2024, 5, 5), (2024, 5, 6)),
+        ("Between February and June 2024?", (2024, 2, 1), (2024, 7, 1)),
+        ("Where does Ana live now?", None, None),
+        ("Where will Ana live in 2031?", None, None),
+    ],
+)
+def test_the_time_that_dates_name(
+    text: str, begin: tuple[int, int, int] | None, end: tuple[int, int, int] | None
+) -> None:
+    now = datetime(2026, 2, 20, tzinfo=timezone.utc)
+    about = named_time(text, now)
+    if begin is None or end is None:
+        assert about is None
+        return
+    expected = [datetime(*day, tzinfo=timezone.utc).timestamp() for day in (begin, end)]
+    assert about is not None
+    assert list(about) == expected

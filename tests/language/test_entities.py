@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.language.entities import NO_ALIASES, RULES, Aliases
+from support.scoring import NOW
+
+
+@pytest.mark.parametrize(
+    ("text", "entities"),
+    [
+        # Names: in a sentence, at its beginning, of several words
+        ("We met Sarah in Utrecht.", ["Sarah", "Utrecht"]),
+        ("Sarah prefers Vue over React", ["Sarah", "Vue", "React"]),
+        ("Sarah Chen's team is in New York", ["Sarah Chen", "New York"]),
+        ("He works at the Bank of America now", ["Bank of America"]),
+        ("We heard Ludwig van Beethoven", ["Ludwig van Beethoven"]),
+        ("I spoke to Dr. Meyer and J. Doe", ["Meyer", "Doe"]),
+        ("It is O'Brien and Jean-Luc", ["O'Brien", "Jean-Luc"]),
+        ("Привет, Анна живёт в Москве", ["Привет", "Анна", "Москве"]),
+        # A capital at the beginning of a sentence says nothing of an ordinary word
+        ("The migration is late. Please ask Ana.", ["Ana"]),
+        ("What does the user prefer? Nobody knows.", []),
+        ("Working hard. Deployment failed. Unfortunately it rained.", []),
+        ("Budgets are tight, but budgets change", []),
+        ("Install Docker first", ["Docker"]),
+        # Products, acronyms, letters with digits
+        ("iPhone or TypeScript on AWS Lambda", ["iPhone", "TypeScript", "AWS Lambda"]),
+        ("GPT-4 and PostgreSQL, C++ and C#, in Q2", ["GPT-4", "PostgreSQL", "C++", "C#", "Q2"]),
+        ("call the API of NASA", ["API", "NASA"]),
+        # Addresses and handles
+        (
+            "mail ana.b@example.com or @jo.doe, see https://x.org/a?b=1.",
+            ["ana.b@example.com", "@jo.doe", "https://x.org/a?b=1"],
+        ),
+        # Titles in quotation marks, but not what somebody said
+        ('we read "Attention Is All You Need"', ["Attention Is All You Need"]),
+        ('she said "hello there"', []),
+        # No entities: days and months, first person, code, text that shouts
+        ("On Tuesday in March I'm off", []),
+        ("use `FooBar.baz` here", []),
+        ("DO NOT TOUCH THIS", []),
+        ("今日は東京", []),
+        ("", []),
+    ],
+)
+def test_the_rules_find_what_the_spelling_gives_away(text: str, entities: list[str]) -> None:
+    assert list(RULES.extract(text)) == entities
+
+
+def test_an_entity_is_named_once_in_its_first_spelling() -> None:
+    assert RULES.extract("they use JavaScript, and JAVASCRIPT, and JavaScript") == ("JavaScript",)
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_entities_that_occur_in_it(text: str) -> None:
+    found = RULES.extract(text)
+    assert all(entity in text and entity.strip() for entity in found)
+    assert len(set(found)) == len(found)
+
+
+def test_entities_are_compared_folded_and_by_alias() -> None:
+    names = Aliases.of({"JS": "JavaScript", "ES": "JS"})
+    assert names.key("js") == names.key("ES") == names.key("JAVASCRIPT") == "javascript"
+    assert names.keys(["JS", "JavaScript", "Café"]) == {"javascript", "cafe"}
+    assert NO_ALIASES.key("New  York") == "new york"
+
+
+@pytest.mark.parametrize("given", [{"a": "b", "b": "a"}, {"a": 1}, ["JS"]])
+def test_aliases_that_mean_nothing_are_refused(given: object) -> None:
+    with pytest.raises(InvalidInput, match="aliases"):
+        Aliases.of(given)  # type: ignore[arg-type]
+
+
+def _open(**options: object) -> Memory:
+    return Memory.open("ram://", embedder=None, clock=lambda: NOW, **options)  # type: ignore[arg-type]
+
+
+def test_entities_are_read_at_write_where_the_caller_gave_none() -> None:
+    with _open() as memory:
+        read = memory.add("We met Sarah in Utrecht").id
+        given = memory.add("We met Sarah in Utrecht", entities=["the meeting"]).id
+        none = memory.add("We met Sarah in Utrecht", entities=[]).id
+        titled = memory.add("it went well", title="Heron Dashboard").id
+        found = {id: memory.get(id) for id in (read, given, none, titled)}
+    assert [record and record.entities for record in found.values()] == [
+        ("Sarah", "Utrecht"),
+        ("the meeting",),
+        (),
+        ("Heron Dashboard",),
+    ]
+
+
+def test_new_words_are_read_anew_unless_the_caller_gave_the_entities() -> None:
+    with _open() as memory:
+        read = memory.add("We met Sarah").id
+        given = memory.add("We met Sarah", entities=["Ana"]).id
+        assert memory.update(read, content="We met Bob").entities == ("Bob",)
+        assert memory.update(given, content="We met Bob").entities == ("Ana",)
+        assert memory.update(read, content="We met Eve", entities=["Lee"]).entities == ("Lee",)
+
+
+class _Shouts:
+    def extract(self, text: str) -> Sequence[str]:
+        return [word for word in text.split() if word.endswith("!")]
+
+
+def test_an_extractor_can_be_plugged_in_or_left_out() -> None:
+    with _open(entities=_Shouts()) as memory:
+        record = memory.get(memory.add("hey! Sarah").id)
+        assert record is not None
+        assert record.entities == ("hey!",)
+    with _open(entities=None) as memory:
+        record = memory.get(memory.add("hey! Sarah").id)
+        assert record is not None
+        assert record.entities == ()

@@ -1,0 +1,87 @@
+"""What is told of a memory once, when it is written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salience.language.english import INSTRUCTION, NUMBER, TEMPORAL
+from salience.language.features import FEATURES, features, greeted
+from salience.language.tokens import words
+
+
+def told(content: str) -> dict[str, float]:
+    return dict(zip(FEATURES, features(content, words(content)), strict=True))
+
+
+# 1 for each feature that is a matter of yes or no
+SAID = [
+    ("is_question", "Is it raining?", "It is raining."),
+    ("has_time", "We met at 6 pm.", "I am happy."),
+    ("has_time", "We met last week.", "We met in the park."),
+    ("has_number", "She has two cats.", "She has cats."),
+    ("is_instruction", "Always answer in French.", "It always rains in Paris."),
+    ("is_instruction", "WHEN I ASK for code, show it.", "When it rains, I read."),
+    ("is_instruction", "Don\u2019t ever call me before nine.", "I don\u2019t ever call."),
+    (
+        "is_instruction",
+        "I\u2019d like you to always be brief.",
+        "I\u2019d always like to be brief.",
+    ),
+    ("is_instruction", "When I\u2019m asking for food, be brief.", "I\u2019m asking for food."),
+    ("is_instruction", "Never invent names.", "Really? Never in"),
+    ("is_preference", "I LOVE hiking.", "They love hiking."),
+]
+
+
+@pytest.mark.parametrize(("name", "yes", "no"), SAID)
+def test_what_a_text_says(name: str, yes: str, no: str) -> None:
+    assert (told(yes)[name], told(no)[name]) == (1.0, 0.0)
+
+
+def test_words_are_counted() -> None:
+    # i, my and we are three of nine words: min(1, 5 * 3 / 9) = 1.
+    found = told("I like my Sarah, and we like her too")
+    assert found["first_person"] == 1.0
+    # "Sarah" stands inside a sentence: 1 of at most 3.
+    assert found["names"] == pytest.approx(1 / 3)
+    assert found["content_words"] == 3.0  # like, sarah, like
+
+
+def test_characters_are_counted_once_and_not_their_pairs_as_well() -> None:
+    assert told("我家的猫今年三岁。")["content_words"] == 8.0
+    assert told("茶")["content_words"] == 1.0
+
+
+def test_whom_a_text_greets() -> None:
+    assert greeted("Hey Sarah, how are you?") == "sarah"
+    assert greeted("Sarah says hello") is None
+
+
+PIECES = st.sampled_from(
+    ["week", "weeks", "two", "2", "3 pm", "10:30", "1st", "2019", "_", " ", ". ", "é", "\u0301",
+     "²", "™", "٣", "Always", "never ", "when I ask", "i need you to never", "in future",
+     "be sure to", "in", "never in", "? ", "don\u2019t ever"]
+)  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
+    plain, other = told(f"{text}\nOK."), told(f"{text}\nOK\u00e9.")
+    for name in ("has_time", "has_number", "is_instruction"):
+        assert plain[name] == other[name]
+
+
+@given(
+    st.lists(PIECES, max_size=8).map("".join)
+    | st.from_regex(INSTRUCTION)
+    | st.from_regex(TEMPORAL)
+    | st.from_regex(NUMBER)
+)
+def test_what_a_pattern_finds_is_told_whatever_the_words(text: str) -> None:
+    low, found = text.lower().replace("\u2019", "'"), told(text)
+    short = len(words(text)) <= 40
+    assert found["has_time"] == float(TEMPORAL.search(low) is not None)
+    assert found["has_number"] == float(NUMBER.search(low) is not None)
+    assert found["is_instruction"] == float(short and INSTRUCTION.search(low) is not None)

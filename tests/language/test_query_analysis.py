@@ -1,0 +1,95 @@
+"""What kind of answer a question is read to want."""
+
+import pytest
+
+from salience.language.query_analysis import analyse
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        ("asks_name", "Whose bike is this?"),
+        ("asks_name", "Who's there?"),
+        ("asks_name", "What books has Anna read?"),
+        ("asks_present", "Where does Anna live at present?"),
+        ("asks_present", "What is the latest version?"),
+        ("asks_advice", "What film would Anna like?"),
+    ],
+)
+def test_a_question_wants(fact: str, text: str) -> None:
+    assert fact in analyse(text, {}, this_year=2025).facts
+
+
+@pytest.mark.parametrize(
+    ("fact", "text"),
+    [
+        ("asks_name", "Whole milk or oat milk?"),
+        ("asks_name", "What gamepad do we have?"),
+        ("asks_present", "What was Anna's birthday present?"),
+        ("asks_present", "When is it due at the latest?"),
+        ("asks_advice", "What would most likely happen?"),
+    ],
+)
+def test_a_question_does_not_want(fact: str, text: str) -> None:
+    assert fact not in analyse(text, {}, this_year=2025).facts
+
+
+@pytest.mark.parametrize(
+    "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
+)
+def test_an_order_is_no_sequence(text: str) -> None:
+    assert {"asks_advice", "looks_ahead"} <= analyse(text, {}, this_year=2025).facts.keys()
+
+
+def test_a_sequence_is_no_advice() -> None:
+    for text in (
+        "Ideas I had, in order?",
+        "My ideas: the order in which I had them?",
+        "Tips: the order of events?",
+    ):
+        assert not {"asks_advice", "looks_ahead"} & analyse(text, {}, this_year=2025).facts.keys()
+
+
+AROUND = (
+    "We sat in the kitchen for a long time and talked about this and that, and when I came home I "
+    "could not remember now what we had said on the matter last summer. "
+)
+
+
+def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() -> None:
+    text = f"{AROUND}Who has the key of the boat? Tell me, please."
+    reading = analyse(text, {}, this_year=2025)
+    assert (reading.meaning, reading.question) == (text, "Who has the key of the boat?")
+    assert "asks_name" in reading.facts
+    assert not {"about_self", "asks_when", "asks_present"} & reading.facts.keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I was in the boat house. Who has the key of the boat?",  # not long
+        f"{AROUND}Any ideas?",  # about what stands around it
+        AROUND,
+        f"Do you remember that {AROUND.rstrip(' .')}?",  # all of it
+    ],
+)
+def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
+    assert analyse(text, {}, this_year=2025).question == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("Wer hat den Schlüssel für das Boot?", ["schlussel", "boot"]),
+        ("Où est la clé du bateau ?", ["cle", "bateau"]),
+        ("¿Dónde está la llave del barco?", ["llave", "barco"]),
+        ("Onde está a chave do barco?", ["chave", "barco"]),
+        ("Dov'è la chiave della barca?", ["dov", "chiav", "barca"]),
+        ("Waar is de sleutel van de boot?", ["sleutel", "boot"]),
+        ("Where is the son of Die Zeit's editor?", ["son", "die", "zeit", "editor"]),
+        ("Las Vegas in August", ["la", "vega", "august"]),
+        ("Was, wann, wo?", ["wa", "wann", "wo"]),
+    ],
+)
+def test_words_without_a_meaning_are_not_looked_for(text: str, terms: list[str]) -> None:
+    assert [term[0] for term in analyse(text, {}, this_year=2025).terms] == terms

@@ -1,0 +1,137 @@
+"""What the default profile finds first in small stores."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from salience import Memory
+
+Turns = Sequence[tuple[str | None, str]]
+
+NOTES = (
+    "Greta lives in Malmo.",
+    "Greta works as a vet.",
+    "Always send Greta a reminder one day before.",
+    "Never park behind the shop.",
+    "The till opens with the small key.",
+    "Hugo would rather not open the till alone.",
+)
+CHAT = (
+    ("user", "Always show me prices in euros."),
+    ("assistant", "I will."),
+    ("user", "The kettle cost nine pounds."),
+    ("assistant", "That is cheap for a kettle."),
+)
+
+
+def first(turns: Turns, question: str, **options: Any) -> str:
+    """The content that the default profile finds first."""
+    with Memory.open("ram://") as memory:
+        memory.add_many(
+            [{"content": text, "speaker": speaker, **options} for speaker, text in turns]
+        )
+        return memory.search(question)[0].content
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Where does Greta live?", "Greta lives in Malmo."),
+        ("What does Greta do for work?", "Greta works as a vet."),
+        ("How should I open the till?", "The till opens with the small key."),
+    ],
+)
+def test_a_note_of_nobody_is_no_instruction_or_wish(question: str, answer: str) -> None:
+    assert first([(None, note) for note in NOTES], question) == answer
+
+
+def test_a_user_s_instruction_comes_first() -> None:
+    assert first(CHAT, "Show me the price of a kettle.") == "Always show me prices in euros."
+
+
+def test_a_question_for_a_name_is_less_about_instructions() -> None:
+    chat = (*CHAT, ("user", "Never buy anything at the shop of Ilse."),
+            ("user", "The kettle is from the shop of Jost."))  # fmt: skip
+    assert first(chat, "Which shop is the kettle from?") == "The kettle is from the shop of Jost."
+
+
+GROUP = (
+    ("Olga", "Ruth's train comes at noon, I'll fetch her."),
+    ("Ruth", "Thank you, I only have a small bag with me."),
+    ("Jost", "I bring the tent and two lamps."),
+    ("Olga", "Jost is afraid of wasps, so no sweets outside."),
+    ("Jost", "The weather will be fine."),
+    ("Ruth", "I hope that it will not rain."),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Who is fetching Ruth?", "Ruth's train comes at noon, I'll fetch her."),
+        ("What is Jost afraid of?", "Jost is afraid of wasps, so no sweets outside."),
+        ("What does Jost bring?", "I bring the tent and two lamps."),
+    ],
+)
+def test_what_others_say_of_whom_a_question_names_counts(question: str, answer: str) -> None:
+    assert first(GROUP, question, session_id="trip") == answer
+
+
+def test_a_terse_note_is_found_before_a_long_one() -> None:
+    notes = (
+        "Bicycle lock: 4471.",
+        "A lock for the bicycle is what Ilse wants for her birthday, "
+        "one with a code and not with a key.",
+        "Oil the chain in spring.",
+        "Call Tom about the boat.",
+        "Plants need water on Monday.",
+        "The heating was serviced.",
+    )
+    assert first([(None, note) for note in notes], "bicycle lock code") == notes[0]
+
+
+def test_what_is_said_to_whom_a_question_names_comes_before_what_is_said_to_others() -> None:
+    calls = [
+        ("Olga", "My kettle leaks.", "calls-1"),
+        ("support", "Tighten the ring.", "calls-1"),
+        ("Ruth", "My kettle leaks as well.", "calls-2"),
+        ("support", "Tighten the lid.", "calls-2"),
+        ("Jost", "My kettle is too loud.", "calls-3"),
+        ("support", "Tighten the screw.", "calls-3"),
+    ]
+    with Memory.open("ram://") as memory:
+        memory.add_many(
+            [{"content": text, "speaker": who, "session_id": call} for who, text, call in calls]
+        )
+        for who, call in (("Olga", "calls-1"), ("Ruth", "calls-2"), ("Jost", "calls-3")):
+            found = memory.search(f"What did we advise {who} to tighten?")
+            advice = [hit.record.session_id for hit in found if hit.record.speaker == "support"]
+            assert advice[0] == call
+
+
+def test_one_of_many_customers_is_found_by_the_name() -> None:
+    firsts = "Olga Ruth Jost Ilse Hugo Anna Timo Vera Nils Edda".split()
+    lasts = "Falk Brandt Kaya Moor Lund Sato Costa Meyer Novak Holm Varga Quist".split()
+    faults = ("leaks at the lid.", "is too loud.", "smells of plastic.", "came in a torn box.")
+    who = [f"{first} {last}" for first in firsts for last in lasts]
+    with Memory.open("ram://") as memory:
+        for place, name in enumerate(who):
+            said = (f"My kettle {faults[place % 4]}", "It is the green one.", "Thank you.")
+            turns = [{"content": text, "speaker": name} for text in said]
+            answer = {"content": "We send a new one.", "speaker": "support"}
+            memory.add_many([{**turn, "session_id": f"call {place}"} for turn in (*turns, answer)])
+        for name in who[::9]:
+            assert memory.search(f"What was {name}'s trouble?")[0].record.speaker == name
+
+
+def test_a_question_is_not_drowned_by_what_stands_around_it() -> None:
+    text = (
+        "We had visitors in the kitchen yesterday and chatted about this and that, our vacations "
+        "too, and when they left we were so tired that half of what was told is gone, please help. "
+        "How often must the motor be lubricated"
+    )
+    with Memory.open("ram://") as memory:
+        memory.add("The engine needs oil every thousand miles.")
+        asked, told = (memory.search(text + end)[0].similarity or 0.0 for end in "?.")
+    assert asked > told + 0.05

@@ -1,0 +1,96 @@
+"""Which facts held at the time that a question is about."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, timezone
+
+import pytest
+
+from salience import Memory, Profile
+from salience.errors import InvalidInput
+from salience.ranking.signals import Lapsed, Latest
+from salience.ranking.stages import cut, retrieve, score
+from salience.retrieval.routes import Scan
+from salience.testing import WordHashEmbedder
+
+NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
+LAPSED = Profile("lapsed", retrieve(Scan(), depth=None) >> score(Lapsed()) >> cut())
+LATEST = Profile("latest", retrieve(Scan(), depth=None) >> score(Latest()) >> cut())
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open("ram://", embedder=WordHashEmbedder(), clock=lambda: NOW) as memory:
+        memory.add("A fact.", id="fact", kind="fact", created_at="2025-06-01")
+        memory.add("A note.", id="note", created_at="2025-06-01")
+        memory.add("Held.", id="held", valid_from="2024-01-01", valid_to="2025-01-01")
+        memory.add("Will.", id="will", valid_from="2027-01-01")
+        yield memory
+
+
+def scores(memory: Memory, profile: Profile, query: str) -> dict[str, float]:
+    return {hit.id: hit.score for hit in memory.search(query, profile=profile, touch=False)}
+
+
+def test_what_held_at_the_time_asked_about(memory: Memory) -> None:
+    assert scores(memory, LAPSED, "what is it") == {"fact": 0, "note": 0, "held": 1, "will": 1}
+    assert scores(memory, LAPSED, "what was it in May 2024") == {
+        "fact": 0,  # told later, but who knows since when it holds
+        "note": 0,
+        "held": 0,
+        "will": 1,
+    }
+    # the end is not in it any more
+    assert scores(memory, LAPSED, "in January 2025")["held"] == 1
+    assert scores(memory, LAPSED, "in December 2024")["held"] == 0
+
+
+def test_the_latest_counts_most(memory: Memory) -> None:
+    found = scores(memory, LATEST, "what is it")
+    # exp(-365 / 730) = 0.60653066; from 2024-01-01 to 2026-06-01 are 882 days
+    assert found["fact"] == pytest.approx(0.60653066)
+    assert found["held"] == pytest.approx(0.29873, abs=1e-5)
+    assert (found["note"], found["will"]) == (0.0, 0.0)
+
+
+def test_superseded_facts_are_found_for_their_time(memory: Memory) -> None:
+    memory.add("Ana lives in Berlin.", id="old", kind="fact", created_at="2024-03-01")
+    memory.add("Ana lives in Lisbon.", id="new", kind="fact", created_at="2025-03-01",
+               supersedes="old")  # fmt: skip
+    assert "old" not in memory.search("Where does Ana live?").ids
+    assert memory.search("Where does Ana live?")[0].id == "new"
+    assert memory.search("Where did Ana live in May 2024?")[0].id == "old"
+    assert "old" not in memory.search("Where did Ana live in May 2024?", profile="composite").ids
+
+
+def test_what_was_told_afterwards_answers_for_the_time_that_it_tells_of(memory: Memory) -> None:
+    memory.add("Priya bought a Volvo in May 2024.", id="bought", kind="fact",
+               created_at="2026-02-01")  # fmt: skip
+    memory.add("Priya drives a Fiat.", id="other", kind="fact", created_at="2023-02-01")
+    assert memory.search("Which car did Priya buy in May 2024?")[0].id == "bought"
+
+
+def test_expired_is_not_found_but_lapsed_is(memory: Memory) -> None:
+    memory.add("Offer of bread.", id="offer", expires_at=NOW + timedelta(days=1))
+    assert "offer" in memory.search("bread").ids
+    assert "offer" not in memory.search("bread", now=NOW + timedelta(days=2)).ids
+    assert "held" in memory.search("Held").ids
+
+
+def test_an_end_before_the_beginning_is_refused(memory: Memory) -> None:
+    with pytest.raises(InvalidInput, match="is before valid_from"):
+        memory.add("Odd.", valid_from="2026-01-01", valid_to="2025-01-01")
+    with pytest.raises(InvalidInput, match="valid_to"):
+        memory.update("held", valid_from="2025-06-01")
+
+
+def test_a_question_of_what_once_was_finds_what_was_superseded(memory: Memory) -> None:
+    memory.add("Ana lives in Berlin.", id="old", kind="fact", created_at="2024-03-01")
+    memory.add("Ana lives in Lisbon.", id="new", kind="fact", created_at="2025-03-01",
+               supersedes="old")  # fmt: skip
+    for question in ("Where did Ana live originally?", "Where did Ana use to live?"):
+        assert {"old", "new"} <= set(memory.search(question).ids)
+    # each held at some time of the past, and none of them is the one to prefer
+    assert scores(memory, LAPSED, "what was it at first") == {
+        "fact": 0, "note": 0, "held": 0, "will": 1, "old": 0, "new": 0,
+    }  # fmt: skip
+    assert set(scores(memory, LATEST, "what was it at first").values()) == {0.0}

@@ -1,0 +1,117 @@
+"""What links tell, kept current as they come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salience.records.link_graph import LinkGraph
+
+Edge = tuple[int, int]
+EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
+EDITS = st.lists(
+    st.one_of(
+        st.tuples(st.just("link"), st.integers(0, 11), st.integers(0, 11)),
+        st.tuples(st.just("unlink"), st.integers(0, 11), st.integers(0, 11)),
+        st.tuples(st.just("add"), st.integers(0, 11), st.just(0)),
+        st.tuples(st.just("remove"), st.integers(0, 11), st.just(0)),
+        st.tuples(st.just("edit"), st.integers(0, 11), st.just(0)),
+        st.tuples(st.just("look"), st.integers(0, 11), st.just(0)),
+    ),
+    max_size=60,
+)
+
+
+class World:
+    """Links as a store has them, and the graph that is told of their changes."""
+
+    def __init__(self, edges: Sequence[Edge], living: set[int]) -> None:
+        self.links = {(str(s), str(t)): float(i) for i, (s, t) in enumerate(edges)}
+        self.living = {str(id) for id in living}
+        self.graph = LinkGraph(self.all_links(), self.living)
+
+    def all_links(self) -> list[tuple[str, str, float]]:
+        return [(s, t, at) for (s, t), at in self.links.items()]
+
+    def of(self, ids: Sequence[str]) -> list[tuple[str, str, float]]:
+        return [one for one in self.all_links() if one[0] in ids or one[1] in ids]
+
+    def do(self, what: str, one: int, other: int, time: float) -> None:
+        id, end = str(one), str(other)
+        if what == "link":
+            self.links[id, end] = time
+            self.graph.relinked([id])
+        elif what == "unlink":
+            self.links.pop((id, end), None)
+            self.graph.relinked([id])
+        elif what == "add" and id not in self.living:
+            self.living.add(id)
+            self.graph.added([id])
+        elif what == "remove" and id in self.living:
+            self.living.discard(id)
+            self.links = {k: at for k, at in self.links.items() if id not in k}
+            self.graph.removed([id])
+        elif what == "edit" and id in self.living:
+            self.graph.removed([id])
+            self.graph.added([id])
+        elif what == "look":
+            self.check()
+
+    def check(self) -> None:
+        self.graph.settle(self.of)
+        held = [(s, t, at) for s, t, at in self.all_links() if {s, t} <= self.living and s != t]
+        drawn = nx.Graph([(s, t) for s, t, _ in held])
+        assert self.graph.cuts == set(nx.articulation_points(drawn))
+        ids = [str(i) for i in range(12)]
+        cut = self.graph.column("is_cut_vertex", ids)
+        assert {id for id, value in zip(ids, cut, strict=True) if value} == self.graph.cuts
+        degrees = [len({s for s, t, _ in held if t == id}) for id in ids]
+        assert self.graph.column("in_degree", ids).tolist() == degrees
+        newest = [max((at for _, t, at in held if t == id), default=np.nan) for id in ids]
+        assert np.array_equal(self.graph.column("newest_link", ids), newest, equal_nan=True)
+
+
+@given(EDGES, st.sets(st.integers(0, 11)))
+def test_a_graph_tells_what_networkx_does(edges: list[Edge], living: set[int]) -> None:
+    World(edges, living).check()
+
+
+@given(EDGES, st.sets(st.integers(0, 11)), EDITS)
+def test_it_does_after_any_edits(
+    edges: list[Edge], living: set[int], edits: list[tuple[str, int, int]]
+) -> None:
+    world = World(edges, living)
+    world.check()
+    for time, (what, one, other) in enumerate(edits, start=100):
+        world.do(what, one, other, float(time))
+    world.check()
+
+
+@given(EDGES)
+def test_one_edge_after_another_gives_what_all_at_once_do(edges: list[Edge]) -> None:
+    world = World([], set(range(12)))
+    world.check()
+    for time, (one, other) in enumerate(edges):
+        world.do("link", one, other, float(time))
+        world.check()
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_long_chain_is_no_trouble(at_once: bool) -> None:
+    ids = [str(i) for i in range(20_000)]
+    links = [(left, right, 0.0) for left, right in pairwise(ids)]
+    graph = LinkGraph(links if at_once else [], ids)
+    if not at_once:
+        assert not graph.cuts
+        graph.relinked(ids)
+        graph.settle(lambda asked: links)
+    assert graph.cuts == set(ids[1:-1])
+    graph.relinked([ids[0]])
+    graph.settle(lambda asked: [*links, (ids[0], ids[-1], 0.0)])  # closes the ring
+    assert not graph.cuts

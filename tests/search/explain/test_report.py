@@ -1,0 +1,124 @@
+"""Why: the tree is the score, for every profile and every memory."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import reduce
+from operator import add, mul
+from typing import Any
+
+import pytest
+
+from salience import Explanation
+from salience.errors import NotFound
+from salience.ranking import profiles
+from salience.search.explain import Reason
+from support.kitchen import QUERY, check_snapshot, crowd, kitchen
+
+
+def check_sums(tree: Explanation) -> None:
+    """Every sum and product is what its children give, bit for bit."""
+    for node in tree:
+        values = [child.value for child in node.children]
+        if node.how in ("sum", "product"):
+            made = reduce(add if node.how == "sum" else mul, values)
+            assert made == node.value or (math.isnan(made) and math.isnan(node.value))
+
+
+@pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_root_is_the_score_and_who_is_no_hit_is_told_where_it_left(
+    profile: str, seed: int
+) -> None:
+    memory = crowd(seed)
+    result = memory.search(QUERY, limit=7, profile=profile, touch=False)
+    scores = {hit.id: hit.score for hit in result}
+    for record in memory.get_all(limit=100):
+        reason = memory.explain(QUERY, record.id, limit=7, profile=profile)
+        assert reason.found == (record.id in scores)
+        if reason.found:
+            assert reason.score == scores[record.id]
+            assert result[(reason.rank or 0) - 1].id == record.id
+        else:
+            assert reason.why_not is not None
+            assert reason.why_not.reason
+        if reason.why is not None:
+            assert reason.why.value == reason.score
+            check_sums(reason.why)
+        assert json.loads(json.dumps(reason.to_dict()))["id"] == record.id
+        assert str(reason)
+
+
+@pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
+def test_contributions_add_up_to_the_score(profile: str) -> None:
+    memory = crowd(3)
+    for hit in memory.search(QUERY, limit=20, profile=profile, explain=True, touch=False):
+        assert hit.explanation is not None
+        assert sum(hit.explanation.contributions().values()) == pytest.approx(hit.score, abs=1e-12)
+
+
+@pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
+def test_stores_agree(profile: str) -> None:
+    with crowd(8) as ram, crowd(8, "sqlite:///:memory:") as file:
+        for record in ram.get_all(limit=12):
+            asked: dict[str, Any] = {"limit": 3, "profile": profile}
+            assert str(ram.explain(QUERY, record.id, **asked)) == str(
+                file.explain(QUERY, record.id, **asked)
+            )
+
+
+def test_explaining_touches_nothing() -> None:
+    memory = kitchen()
+    before = [record.to_dict() for record in memory.get_all()]
+    memory.explain(QUERY, "risotto")
+    memory.explain(QUERY, "salad", limit=1).to_html()
+    memory.flush()
+    assert [record.to_dict() for record in memory.get_all()] == before
+
+
+def test_a_score_of_an_earlier_stage_is_explained_behind_its_column() -> None:
+    reason = kitchen().explain(QUERY, "risotto", profile="multi_route", limit=3)
+    assert reason.why is not None
+    fused = reason.why.find("rrf_score")
+    assert fused is not None
+    assert {"lexical", "vec_full"} <= {child.label for child in fused.children}
+
+
+def test_what_a_stage_noted_is_told() -> None:
+    reason = kitchen().explain(QUERY, "cake", profile="activation")
+    assert reason.left["conflict.by"] == ("paella",)
+    assert reason.why is not None
+    penalty = reason.why.find("conflict_penalty")
+    assert penalty is not None
+    assert "by paella" in penalty.note
+    spread = kitchen().explain(QUERY, "bread", profile="activation")
+    assert spread.left["activation.via"] == "paella"
+
+
+def test_a_memory_that_is_not_there() -> None:
+    with pytest.raises(NotFound, match="there is no memory 'stew' in the namespace 'default'"):
+        kitchen().explain(QUERY, "stew")
+
+
+def test_parts_of_a_sum_that_are_0_share_a_line_and_stay_in_the_data() -> None:
+    parts = tuple(Explanation(name, value) for name, value in (("a", 0.0), ("b", 2.0), ("c", 0.0)))
+    tree = Explanation("score", 2.0, "sum", parts)
+    assert str(tree).splitlines()[1:] == [
+        "   2.0000  b",
+        "   0.0000  (2 parts are 0: a, c)",
+    ]
+    assert [child["label"] for child in tree.to_dict()["children"]] == ["a", "b", "c"]
+
+
+def test_snapshots() -> None:
+    memory = kitchen()
+    asked: dict[str, Reason] = {
+        "composite_hit": memory.explain(QUERY, "risotto", profile="composite", limit=3),
+        "composite_cut": memory.explain(QUERY, "tea", profile="composite", limit=3),
+        "balanced_hit": memory.explain(QUERY, "paella", limit=3),
+        "activation_conflict": memory.explain(QUERY, "cake", profile="activation", limit=2),
+        "multi_route_mmr": memory.explain(QUERY, "curry", profile="multi_route", limit=2),
+    }
+    for name, reason in asked.items():
+        check_snapshot(f"{name}.txt", str(reason))

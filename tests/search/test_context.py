@@ -1,0 +1,362 @@
+"""The context: never over its budget, nothing twice, and it says where everything comes from."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from salience import AsyncMemory, Memory
+from salience.errors import InvalidInput
+from salience.search.context import FORMATS, Context, Section, SectionLike
+from support.kitchen import QUERY, check_snapshot, kitchen
+from support.scoring import DAY, NOW
+
+COUNTERS: dict[str, Callable[[str], int]] = {
+    "default": lambda text: ceil(len(text) / 4),
+    "characters": len,
+    "words": lambda text: len(text.split()),
+    "bytes": lambda text: len(text.encode()),
+    "steps": lambda text: 10 * ceil(len(text) / 100),
+    "rough": lambda text: len(text) // 5 + len(text) * 7919 % 5,
+    "never empty": lambda text: 1 + len(text) // 6,
+    "lines": lambda text: text.count("\n") * 5 + len(text) // 20,
+}
+ALL: list[SectionLike] = ["identity", {"name": "team", "namespace": "team"}, "recent", "memories"]
+
+
+def house(**options: Any) -> Memory:
+    """The kitchen with somebody in it, a team and a conversation."""
+    memory = kitchen(**options)
+    memory.add("Ana cooks on Fridays.", id="ana", kind="profile", created_at=NOW - 90 * DAY)
+    memory.within("team").add("The team eats at one. cos=0.5", id="team-lunch", created_at=NOW)
+    said = [("user", "what is in the larder?"), ("assistant", "saffron, rice and leeks")]
+    for i, (role, words) in enumerate(said):
+        memory.add(
+            words, id=f"turn-{i}", speaker=role, session_id="s", kind="turn", created_at=NOW - DAY
+        )
+    return memory
+
+
+# Never over budget
+
+WORDS = st.text(
+    st.sampled_from("abcdefgh <>&\n\t[]\"'\\é山田\U0001f35a\x07")
+    | st.characters(exclude_categories=["Cs"]),
+    min_size=1,
+    max_size=120,
+).filter(lambda text: text.strip() and "\0" not in text)
+MEMORY = st.fixed_dictionaries(
+    {"content": WORDS, "kind": st.sampled_from(["note", "turn", "profile"])},
+    optional={
+        "speaker": st.sampled_from(["user", "assistant", "Ana", "<Ben>"]),
+        "title": st.sampled_from(["A title", '"&"']),
+        "created_at": st.integers(1_600_000_000, 1_700_000_000),
+    },
+)
+BUDGET = st.none() | st.integers(1, 60) | st.floats(0.05, 0.3)
+
+
+@st.composite
+def section(draw: st.DrawFn, name: str) -> Section:
+    return Section(
+        name,
+        draw(st.sampled_from(["search", "recent", "listed"])),
+        budget=draw(BUDGET),
+        priority=draw(st.integers(-2, 2)),
+        whole=draw(st.integers(0, 7)) == 0,
+        namespace=draw(st.sampled_from([None, "team"])),
+        filters=draw(st.sampled_from([None, {"kind": "turn"}, {"speaker": "Ana"}])),
+    )
+
+
+@st.composite
+def sections(draw: st.DrawFn) -> list[Section]:
+    names = [f"part{i}" for i in range(draw(st.integers(1, 4)))]
+    return [draw(section(name)) for name in names]
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    mine=st.lists(MEMORY, max_size=12),
+    team=st.lists(MEMORY, max_size=4),
+    budget=st.integers(1, 400),
+    format=st.sampled_from(FORMATS),
+    counter=st.sampled_from(sorted(COUNTERS)),
+    asked=st.none() | sections(),
+    references=st.booleans(),
+)
+def test_never_over_budget(
+    mine: list[dict[str, Any]],
+    team: list[dict[str, Any]],
+    budget: int,
+    format: Any,
+    counter: str,
+    asked: list[Section] | None,
+    references: bool,
+) -> None:
+    count = COUNTERS[counter]
+    memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
+    memory.add_many([{**each, "id": f"mine{i}"} for i, each in enumerate(mine)], strict=True)
+    memory.within("team").add_many([{**e, "id": f"team{i}"} for i, e in enumerate(team)])
+
+    def made() -> Context:
+        return memory.get_context(
+            "abc saffron",
+            budget,
+            format=format,
+            sections=asked,
+            counter=count,
+            references=references,
+            touch=False,
+        )
+
+    try:
+        context = made()
+    except InvalidInput:
+        must_fit = any(each.whole for each in asked or ()) or asked is None
+        budgets = any(each.budget is not None for each in asked or ())
+        assert must_fit or budgets or count("") > budget
+        return
+    assert count(context.text) == context.tokens <= budget
+    assert sum(each.tokens for each in context.sections) == context.tokens - count("")
+    assert context.to_dict() == made().to_dict()
+    sources = [(each.namespace, each.id) for each in context.provenance]
+    assert len(sources) == len(set(sources))
+    by_name = {each.name: each for each in asked or ()}
+    for filled in context.sections:
+        if by_name.get(filled.name, Section("x")).whole:
+            assert filled.cut == ()
+            assert filled.without_room == 0
+    if references and format != "xml":
+        assert all(f"[m:{each.ref}]" in context.text for each in context.provenance)
+    if format == "xml" and context.text:
+        assert len(ET.fromstring(context.text).findall(".//memory")) == len(sources)
+    if format == "messages" and context.text:
+        assert json.loads(context.text) == [dict(message) for message in context.messages]
+
+
+@settings(max_examples=40, deadline=None)
+@given(budget=st.integers(1, 600), format=st.sampled_from(FORMATS))
+def test_a_larger_budget_never_gives_fewer_memories_whole(budget: int, format: Any) -> None:
+    memory = house()
+    small, large = (
+        memory.get_context(QUERY, b, format=format, sections=["memories"], touch=False)
+        for b in (budget, budget + 40)
+    )
+    assert set(small.ids) - set(small.truncated) <= set(large.ids)
+    assert len(small.ids) <= len(large.ids)
+
+
+# What is in it
+
+
+def test_snapshots() -> None:
+    memory = house()
+    for format in FORMATS:
+        context = memory.get_context(QUERY, 200, format=format, sections=ALL, touch=False)
+        check_snapshot(f"context_{format}.txt", context.text)
+        assert all(filled.ids for filled in context.sections)
+
+
+def test_the_search_decides_the_order_and_the_profile_is_chosen() -> None:
+    memory = house()
+    found = memory.search(QUERY, profile="composite", limit=100, touch=False)
+    context = memory.get_context(QUERY, 2000, sections=["memories"], profile="composite")
+    assert context.ids == found.ids
+    assert [each.score for each in context.provenance] == [hit.score for hit in found]
+
+
+def test_what_is_cut_says_how_much_was_left_out_and_the_mark_is_counted() -> None:
+    memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
+    long = "saffron " + "and rice " * 100
+    memory.add(long, id="long", created_at=NOW)
+    context = memory.get_context("saffron", 60, sections=["memories"])
+    assert context.truncated == ("long",)
+    [source] = context.provenance
+    assert f"[... {source.left_out} tokens left out]" in context.text
+    kept = context.text.partition(": ")[2].partition(" [...")[0]
+    assert long.startswith(kept)
+    assert source.left_out == ceil(len(long) / 4) - ceil(len(kept) / 4)
+    assert context.tokens == ceil(len(context.text) / 4)
+    assert 50 < context.tokens <= 60
+
+
+def test_identity_is_never_cut() -> None:
+    memory = house()
+    for i in range(3):
+        memory.add(f"Ana dislikes dish number {i}.", kind="profile", created_at=NOW)
+    need = memory.get_context(QUERY, sections=["identity"], touch=False).tokens
+    assert len(memory.get_context(QUERY, need, touch=False).sections[0].ids) == 4
+    with pytest.raises(
+        InvalidInput, match=rf"'identity' is never cut and takes {need} tokens, "
+    ) as e:
+        memory.get_context(QUERY, need - 1)
+    assert f"and {need - 1} are free for it; give 1 more" in str(e.value)
+
+
+def test_unused_budget_flows_on() -> None:
+    memory = house()
+    for i in range(40):
+        memory.add(f"saffron note number {i} of many", id=f"x{i:02}", created_at=NOW - DAY)
+    alone = memory.get_context(QUERY, 300, sections=[{"name": "memories", "budget": 0.5}])
+    assert alone.tokens <= 150
+    little = {"name": "team", "namespace": "team", "budget": 0.5, "priority": 1}
+    both = memory.get_context(QUERY, 300, sections=[little, {"name": "memories", "budget": 0.5}])
+    first, second = both.sections
+    assert first.tokens < 30
+    assert second.allowed == 300 - first.tokens
+    later = {"name": "recent", "budget": 0.5, "priority": -1}
+    held = memory.get_context(QUERY, 300, sections=["memories", later])
+    assert held.sections[0].allowed > 250
+    assert held.sections[1].without_room == 0
+    assert held.tokens > 250
+
+
+def test_spared_budget_goes_to_the_next_by_priority() -> None:
+    memory = house()
+    for i in range(40):
+        memory.add(f"saffron note number {i} of many", id=f"x{i:02}", created_at=NOW - DAY)
+    twice = {"name": "again", "budget": 0.5, "priority": 1, "source": "recent"}
+    context = memory.get_context(
+        QUERY, 300, sections=[{**twice, "limit": 3}, {"name": "memories", "budget": 0.4}]
+    )
+    first, second = context.sections
+    assert second.allowed > 120 - first.tokens
+    assert context.tokens <= 300
+
+
+def test_nothing_twice_across_sections() -> None:
+    memory = house()
+    memory.within("team").add("Saffron  RISOTTO takes an hour, cos=0.9", id="copy")
+    both: list[SectionLike] = ["recent", {"name": "team", "namespace": "team"}, "memories"]
+    context = memory.get_context(QUERY, sections=both, touch=False)
+    ids = context.ids
+    assert len(ids) == len(set(ids))
+    assert ("copy" in ids) != ("risotto" in ids)
+    assert {"turn-0", "turn-1"} <= set(context.sections[0].ids)
+
+
+def test_recent_turns_keep_their_order_and_their_roles() -> None:
+    context = house().get_context(QUERY, sections=["recent"], format="messages", references=False)
+    assert [dict(message) for message in context.messages] == [
+        {"role": "user", "content": "what is in the larder?"},
+        {"role": "assistant", "content": "saffron, rice and leeks"},
+    ]
+
+
+def test_the_most_recent_when_nothing_matches() -> None:
+    memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
+    for i in range(3):
+        memory.add(f"zebra {i}", id=f"z{i}", created_at=NOW - i * DAY)
+    context = memory.get_context("saffron")
+    assert context.ids == ("z0", "z1", "z2")
+    assert "nothing matches" in context.text
+    assert "memories: nothing matches the query; the most recent instead" in context.degraded
+    empty = Memory.open("ram://", embedder=None).get_context("saffron")
+    assert (empty.text, empty.ids) == ("", ())
+
+
+def test_references_are_short_and_can_be_switched_off() -> None:
+    memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
+    ids = ["0123456789abcdef0", "0123456789abXdef0", "fedcba9876543210f", "odd [id]\n"]
+    for i, id in enumerate(ids):
+        memory.add(f"saffron {i}", id=id, created_at=NOW)
+    context = memory.get_context("saffron")
+    refs = {each.id: each.ref for each in context.provenance}
+    short = ["0123456789abc", "0123456789abX", "fedcba98", "odd__id__"]
+    assert refs == dict(zip(ids, short, strict=True))
+    assert all(f"[m:{ref}]" in context.text for ref in refs.values())
+    assert "[m:" not in memory.get_context("saffron", references=False).text
+
+
+def test_only_what_is_given_is_touched_and_only_if_asked() -> None:
+    memory = house()
+    memory.get_context(QUERY, 60, sections=["memories"], touch=False)
+    memory.flush()
+    assert all(record.access_count == 0 for record in memory.get_all())
+    context = memory.get_context(QUERY, 60, sections=["memories"])
+    memory.flush()
+    counted = {record.id for record in memory.get_all() if record.access_count}
+    assert counted == set(context.ids)
+    assert counted
+
+
+def test_filters_hold_in_every_section() -> None:
+    memory = house()
+    memory.add("Ben fasts.", id="ben", kind="profile", user_id="ben")
+    memory.add("saffron for Ben cos=0.9", id="bens", user_id="ben")
+    context = memory.get_context(QUERY, sections=ALL, filters={"user_id": "ben"}, touch=False)
+    assert set(context.ids) == {"ben", "bens"}
+
+
+def test_archived_and_expired_memories_stay_out_of_every_section() -> None:
+    memory = house()
+    memory.update("ana", status="archived")
+    memory.add("Ana is away.", id="away", kind="profile", expires_at=NOW - DAY)
+    assert not {"ana", "away"} & set(memory.get_context(QUERY, sections=ALL).ids)
+
+
+def test_the_counter_of_the_memory_is_the_default() -> None:
+    memory = house(count_tokens=len)
+    context = memory.get_context(QUERY, 120)
+    assert context.tokens == len(context.text) <= 120
+
+
+def test_sync_and_async_agree() -> None:
+    memory = house()
+
+    async def asked() -> Context:
+        other = AsyncMemory(memory._core)
+        return await other.get_context(QUERY, 150, sections=ALL, touch=False)
+
+    expected = memory.get_context(QUERY, 150, sections=ALL, touch=False)
+    assert asyncio.run(asked()).to_dict() == expected.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"max_tokens": 0}, "max_tokens: is 0"),
+        ({"max_tokens": 2.5}, "max_tokens: is 2.5"),
+        ({"format": "html"}, "format: is 'html'; use one of text, markdown"),
+        ({"counter": 3}, "counter: is 3"),
+        ({"counter": lambda text: -1}, "counter: gave -1"),
+        ({"counter": lambda text: 1.5}, "counter: gave 1.5"),
+        ({"counter": lambda text: 9, "max_tokens": 8}, "nothing at all counts as 9"),
+        ({"sections": []}, "sections: must be a list"),
+        ({"sections": "memories"}, "sections: must be a list"),
+        ({"sections": ["memoirs"]}, "there is no standard 'memoirs'; use identity"),
+        ({"sections": ["team"]}, "sections.team.namespace: is missing"),
+        ({"sections": ["memories", "memories"]}, "have 'memories' twice"),
+        ({"sections": [{"name": "memories", "budgt": 1}]}, "sections.memories.budgt: is nothing"),
+        ({"sections": [{"name": "x", "budget": 1.5}]}, "sections.x.budget: is 1.5"),
+        ({"sections": [{"name": "x", "budget": 0}]}, "sections.x.budget: is 0"),
+        ({"sections": [{"name": "x", "title": 5}]}, "sections.x.title: must be text, not int"),
+        ({"sections": [{"name": "x", "whole": "no"}]}, "sections.x.whole: is 'no'"),
+        ({"sections": [{"name": "x", "source": "web"}]}, "sections.x.source: is 'web'"),
+        ({"sections": [{"name": "x", "limit": 0}]}, "sections.x.limit: is 0"),
+        ({"sections": [{"name": "x", "filters": {"hue": 1}}]}, "there is no such field"),
+        ({"sections": [{"name": "x", "budget": 2001}]}, "have budgets of 2001 tokens of 2000"),
+        ({"sections": [3]}, "3 is no section"),
+    ],
+)
+def test_wrong_arguments_are_named(asked: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput) as problem:
+        house().get_context(QUERY, **asked)
+    assert message in str(problem.value)
+
+
+def test_a_section_that_has_to_be_whole_says_when_it_is_too_large_to_list() -> None:
+    memory = house()
+    for i in range(3):
+        memory.add(f"fact {i}", kind="profile")
+    with pytest.raises(InvalidInput, match="has 2 memories or more"):
+        memory.get_context(QUERY, sections=[{"name": "identity", "limit": 2}])

@@ -1,0 +1,301 @@
+"""A Citus cluster as the store: everything that PostgreSQL does, each statement on one worker.
+
+The cluster is the one whose address `SALIENCE_TEST_CITUS_URL` names; its memories are erased.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg.sql import SQL, Identifier
+
+from salience import Memory
+from salience.stores import migrate
+from salience.stores.migrations import migrations
+from salience.stores.postgres import PostgresStore, schema
+from salience.stores.postgres.sql import vectors
+from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, setting
+from salience.stores.postgres.wire.connection import Database
+from salience.stores.postgres.wire.types import Integers
+from salience.testing import WordHashEmbedder
+from salience.testing.conformance import StoreConformance
+
+URL = os.environ.get("SALIENCE_TEST_CITUS_URL", "")
+if not URL:
+    pytest.skip(
+        "needs a Citus cluster: its address in SALIENCE_TEST_CITUS_URL", allow_module_level=True
+    )
+EMBEDDER = WordHashEmbedder()
+CONTROL = ("BEGIN", "COMMIT", "SET LOCAL ")
+WHOLE_STORE = {
+    "stats: how many memories each namespace has": "SELECT namespace, living FROM spaces",
+    "stats: how many links there are": "SELECT count(*) FROM links",
+    "stats: how large the tables are": "SELECT sum(citus_total_relation_size",
+    "reembed: which namespaces there are": "SELECT namespace FROM spaces",
+    "reembed: whether a memory has no new vector": "SELECT 1 FROM spaces s WHERE living >",
+    "reembed: every namespace gets a version": "UPDATE spaces SET version = version + 1",
+    "reembed: old vectors go": "DELETE FROM vectors WHERE (name",
+    "reembed: new vectors take their names": "UPDATE vectors SET name",
+    "reembed: vectors of edits go": "DELETE FROM former_vectors WHERE name",
+    "reembed: counts move along": "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number",
+    "reembed: what others keep is made anew": "INSERT INTO tallies SELECT namespace, 'renewed'",
+    "reembed: staged counts go": "UPDATE tallies t SET number = 0, version = s.version FROM spaces",
+}
+"""Statements that are about the whole store, by how they begin."""
+EXPLAINED: set[str] = set()  # a statement is explained once a process
+
+
+class Plans:
+    """What the store says to the server; `check` explains each statement that is new."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.said: dict[str, tuple[Any, ...]] = {}
+
+    def heard(self, command: Command) -> None:
+        if isinstance(command, Statement):
+            self.said.setdefault(command.sql, tuple(command.parameters))
+        elif isinstance(command, Many):
+            self.said.setdefault(command.sql, tuple(command.rows[0]))
+        elif isinstance(command, Copy):
+            assert command.columns[0] == "namespace"  # by which each row finds its worker
+
+    def check(self) -> int:
+        """Every statement is one task of the cluster; how many were explained."""
+        begins = (*CONTROL, *WHOLE_STORE.values())
+        fresh = {
+            sql: given
+            for sql, given in self.said.items()
+            if sql not in EXPLAINED and not (sql.startswith(begins) and "namespace = %s" not in sql)
+        }
+        with psycopg.connect(self._url, autocommit=True) as connection:
+            cursor = psycopg.ClientCursor(connection)
+            cursor.execute("SET search_path = salience, public")
+            for sql, given in fresh.items():
+                values = [literal(value) for value in given]
+                asked = sql.removeprefix("EXPLAIN (FORMAT JSON) ")
+                cursor.execute("EXPLAIN (COSTS OFF) " + asked, values or None)
+                plan = "\n".join(line for (line,) in cursor.fetchall())
+                assert "Task Count: 1\n" in plan, f"{sql}\n{plan}"
+                EXPLAINED.add(sql)
+        return len(fresh)
+
+
+def literal(value: Any) -> Any:
+    """A parameter as a value that can be written into a statement."""
+    if isinstance(value, Integers):
+        return value.values.tolist()
+    if isinstance(value, np.ndarray):
+        return str(value.tolist())
+    return value
+
+
+@pytest.fixture(scope="session")
+def distributed() -> str:
+    """The address of the cluster, once the tables are spread over it."""
+    migrate(URL, citus=True)
+    return URL
+
+
+@pytest.fixture
+def cluster(distributed: str) -> Iterator[str]:
+    """The address of a cluster without memories, which is this test's until it ends."""
+    with psycopg.connect(distributed, autocommit=True) as connection:
+        connection.execute("SET search_path = salience")
+        connection.execute("SELECT pg_advisory_lock(5)")
+        tables = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience' AND tablename <> 'meta'"
+        ).fetchall()
+        namespaces = connection.execute(
+            "SELECT namespace FROM spaces UNION SELECT namespace FROM clocks UNION "
+            "SELECT namespace FROM notes"
+        ).fetchall()
+        with connection.pipeline():
+            for (table,) in tables:
+                for namespace in namespaces:
+                    delete = SQL("DELETE FROM {} WHERE namespace = %s").format(Identifier(table))
+                    connection.execute(delete, namespace)
+        connection.execute("DELETE FROM meta WHERE key NOT IN ('schema', 'features')")
+        yield distributed
+
+
+@pytest.fixture
+def plans(cluster: str, monkeypatch: pytest.MonkeyPatch) -> Plans:
+    """Hears every statement of every store that the test opens."""
+    heard = Plans(cluster)
+
+    class Heard(Database):
+        def __init__(self, url: str) -> None:
+            super().__init__(url)
+            self.on_command = heard.heard
+
+    monkeypatch.setattr("salience.stores.postgres.store.Database", Heard)
+    return heard
+
+
+class TestCitus(StoreConformance):
+    """The conformance suite; after each test, every statement that was new in it is explained."""
+
+    @pytest.fixture(autouse=True)
+    def place(self, cluster: str, plans: Plans) -> Iterator[None]:
+        self.url = cluster
+        yield
+        plans.check()
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(self.url, **settings)
+
+
+class TestCitusKept(TestCitus):
+    """The same with every namespace kept in the process's memory."""
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return Memory.open(PostgresStore(self.url, memory=1 << 30, at_once=True), **settings)
+
+
+def test_every_other_statement_is_one_task(
+    cluster: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the suite above does not come to: segments, indexes of vectors, row-level security."""
+    monkeypatch.setattr("salience.stores.postgres.sql.postings.FLUSH_AT", 50)
+    monkeypatch.setattr("salience.stores.postgres.sql.vectors.EXACT_BELOW", 100)
+    EXPLAINED.clear()
+    with Memory.open(cluster, embedder=EMBEDDER) as memory:
+        for start in range(0, 200, 40):
+            memory.add_many(
+                {"id": f"m{i}", "content": f"word{i % 37} number{i}", "session_id": f"s{i // 9}"}
+                for i in range(start, start + 40)
+            )
+        memory.delete_all({"id": {"in": ["m3", "m9"]}})
+        with monkeypatch.context() as patch:
+            patch.setattr("salience.stores.postgres.search.routes.EXACT_BELOW", 100)
+            memory.search("word3 number40", profile="composite")
+        again = [f"the word{i % 37} and its number{i}" for i in range(20)]
+        memory.add_many(again, dedup=True)
+        memory.search('"word3 number3" numb*', profile="vitality")
+    store = PostgresStore(cluster)
+    assert vectors.index(store.database) == 1
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        found = memory.search("word3 number40", limit=20, touch=False)
+        indexed = [sql for sql in plans.said if "::halfvec(" in sql]
+        assert len(indexed) == 1
+        monkeypatch.setattr("salience.stores.postgres.search.routes.USE_INDEXES", False)
+        assert memory.search("word3 number40", limit=20, touch=False).ids == found.ids
+    store = PostgresStore(cluster)
+    store.database.row_security = True
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.search("word3")
+        memory.update("m4", content="other words")
+    said = " ".join(plans.said)
+    assert "array_agg(near)" in said  # all vectors compared on the worker
+    assert 'v."row" > %s AND vector_dims' in said  # many held against all
+    assert plans.check() > 40
+
+
+def test_a_setting_reaches_the_worker(cluster: str) -> None:
+    with Memory.open(cluster, embedder=EMBEDDER) as memory:
+        memory.add("An apple.")
+    database = Database(cluster)
+    database.open()
+    asked = Statement(
+        "SELECT current_setting('hnsw.ef_search'), current_setting('transaction_isolation') "
+        "FROM spaces WHERE namespace = %s",
+        ("default",),
+    )
+    assert database.read(lambda: one_trip([setting("hnsw.ef_search", "77"), asked])) == [
+        ("77", "repeatable read")
+    ]
+    database.close()
+
+
+def one_trip(commands: list[Command]) -> Steps[Any]:
+    results = yield commands
+    return results[-1]
+
+
+def test_tables_with_memories_are_distributed(cluster: str) -> None:
+    with psycopg.connect(cluster, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA salience CASCADE")
+    with Memory.open(cluster, embedder=EMBEDDER) as memory:
+        for name in ("ana", "bo", "cleo"):
+            memory.within(name).add_many([f"{name} has {fruit}" for fruit in ("figs", "pears")])
+        before = memory.within("ana").search("figs", now=2e9, touch=False)
+    steps = len(migrations("postgres"))
+    assert migrate(cluster, citus=True) == (steps, steps)
+    with Memory.open(cluster, embedder=EMBEDDER) as memory:
+        after = memory.within("ana").search("figs", now=2e9, touch=False)
+        assert [(h.content, h.score) for h in after] == [(h.content, h.score) for h in before]
+        figures = memory.stats(everywhere=True)
+        assert figures["namespaces"] == {"ana": 2, "bo": 2, "cleo": 2}
+        assert figures["file_mb"] > 0
+    with psycopg.connect(cluster) as connection:
+        kinds = connection.execute(
+            "SELECT citus_table_type, count(DISTINCT colocation_id) FROM citus_tables "
+            "WHERE starts_with(table_name::text, 'salience.') GROUP BY 1 ORDER BY 1"
+        ).fetchall()
+    assert kinds == [("distributed", 1), ("reference", 1)]
+
+
+def test_a_later_migration_is_distributed_too(
+    cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [
+        *migrations("postgres"),
+        'CREATE TABLE salience.later (namespace text COLLATE "C" PRIMARY KEY);'
+        "ALTER TABLE memories ADD COLUMN later text; CREATE TABLE salience.about (a text);",
+    ]
+    with psycopg.connect(cluster, autocommit=True) as connection:
+        try:
+            with monkeypatch.context() as patch:
+                patch.setattr(schema, "migrations", lambda store: steps)
+                assert migrate(cluster) == (len(steps) - 1, len(steps))
+            kinds = connection.execute(
+                "SELECT table_name::text, citus_table_type FROM citus_tables WHERE table_name::text"
+                " IN ('salience.later', 'salience.about') ORDER BY 1 DESC"
+            ).fetchall()
+            assert kinds == [("salience.later", "distributed"), ("salience.about", "reference")]
+        finally:
+            connection.execute("DROP TABLE IF EXISTS salience.later, salience.about")
+            connection.execute("ALTER TABLE salience.memories DROP COLUMN IF EXISTS later")
+            connection.execute(
+                "UPDATE salience.meta SET value = %s WHERE key = 'schema'", (str(len(steps) - 1),)
+            )
+
+
+def test_row_security_holds_on_the_workers(cluster: str) -> None:
+    awkward = 'it\'s "a" \\ {b,c}'
+    with psycopg.connect(cluster, autocommit=True) as owner:
+        owner.execute("DROP OWNED BY app") if exists(owner, "app") else None
+        owner.execute("DROP ROLE IF EXISTS app")
+        owner.execute("CREATE ROLE app LOGIN")
+        owner.execute("GRANT USAGE ON SCHEMA salience TO app")
+        owner.execute(
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA salience TO app"
+        )
+        app = psycopg.conninfo.make_conninfo(cluster, user="app")
+        app = f"postgresql://?{'&'.join(app.split())}"
+        migrate(cluster, row_security=True)
+        try:
+            with Memory.open(app, embedder=EMBEDDER) as memory:
+                memory.add("An apple.", id="mine")
+                memory.within(awkward).add("A pear.", id="theirs")
+                assert memory.search("apple").ids == ("mine",)
+                found = memory.search("pear", namespaces=["default", awkward])
+                assert found.ids[0] == "theirs"
+                assert memory.delete("mine")
+            with psycopg.connect(app, autocommit=True) as connection:
+                assert connection.execute("SELECT FROM salience.memories").fetchall() == []
+        finally:
+            migrate(cluster, row_security=False)
+            owner.execute("DROP OWNED BY app")
+            owner.execute("DROP ROLE app")
+
+
+def exists(connection: psycopg.Connection[Any], role: str) -> bool:
+    found = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (role,)).fetchone()
+    return found is not None

@@ -1,0 +1,113 @@
+"""AsyncMemory on PostgreSQL: many tasks of one event loop, any of which may be cancelled."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from salience import AsyncMemory
+from salience.errors import StoreClosed
+from salience.stores.postgres import PostgresStore
+from salience.testing import WordHashEmbedder
+
+
+def run(body: Callable[[AsyncMemory, PostgresStore], Awaitable[Any]], url: str) -> Any:
+    async def opened() -> Any:
+        store = PostgresStore(url)
+        async with await AsyncMemory.open(store, embedder=WordHashEmbedder()) as memory:
+            return await body(memory, store)
+
+    return asyncio.run(opened())
+
+
+def test_many_searches_share_an_event_loop_and_its_connections(database: str) -> None:
+    async def body(memory: AsyncMemory, store: PostgresStore) -> None:
+        await memory.add_many(
+            {"id": f"m{i:02}", "content": f"word{i} of topic{i % 5}", "speaker": "Ana"}
+            for i in range(40)
+        )
+        alone = [(await memory.search(f"word{i}", touch=False)).ids for i in range(40)]
+        ran: set[str] = set()
+        store.database.on_trip = lambda: ran.add(threading.current_thread().name)
+        both = await asyncio.gather(*(memory.search(f"word{i}", touch=False) for i in range(40)))
+        assert [found.ids for found in both] == alone
+        assert ran == {threading.current_thread().name}
+        with psycopg.connect(database) as watching:
+            [count] = watching.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'salience'"
+            ).fetchone() or (0,)
+        assert count <= 16  # eight for whoever waits, eight for the event loop
+
+    run(body, database)
+
+
+def locked(database: str, statement: str) -> psycopg.Connection[Any]:
+    """A connection whose transaction holds a lock."""
+    connection = psycopg.connect(database)
+    connection.execute("SET search_path = salience, public")
+    connection.execute(statement.encode())
+    return connection
+
+
+@pytest.mark.parametrize("times", [1, 12])
+def test_a_search_that_is_cancelled_gives_its_connection_back(database: str, times: int) -> None:
+    async def body(memory: AsyncMemory, store: PostgresStore) -> None:
+        await memory.add("An apple.", id="one")
+        await memory.search("apple", touch=False)
+        with locked(database, "LOCK TABLE memories IN ACCESS EXCLUSIVE MODE"):
+            for _ in range(times):  # more often than there are connections
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(memory.search("apple", touch=False), 0.05)
+        found = await asyncio.gather(*(memory.search("apple", touch=False) for _ in range(20)))
+        assert {each.ids for each in found} == {("one",)}
+
+    run(body, database)
+
+
+def test_a_write_that_is_cancelled_is_undone(database: str) -> None:
+    async def body(memory: AsyncMemory, store: PostgresStore) -> None:
+        await memory.add("An apple.", id="one")
+        lock = "SELECT FROM spaces WHERE namespace = 'default' FOR UPDATE"
+        with locked(database, lock), pytest.raises(TimeoutError):
+            await asyncio.wait_for(memory.add("A pear.", id="two"), 0.3)
+        assert (await memory.get_all()).total == 1
+        assert (await memory.add("A pear.", id="two")).id == "two"
+        assert {record.id for record in await memory.get_all()} == {"one", "two"}
+
+    run(body, database)
+
+
+def test_what_is_closed_says_so(database: str) -> None:
+    async def body(memory: AsyncMemory, store: PostgresStore) -> None:
+        await memory.add("An apple.", id="one")
+        await memory.search("apple")
+        await memory.close()
+        with pytest.raises(StoreClosed):
+            await memory.search("apple")
+
+    run(body, database)
+    with psycopg.connect(database) as watching:
+        [count] = watching.execute(
+            "SELECT sum(access_count) FROM salience.memories"
+        ).fetchone() or (0,)
+    assert count == 1
+
+
+def test_every_event_loop_has_connections_of_its_own(database: str) -> None:
+    store = PostgresStore(database)
+
+    async def one(text: str, id: str) -> tuple[str, ...]:
+        memory = await AsyncMemory.open(store, embedder=WordHashEmbedder())
+        await memory.add(text, id=id)
+        found = (await memory.search(text, touch=False)).ids
+        await store.awaited.close()
+        return found
+
+    assert asyncio.run(one("An apple.", "a")) == ("a",)
+    assert "b" in asyncio.run(one("A pear.", "b"))
+    store.close()

@@ -1,0 +1,416 @@
+"""What a process keeps of PostgreSQL in its own memory is what is there, whoever writes."""
+
+import asyncio
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from salience import AsyncMemory, Memory
+from salience.errors import InvalidInput, NotFound, StoreError
+from salience.retrieval.operations import Find, Mend, PutVectors
+from salience.stores import open_store
+from salience.stores.postgres import PostgresStore
+from salience.stores.postgres.replica import manager
+from salience.testing import WordHashEmbedder
+from salience.testing.conformance._case import Clock
+from salience.testing.postgres import PostgresServer
+from support.steps import FILTERED, NEIGHBOURS, apply, ids, steps
+
+EMBEDDER = WordHashEmbedder()
+LIMIT = 1 << 30
+QUESTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("What did Ana say of apples in March?", {}),
+    ("When did Bo go for plums", {"profile": "composite"}),
+    ("apple pear went Ana Bo 2026", {"profile": NEIGHBOURS}),
+    ("plum Ana", {"profile": "six_factor"}),
+    ("always Ana", {"profile": "multi_route"}),
+    ("pear Bo", {"profile": "vitality.identity"}),
+    ("plum always", {"profile": "activation"}),
+    ("pear or plum", FILTERED),
+    ("apple", {"filters": {"tags": {"contains": "pear"}}}),
+    ('"apple pear" go*', {"profile": "vitality"}),
+]
+events = st.one_of(
+    st.tuples(st.just("feedback"), ids, st.sampled_from(["useful", "incorrect", "promote"])),
+    st.tuples(st.just("pin"), ids),
+    st.tuples(st.just("link"), ids, ids),
+    st.tuples(st.just("supersede"), ids, ids),
+    st.tuples(st.just("decay")),
+    st.tuples(st.just("mend"), ids),
+    st.tuples(st.just("erase")),
+)
+taken_by = st.tuples(st.sampled_from(["keeps", "other"]), st.one_of(steps, steps, events))
+
+
+def happen(memory: Memory, step: tuple[Any, ...]) -> None:
+    """Take a step; one that is refused changes nothing."""
+    kind, *given = step
+    try:
+        if kind == "feedback":
+            memory.feedback(given[0], given[1])
+        elif kind == "pin":
+            memory.pin(given[0])
+        elif kind == "link":
+            memory.link(*given)
+        elif kind == "supersede":
+            memory.supersede(*given)
+        elif kind == "decay":
+            memory.decay_all()
+        elif kind == "mend":
+            memory._core.world.batch([Mend(memory.namespace, {given[0]: {"importance": 0.25}})])
+        elif kind == "erase":
+            memory.delete_all({"speaker": "Bo"})
+        else:
+            apply(memory, step)
+    except (InvalidInput, NotFound, StoreError):
+        return
+
+
+def ranked(memory: Memory) -> list[list[tuple[str, float]]]:
+    return [
+        [(hit.id, hit.score) for hit in memory.search(question, touch=False, **options)]
+        for question, options in QUESTIONS
+    ]
+
+
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=(Phase.generate,),
+    suppress_health_check=[
+        HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture,
+    ],
+)  # fmt: skip
+@given(taken=st.lists(taken_by, min_size=1, max_size=10))
+def test_whoever_writes_it_ranks_as_ram_does(
+    postgres: PostgresServer, taken: list[tuple[str, tuple[Any, ...]]]
+) -> None:
+    clock, namespace = Clock(), uuid.uuid4().hex
+
+    def opened(store: Any) -> Memory:
+        return Memory.open(store, embedder=EMBEDDER, clock=clock, namespace=namespace)
+
+    with (
+        opened(PostgresStore(postgres.url, memory=LIMIT, at_once=True)) as keeps,
+        opened(PostgresStore(postgres.url, memory=0)) as other,
+        opened("ram://") as ram,
+    ):
+        for who, step in taken:
+            if step[0] == "wait":
+                clock.pass_(days=step[1])
+            writes = keeps if who == "keeps" else other
+            happen(writes, step)
+            happen(ram, step)
+            if who == "other":
+                other.flush()
+            assert ranked(keeps) == ranked(ram)
+
+
+def words(count: int, first: int = 0) -> list[dict[str, Any]]:
+    return [
+        {"id": f"m{i:04}", "content": f"word{i % 37} of topic{i % 11} said number{i}"}
+        for i in range(first, first + count)
+    ]
+
+
+@pytest.fixture
+def store(database: str) -> Iterator[PostgresStore]:
+    """A store that keeps what fits, as it does when nothing else is said."""
+    store = PostgresStore(database, memory=LIMIT)
+    yield store
+    store.close()
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Whether a condition comes true in time."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def holds(store: PostgresStore, namespace: str = "default") -> bool:
+    return store._kept.holds([namespace])
+
+
+def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "_SMALL", 30)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(20))
+        memory.within("more").add_many(words(50))
+        before = memory.search("topic3", touch=False)
+        assert until(lambda: holds(store))
+        after = memory.search("topic3", touch=False)
+        assert [(h.id, h.score) for h in before] == [(h.id, h.score) for h in after]
+        more = memory.within("more")
+        more.search("topic3")
+        assert until(lambda: not store._kept.reading)
+        assert not holds(store, "more")
+        more.search("topic3")
+        assert until(lambda: holds(store, "more"))
+        assert memory.stats()["index_mb"] > 0.0
+
+
+@pytest.mark.parametrize("memory_mb", [0, 1])
+def test_what_does_not_fit_is_searched_by_the_server(
+    database: str, monkeypatch: pytest.MonkeyPatch, memory_mb: int
+) -> None:
+    monkeypatch.setenv(manager.MEMORY, str(memory_mb))
+    monkeypatch.setattr(manager, "_EACH", 20_000)
+    store = open_store(database)
+    assert isinstance(store, PostgresStore)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(40))
+        for _ in range(3):
+            assert len(memory.search("topic3")) == 10
+        assert until(lambda: not store._kept.reading)
+        assert not holds(store)
+
+
+def test_the_setting_has_to_be_a_number(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(manager.MEMORY, "a lot")
+    with pytest.raises(InvalidInput, match="SALIENCE_POSTGRES_MEMORY_MB: is 'a lot'"):
+        open_store(database)
+
+
+def test_by_default_it_is_a_share_of_what_the_machine_or_its_container_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small, unlimited = tmp_path / "small", tmp_path / "unlimited"
+    small.write_text(f"{1 << 30}\n")
+    unlimited.write_text("max\n")
+    alone = manager.machine_memory([str(unlimited), str(tmp_path / "none")])
+    assert alone > 1 << 28
+    assert manager.machine_memory([str(small)]) == min(alone, 1 << 30)
+    monkeypatch.delenv(manager.MEMORY)
+    assert manager.memory_limit() == min(manager.machine_memory() // 4, 4 << 30)
+
+
+def test_the_namespace_used_longest_ago_gives_way(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manager, "_EACH", 1)
+    store = PostgresStore(database, memory=60_000, at_once=True)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        for name in ("one", "two", "three"):
+            memory.within(name).add_many(words(60))
+            memory.within(name).search("topic3")
+        assert not holds(store, "one")
+        assert holds(store, "three")
+        assert len(memory.within("one").search("topic3")) == 10
+
+
+@pytest.mark.parametrize(
+    "profile", ["balanced", "composite", "six_factor", "activation", "multi_route", "vitality"]
+)
+def test_a_kept_namespace_takes_two_round_trips_and_a_third_for_news(
+    database: str, profile: str
+) -> None:
+    store = PostgresStore(database, memory=LIMIT, at_once=True)
+    with (
+        Memory.open(store, embedder=EMBEDDER) as memory,
+        Memory.open(PostgresStore(database, memory=0), embedder=EMBEDDER) as other,
+    ):
+        memory.add_many(words(100))
+        asked: dict[str, Any] = {"profile": profile, "touch": False, "now": 2e9}
+        for text in ("topic3 word1", "topic4 word2"):
+            memory.search(text, **asked)
+        trips: list[None] = []
+        store.database.on_trip = lambda: trips.append(None)
+        found = memory.search("topic3 word1", **asked)
+        assert len(trips) == 2
+        assert found.ids == other.search("topic3 word1", **asked).ids
+        other.add("word1 of topic3, and nothing else", id="new")
+        trips.clear()
+        found = memory.search("topic3 word1", **asked)
+        assert len(trips) == 3
+        assert found.ids == other.search("topic3 word1", **asked).ids
+        assert "new" in found.ids or profile == "vitality"
+
+
+def test_vectors_made_anew_elsewhere_are_noticed(database: str) -> None:
+    with (
+        Memory.open(
+            PostgresStore(database, memory=LIMIT, at_once=True), embedder=EMBEDDER
+        ) as memory,
+        Memory.open(PostgresStore(database, memory=0), embedder=EMBEDDER) as other,
+    ):
+        memory.add_many(words(30))
+        before = memory.search("topic3", touch=False)
+        rows = other._core.world.batch([Find("default", ("m0001",))])[0]
+        unlike = -EMBEDDER.embed(["topic3"], kind="query")[0]
+        given = PutVectors("default", "content", np.array([rows["m0001"]]), [unlike])
+        other._core.world.batch([given])
+        asked: dict[str, Any] = {"profile": "composite", "touch": False, "limit": 30, "now": 2e9}
+        after = memory.search("topic3", **asked)
+        known = other.search("topic3", **asked)
+        assert [(h.id, h.score) for h in after] == [(h.id, h.score) for h in known]
+        assert len(before) == 10
+
+
+def test_many_threads_search_while_others_write(database: str) -> None:
+    store = PostgresStore(database, memory=LIMIT)
+    problems: list[BaseException] = []
+    with (
+        Memory.open(store, embedder=EMBEDDER) as memory,
+        Memory.open(PostgresStore(database, memory=0), embedder=EMBEDDER) as other,
+    ):
+        memory.add_many(words(200))
+        stop = threading.Event()
+
+        def asking() -> None:
+            try:
+                while not stop.is_set():
+                    assert len(memory.search("topic3 word4", profile="composite")) == 10
+                    assert len(memory.search("topic3 word4")) == 10
+            except BaseException as problem:
+                problems.append(problem)
+
+        threads = [threading.Thread(target=asking) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for first in range(200, 400, 20):
+            other.add_many(words(20, first))
+            other.delete(f"m{first - 200:04}")
+            other.update(f"m{first - 199:04}", content="topic3 word4 again")
+            memory.feedback(f"m{first - 198:04}", "useful")
+        assert until(lambda: holds(store) or bool(problems))
+        stop.set()
+        for thread in threads:
+            thread.join()
+        assert problems == []
+        memory.flush()
+        asked: dict[str, Any] = {"profile": "composite", "touch": False, "limit": 50, "now": 2e9}
+        for text in ("topic3 word4", "again"):
+            mine, theirs = memory.search(text, **asked), other.search(text, **asked)
+            assert [(h.id, h.score) for h in mine] == [(h.id, h.score) for h in theirs]
+
+
+def test_what_gives_way_during_a_search_is_left_to_the_server(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever operation of the search comes first after it."""
+    store = PostgresStore(database, memory=LIMIT, at_once=True)
+    asked: dict[str, Any] = {"touch": False, "now": 2e9}
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(40))
+        known = {
+            profile: memory.search("topic3 word4", profile=profile, **asked).ids
+            for profile in ("balanced", "composite", "activation")
+        }
+        supplied = store._kept._supplied
+        for profile, expected in known.items():
+            for left in range(12):
+                steps = iter(range(left))
+
+                def dropping(answer: Callable[[], Any], steps: Iterator[int] = steps) -> Any:
+                    if next(steps, None) is None:
+                        store._kept.forget(["default"])
+                    return supplied(answer)
+
+                memory.search("topic5", **asked)
+                assert holds(store)
+                monkeypatch.setattr(store._kept, "_supplied", dropping)
+                assert memory.search("topic3 word4", profile=profile, **asked).ids == expected
+                monkeypatch.setattr(store._kept, "_supplied", supplied)
+
+
+def test_a_server_that_was_started_again_is_read_anew(database: str) -> None:
+    store = PostgresStore(database, memory=LIMIT, at_once=True)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(40))
+        memory.search("topic3")
+        space = store._kept._spaces["default"]
+        space.head = space.head._replace(started=1.0)
+        assert len(memory.search("topic3")) == 10
+        assert store._kept._spaces["default"] is not space
+
+
+def test_an_erased_namespace_is_not_kept(database: str) -> None:
+    store = PostgresStore(database, memory=LIMIT, at_once=True)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(20))
+        memory.search("topic3")
+        assert holds(store)
+        memory.delete_all(namespace="default")
+        assert not holds(store)
+        assert len(memory.search("topic3")) == 0
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_reading_that_breaks_down_is_begun_again(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(namespace: str) -> None:
+        raise ArithmeticError("no such number")
+
+    monkeypatch.setattr(store._kept, "_load", broken)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(20))
+        memory.search("topic3")
+        assert until(lambda: not store._kept.reading)
+        monkeypatch.undo()
+        memory.search("topic3")
+        assert until(lambda: holds(store))
+
+
+def test_reading_that_fails_leaves_the_search_to_the_server(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = threading.Event()
+
+    def broken(namespace: str) -> None:
+        tried.set()
+        raise StoreError("no connection")
+
+    monkeypatch.setattr(store._kept, "_load", broken)
+    with Memory.open(store, embedder=EMBEDDER) as memory:
+        memory.add_many(words(20))
+        memory.search("topic3")
+        assert tried.wait(60)
+        assert until(lambda: not store._kept.reading)
+        monkeypatch.undo()
+        assert len(memory.search("topic3")) == 10
+        assert until(lambda: holds(store))  # tried again
+
+
+async def _asked_together(database: str) -> list[list[tuple[str, float]]]:
+    store = PostgresStore(database, memory=LIMIT)
+    async with await AsyncMemory.open(store, embedder=EMBEDDER) as memory:
+        await memory.add_many(words(100))
+        await memory.search("topic3")
+        for _ in range(6000):
+            if holds(store):
+                break
+            await asyncio.sleep(0.01)
+        assert holds(store)
+        asked = [
+            memory.search(f"topic{i} word{i}", touch=False, profile=profile, now=2e9)
+            for i in range(4)
+            for profile in ("balanced", "activation")
+        ]
+        found = await asyncio.gather(*asked)
+    return [[(hit.id, hit.score) for hit in each] for each in found]
+
+
+def test_tasks_search_what_is_kept(database: str) -> None:
+    together = asyncio.run(_asked_together(database))
+    with Memory.open(PostgresStore(database, memory=0), embedder=EMBEDDER) as memory:
+        alone = [
+            memory.search(f"topic{i} word{i}", touch=False, profile=profile, now=2e9)
+            for i in range(4)
+            for profile in ("balanced", "activation")
+        ]
+    assert together == [[(hit.id, hit.score) for hit in each] for each in alone]

@@ -1,0 +1,504 @@
+"""What is particular to the store on PostgreSQL."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from salience import Memory
+from salience.embedders import EmbedderIdentity
+from salience.errors import EmbedderMismatch, InvalidInput, StoreError
+from salience.stores import index, migrate
+from salience.stores.migrations import migrations
+from salience.stores.postgres import PostgresStore
+from salience.stores.postgres.wire.commands import Command, Many, Statement
+from salience.stores.postgres.wire.connection import Database
+from salience.testing import WordHashEmbedder
+from salience.testing.postgres import PostgresServer
+
+EMBEDDER = WordHashEmbedder()
+
+
+@pytest.fixture
+def empty(postgres: PostgresServer) -> str:
+    """The address of a database in which nothing is."""
+    with psycopg.connect(postgres.url, autocommit=True) as connection:
+        connection.execute("DROP DATABASE IF EXISTS empty WITH (FORCE)")
+        connection.execute("CREATE DATABASE empty")
+    return postgres.address("empty")
+
+
+def opened(url: str, **settings: Any) -> Memory:
+    return Memory.open(url, embedder=EMBEDDER, **settings)
+
+
+def filled(memory: Memory, count: int = 400) -> None:
+    memory.add_many(
+        {
+            "id": f"m{i:04}",
+            "content": f"word{i % 37} of topic{i % 11} said number{i}",
+            "speaker": ("Ana", "Bo")[i % 2],
+            "session_id": f"s{i // 20}",
+            "importance": (i % 10) / 10,
+        }
+        for i in range(count)
+    )
+
+
+@pytest.mark.parametrize("before", [0, 400, 2000])
+def test_the_server_knows_of_a_namespace_that_has_begun(empty: str, before: int) -> None:
+    with opened(empty) as memory:
+        if before:
+            filled(memory, before)
+        filled(memory.within("begun"), 300)
+    with psycopg.connect(empty, options="-c search_path=salience") as connection:
+        for table in ("memories", "places", "vectors"):
+            told = connection.execute(
+                f"EXPLAIN (FORMAT JSON) SELECT FROM {table} WHERE namespace = 'begun'".encode()
+            ).fetchone()
+            assert told is not None
+            assert 100 <= told[0][0]["Plan"]["Plan Rows"] <= 900
+
+
+def test_an_empty_database_is_made_ready(empty: str) -> None:
+    steps = len(migrations("postgres"))
+    assert migrate(empty) == (0, steps)
+    assert migrate(empty) == (steps, steps)
+    with opened(empty) as memory:
+        memory.add("An apple.", id="one")
+        assert memory.search("apple").ids == ("one",)
+
+
+def test_a_newer_schema_is_refused(empty: str) -> None:
+    migrate(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("UPDATE salience.meta SET value = '99' WHERE key = 'schema'")
+    for attempt in (opened, migrate):
+        with pytest.raises(StoreError, match=r"newer schema 99.*upgrade salience"):
+            attempt(empty)
+
+
+def test_words_of_another_version_are_refused(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate(empty)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("UPDATE salience.meta SET value = '2' WHERE key = 'features'")
+    steps = [*migrations("postgres"), "CREATE TABLE salience.later (namespace text)"]
+    monkeypatch.setattr("salience.stores.postgres.schema.migrations", lambda store: steps)
+    migrate(empty)  # makes no words anew
+    with pytest.raises(StoreError, match=r"words are kept as by another.*salience copy"):
+        opened(empty)
+
+
+def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, kept = migrate(empty)
+    steps = [*migrations("postgres"), "CREATE TABLE salience.later (namespace text)"]
+    monkeypatch.setattr("salience.stores.postgres.schema.migrations", lambda store: steps)
+    older = rf"older schema {kept}, this salience needs {kept + 1}.*salience migrate"
+    with pytest.raises(StoreError, match=older):
+        opened(empty)
+    assert migrate(empty) == (kept, kept + 1)
+
+
+def test_only_a_cluster_distributes(empty: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"has no Citus.*shared_preload_libraries"):
+        migrate(empty, citus=True)
+    with pytest.raises(InvalidInput, match=r"citus.*PostgreSQL alone"):
+        migrate(f"sqlite:///{tmp_path}/a.db", citus=True)
+
+
+@pytest.mark.parametrize(
+    "url", ["postgresql://nobody@/none?host=/nowhere", "postgresql://u@localhost:1/x"]
+)
+def test_a_server_that_is_not_there_is_named(url: str) -> None:
+    with pytest.raises(StoreError, match="check the address, and that the server is running"):
+        opened(url)
+
+
+@pytest.mark.parametrize(
+    "profile", ["balanced", "composite", "six_factor", "activation", "multi_route", "vitality"]
+)
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_search_takes_two_round_trips(database: str, profile: str, linked: bool) -> None:
+    store = PostgresStore(database)
+    with opened(store) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:  # type: ignore[arg-type]
+        for each in (memory, known):
+            filled(each)
+            for i in range(0, 380 if linked else 0, 3):
+                each.link(f"m{i:04}", f"m{i + 7:04}", weight=0.5)
+                each.link(f"m{i:04}", f"m{i + 19:04}", "contradicts")
+        memory.search("word3 topic4", profile=profile)  # learns what this process has written
+        trips: list[None] = []
+        store.flush()
+        store.database.on_trip = lambda: trips.append(None)
+        asked: dict[str, Any] = {"profile": profile, "touch": False, "now": 2e9}
+        for text in ("What did Ana say of topic5 word7 on 12 June?", "word3 topic4"):
+            trips.clear()
+            found = memory.search(text, **asked)
+            # The threshold algorithm reads who came first before it can tell who is the best.
+            assert len(trips) <= (3 if profile == "composite" else 2)
+            assert found.ids == known.search(text, **asked).ids
+            assert len(found) == 10 or profile == "vitality"
+    store.close()
+
+
+def test_where_no_thread_starts_an_access_is_written_at_once(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(timer: threading.Timer) -> None:
+        raise RuntimeError("can't start new thread")
+
+    store = PostgresStore(database)
+    with opened(store) as memory, Memory.open(database) as other:  # type: ignore[arg-type]
+        memory.add("An apple.", id="one")
+        monkeypatch.setattr(threading.Timer, "start", refuse)
+        for count in (1, 2):
+            assert memory.search("apple").ids == ("one",)
+            found = other.get("one")
+            assert found is not None
+            assert found.access_count == count
+
+
+def test_an_access_shows_before_it_is_written_and_counts_once(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.access_queue._DELAY", 3600.0)
+    store = PostgresStore(database)
+    with opened(store) as memory:  # type: ignore[arg-type]
+        memory.add("An apple.", id="one", created_at="2026-01-01")
+        day = 86_400.0
+        start = memory.get("one").created_at.timestamp()  # type: ignore[union-attr]
+
+        def seen() -> tuple[int, float | None, int]:
+            [hit] = memory.search("apple", now=start + 9 * day, touch=False)
+            last = hit.record.last_accessed
+            days = None if last is None else (last.timestamp() - start) / day
+            return hit.record.access_count, days, len(hit.record.accesses)
+
+        assert seen() == (0, None, 1)  # that it was written is the first of its accesses
+        said: list[str] = []
+        store.database.on_command = lambda command: said.append(getattr(command, "sql", ""))
+        for days in (1, 3, 2):
+            memory.search("apple", now=start + days * day)
+        assert seen() == (3, 3.0, 4)
+        assert not any(sql.startswith("UPDATE") for sql in said)
+        sent, during = Database.trip, []
+
+        def trip(self: Database, connection: Any, commands: Any, **kept: Any) -> Any:
+            if list(commands) == [Statement("COMMIT")]:
+                during.append(seen())
+                answer = sent(self, connection, commands, **kept)
+                during.append(seen())
+                return answer
+            return sent(self, connection, commands, **kept)
+
+        monkeypatch.setattr(Database, "trip", trip)
+        store.flush()
+        assert any(sql.startswith("UPDATE") for sql in said)
+        assert during == [(3, 3.0, 4)] * 2
+        memory.search("apple", now=start + 4 * day)
+        assert seen() == (4, 4.0, 5)
+        assert memory.get_all({"access_count": {"gte": 4}}).total == 1
+    store.close()
+
+
+def test_every_statement_names_its_namespaces(database: str) -> None:
+    store = PostgresStore(database)
+    said: list[Command] = []
+    store.database.on_command = said.append
+    with opened(store) as memory:  # type: ignore[arg-type]
+        filled(memory, 30)
+        memory.link("m0001", "m0002")
+        memory.search("word3", profile="vitality")
+        memory.search("word3")
+        memory.update("m0001", content="other words", importance=0.3)
+        memory.get_all({"kind": "turn"}, limit=3)
+        memory.delete("m0003")
+        memory.delete_all({"kind": "note"})
+        memory.flush()
+    store.close()
+    control = ("BEGIN", "COMMIT", "SET LOCAL")
+    given = [command.sql for command in said if isinstance(command, Statement | Many)]
+    about = [sql for sql in given if not sql.startswith(control) and " meta" not in sql]
+    assert len(about) > 30
+    for sql in about:
+        assert "namespace" in sql, sql
+
+
+def test_segments_and_the_newest_words_are_one_index(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.postgres.sql.postings.FLUSH_AT", 50)
+    with opened(database) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:
+        for start in range(0, 400, 40):
+            for each in (memory, known):
+                each.add_many(
+                    {"id": f"m{i:04}", "content": f"word{i % 37} of topic{i % 11} number{i}"}
+                    for i in range(start, start + 40)
+                )
+            for each in (memory, known):
+                each.delete_all({"id": {"in": [f"m{start + i:04}" for i in (3, 9)]}})
+            for text in ("word3 topic4", "number7 word1", '"topic4 number4"', "numb*"):
+                results = [
+                    each.search(text, profile="vitality", touch=False, limit=20, now=2e9)
+                    for each in (memory, known)
+                ]
+                tested, expected = results
+                assert tested.ids == expected.ids
+                scores = [hit.score for hit in expected]
+                assert [hit.score for hit in tested] == pytest.approx(scores, abs=1e-6)
+    with psycopg.connect(database) as connection:
+        [count] = connection.execute("SELECT count(*) FROM salience.segments").fetchone() or (0,)
+        assert 1 <= count <= 6
+
+
+def test_cosines_of_the_server_are_those_of_the_process(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(database) as memory:
+        filled(memory, 300)
+        # A profile of which all rows are read: its formula has no SQL form.
+        asked: dict[str, Any] = {"profile": "vitality.episodic", "limit": 300, "now": 2e9}
+        asked["touch"] = False
+        exact = memory.search("What did Ana say of topic5 word7?", **asked)
+        monkeypatch.setattr("salience.stores.postgres.search.routes.EXACT_BELOW", 10)
+        tested = memory.search("What did Ana say of topic5 word7?", **asked)
+    scores = {hit.id: hit.score for hit in exact}
+    assert len(scores) == 300
+    assert {hit.id: hit.score for hit in tested} == pytest.approx(scores, abs=1e-6)
+
+
+def test_an_index_of_vectors_finds_the_nearest(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("salience.stores.postgres.sql.vectors.EXACT_BELOW", 100)
+    with opened(database) as memory:
+        filled(memory, 300)
+        queries = [f"word{i} of topic{i % 11} said" for i in range(12)]
+        exact = [memory.search(text, touch=False, now=2e9).ids for text in queries]
+        assert index(database) == 1
+        assert index(database) == 0
+        store = PostgresStore(database)
+        said: list[Any] = []
+        with opened(store) as again:  # type: ignore[arg-type]
+            again.search(queries[0], touch=False)  # learns that there is one
+            store.database.on_command = said.append
+            found = [again.search(text, touch=False, now=2e9).ids for text in queries]
+            only = again.search(queries[0], filters={"speaker": "Bo"}, touch=False)
+        store.close()
+        assert any("halfvec(32) <#>" in getattr(command, "sql", "") for command in said)
+        assert {hit.record.speaker for hit in only} == {"Bo"}
+        shared = [len(set(a) & set(b)) / len(a) for a, b in zip(exact, found, strict=True)]
+        assert sum(shared) / len(shared) >= 0.95
+        memory.add("word1 of topic1 said once more", id="late")
+        assert "late" in memory.search("word1 of topic1 said once more", touch=False).ids
+    with psycopg.connect(database, autocommit=True) as connection:
+        for (name,) in connection.execute(
+            "SELECT indexname FROM pg_indexes WHERE indexname LIKE 'vectors_near_%'"
+        ).fetchall():
+            connection.execute(f"DROP INDEX salience.{name}".encode())
+
+
+def test_two_processes_see_each_other(database: str) -> None:
+    with opened(database) as one, opened(database) as other:
+        one.add("An apple for Kim.", id="a", speaker="Ana", session_id="s")
+        assert other.search("apple").ids == ("a",)
+        other.add("A pear for Ana.", id="b", speaker="Kim", session_id="s")
+        assert one.search("pear").ids[0] == "b"
+        one.update("a", content="A plum.")
+        assert other.search("apple", profile="vitality").ids == ()
+        one.delete_all(namespace="default")
+        assert other.search("plum").ids == ()
+        one.add("A second apple.", id="a")
+        assert other.search("apple").ids == ("a",)
+
+
+def test_row_security_hides_what_is_not_named(empty: str, postgres: PostgresServer) -> None:
+    migrate(empty, row_security=True)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS app")
+        connection.execute("CREATE ROLE app LOGIN")
+        connection.execute("GRANT USAGE ON SCHEMA salience TO app")
+        connection.execute(
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA salience TO app"
+        )
+    app = postgres.address("empty", "app")
+    with opened(app) as memory:
+        memory.add("An apple.", id="mine")
+        memory.within("other").add("A pear.", id="theirs")
+        assert memory.search("apple").ids == ("mine",)
+        assert memory.search("pear", namespaces=["default", "other"]).ids[0] == "theirs"
+        assert memory.update("mine", content="A plum.").content == "A plum."
+        assert memory.delete("mine") is True
+        memory.add("Another.", id="again")
+    tables = ("memories", "words", "places", "vectors", "spaces", "tallies")
+    with psycopg.connect(app, autocommit=True) as connection:
+        for table in tables:
+            rows = connection.execute(f"SELECT FROM salience.{table}".encode()).fetchall()
+            assert rows == [], table
+        with connection.transaction():
+            connection.execute("SELECT set_config('salience.namespaces', '{other}', true)")
+            seen = connection.execute("SELECT id FROM salience.memories").fetchall()
+            assert seen == [("theirs",)]
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(
+                    "INSERT INTO salience.tallies VALUES ('default', 'x', 'y', 1, 1, 1)"
+                )
+    with opened(empty) as owner:
+        assert owner.stats(everywhere=True)["namespaces"] == {"default": 1, "other": 1}
+    with pytest.raises(StoreError, match="as the owner"):
+        Memory.reembed(app, embedder=WordHashEmbedder(dimensions=16))
+
+
+def test_row_security_comes_to_tables_of_later_versions(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(empty, row_security=True)
+    steps = [*migrations("postgres"), "CREATE TABLE salience.later (namespace text)"]
+    monkeypatch.setattr("salience.stores.postgres.schema.migrations", lambda store: steps)
+    migrate(empty)
+    with psycopg.connect(empty) as connection:
+        secured = connection.execute(
+            "SELECT relrowsecurity FROM pg_class WHERE oid = 'salience.later'::regclass"
+        ).fetchone()
+        assert secured == (True,)
+        left = "SELECT count(*) FROM pg_policies WHERE schemaname = 'salience'"
+        assert (connection.execute(left).fetchone() or (0,))[0] > 10
+
+
+@pytest.mark.parametrize("memory", [0, 1 << 30])
+def test_row_security_does_not_hide_what_is_asked_for(
+    empty: str, postgres: PostgresServer, memory: int
+) -> None:
+    migrate(empty, row_security=True)
+    with psycopg.connect(empty, autocommit=True) as connection:
+        connection.execute("DROP ROLE IF EXISTS other_app")
+        connection.execute("CREATE ROLE other_app LOGIN")
+        connection.execute("GRANT USAGE ON SCHEMA salience TO other_app")
+        connection.execute("GRANT ALL ON ALL TABLES IN SCHEMA salience TO other_app")
+    store = PostgresStore(postgres.address("empty", "other_app"), memory=memory, at_once=True)
+    with opened(store) as app:  # type: ignore[arg-type]
+        filled(app, 40)
+        filled(app.within("other"), 20)
+        for _ in range(2):
+            assert len(app.search("word3 topic4")) == 10
+            assert len(app.search("word3 topic4", namespaces=["default", "other"])) == 10
+        assert store._kept.holds(["default", "other"]) is bool(memory)
+
+
+def test_no_acknowledged_write_is_lost_when_the_server_is_killed() -> None:
+    with PostgresServer() as server, opened(server.url) as memory:
+        memory.add("The first.", id="first")
+        acknowledged: list[str] = []
+        done = threading.Event()
+        problems: list[BaseException] = []
+
+        def write(who: int) -> None:
+            number = 0
+            try:
+                while not done.is_set():
+                    id = f"w{who}-{number}"
+                    memory.add(f"apple number{number}", id=id)
+                    acknowledged.append(id)
+                    number += 1
+            except BaseException as problem:
+                problems.append(problem)
+
+        writers = [threading.Thread(target=write, args=(who,)) for who in range(3)]
+        for writer in writers:
+            writer.start()
+        for _ in range(2):
+            before = len(acknowledged)
+            while len(acknowledged) < before + 20 and not problems:
+                time.sleep(0.01)
+            server.stop("immediate")
+            server.start()
+        before = len(acknowledged)
+        while len(acknowledged) < before + 20 and not problems:
+            time.sleep(0.01)
+        done.set()
+        for writer in writers:
+            writer.join()
+        assert problems == []
+        kept = [record.id for record in memory.get_all(limit=10_000)]
+        assert sorted(kept) == sorted(["first", *acknowledged])
+        assert memory.search("apple", limit=5).ids
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_write_whose_commit_was_not_answered_is_there_once(
+    empty: str, monkeypatch: pytest.MonkeyPatch, committed: bool
+) -> None:
+    """The connection breaks right after, or right before, the server commits."""
+    with opened(empty) as memory:
+        memory.add("The first.", id="first")
+        sent, breaks = Database.trip, iter([True])
+
+        def trip(self: Database, connection: Any, commands: Any, **kept: Any) -> Any:
+            last = list(commands) == [Statement("COMMIT")]
+            if not last or not next(breaks, False):
+                return sent(self, connection, commands, **kept)
+            if committed:
+                sent(self, connection, commands, **kept)
+            connection.close()
+            raise psycopg.OperationalError("the connection broke")
+
+        monkeypatch.setattr(Database, "trip", trip)
+        result = memory.add("The second.", id="second")
+        assert [item.outcome for item in result] == ["ADDED"]
+        assert next(breaks, "used") == "used"
+        assert sorted(record.id for record in memory.get_all()) == ["first", "second"]
+        assert len([e for e in memory.history("second").events if e.type == "write"]) == 1
+
+
+class Other(WordHashEmbedder):
+    """Another model whose vectors are as long."""
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return EmbedderIdentity("other", "model", super().identity.dimensions, "1")
+
+
+@pytest.mark.parametrize("megabytes", ["0", "64"])
+def test_vectors_that_another_embedder_has_made_since_are_not_compared(
+    empty: str, monkeypatch: pytest.MonkeyPatch, megabytes: str
+) -> None:
+    monkeypatch.setenv("SALIENCE_POSTGRES_MEMORY_MB", megabytes)
+    with opened(empty) as memory:
+        memory.add("Green tea", id="tea")
+        for _ in range(3):  # with some memory, the namespace is kept in it by then
+            assert memory.search("green tea").ids == ("tea",)
+            time.sleep(0.2)
+        Memory.reembed(empty, embedder=Other())
+        with pytest.raises(EmbedderMismatch, match="salience reembed"):
+            memory.search("green tea")
+    with Memory.open(empty, embedder=Other()) as memory:
+        assert memory.search("green tea").ids == ("tea",)
+        memory.add("Green tea, too", id="too", vectors={"extra": [1.0, 0.0]})
+        assert set(memory.search("green tea").ids) == {"tea", "too"}
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["the first", "one more"])
+def test_what_happens_to_all_happens_to_what_is_being_added(database: str, before: int) -> None:
+    store = PostgresStore(database, memory=0)
+    with opened(store) as memory, opened(database) as other:  # type: ignore[arg-type]
+        filled(memory, before)
+        decay = threading.Thread(target=other.decay_all)
+        writes: list[str] = []
+
+        def meanwhile(command: Command) -> None:
+            sql = getattr(command, "sql", "")
+            writes.extend([sql] * sql.startswith("INSERT INTO memories"))
+            if sql == "COMMIT" and writes and decay.ident is None:
+                decay.start()
+                decay.join(0.3)  # it is to wait for the write
+
+        store.database.on_command = meanwhile
+        memory.add("An apple.", id="late", created_at="2025-01-01", dedup=False)
+        decay.join()
+        assert memory.get("late").strength is not None  # type: ignore[union-attr]
+        assert memory.verify()
