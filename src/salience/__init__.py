@@ -12,16 +12,17 @@
 
 from salience.engine import AsyncMemory, Memory
 from salience.errors import SalienceError
+from salience.lifecycle.history import History
 from salience.lifecycle.verify import Verification
 from salience.ranking.explanation import Explanation
 from salience.ranking.profile import Profile
 from salience.records.events import Event
-from salience.records.record import AddResult, Link, MemoryRecord
+from salience.records.record import Link, MemoryRecord
 from salience.search.compare import Comparison
 from salience.search.context import Context, Section
-from salience.search.explain import Reason
+from salience.search.explain import ExplainReport
 from salience.search.results import Hit, SearchResult
-from salience.write.judgments import History
+from salience.write.outcomes import AddResult
 
 __version__ = "0.1.0"
 
@@ -31,6 +32,7 @@ __all__ = [
     "Comparison",
     "Context",
     "Event",
+    "ExplainReport",
     "Explanation",
     "History",
     "Hit",
@@ -38,7 +40,6 @@ __all__ = [
     "Memory",
     "MemoryRecord",
     "Profile",
-    "Reason",
     "SalienceError",
     "SearchResult",
     "Section",

@@ -28,7 +28,8 @@ Lists = list[list[tuple[str, float]]]
 
 SCRIPT = """
 import json, sys
-from salience import Memory, sample
+from salience import Memory
+from salience.evaluation import sample
 from test_determinism import ranked
 for url in sys.argv[1:]:
     with Memory.open(url) as memory:
@@ -104,7 +105,7 @@ def test_sync_and_async_rank_alike(expected: Lists) -> None:
 
 
 def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
-    here = str(Path(__file__).parents[1])
+    here = os.pathsep.join(str(p) for p in (Path(__file__).parent, Path(__file__).parents[1]))
 
     def answers(seed: int) -> list[Lists]:
         ran = subprocess.run(

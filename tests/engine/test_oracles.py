@@ -18,14 +18,16 @@ from openmem import MemoryEngine
 from salience import Memory, MemoryRecord, Profile
 from salience.embedders import StaticEmbedder
 from salience.embedders.protocol import Embedder, Kind, Rows
+from salience.language.analysis_types import QueryAnalysis
 from salience.language.entities import RULES, folded
-from salience.language.tokens import indexed_words, stem, terms, trigram_similarity, trigrams, words
+from salience.language.tokens import indexed_words, stem, terms, words
+from salience.language.trigrams import trigram_similarity, trigrams
 from salience.ranking.expressions import Col
 from salience.ranking.signals import rrf
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.candidates import Floats
-from salience.retrieval.operations import Fetch, Search
-from salience.retrieval.query import Query, Reading
+from salience.retrieval.operations import FetchColumns, SearchRoute
+from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Vector
 from salience.search.results import SearchResult
 from salience.stores import open_store
@@ -222,10 +224,10 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[Indexed]:
     )
 
     def ours(asked: Sequence[str]) -> dict[int, float]:
-        reading = Reading(terms=tuple((term,) for term in asked))
+        reading = QueryAnalysis(terms=tuple((term,) for term in asked))
         query = Query("", ("default",), talk.now.timestamp(), reading=reading)
-        [ranking] = store.batch([Search(CONTENT, query, None)])
-        [ids] = store.batch([Fetch(ranking.rows, ("id",))])
+        [ranking] = store.batch([SearchRoute(CONTENT, query, None)])
+        [ids] = store.batch([FetchColumns(ranking.rows, ("id",))])
         places = map(int, ids["id"].tolist())
         return dict(zip(places, ranking.scores.tolist(), strict=True))
 

@@ -16,7 +16,8 @@ from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Col
 from salience.ranking.profile import Profile
 from salience.ranking.stages import cut, retrieve, score
-from salience.records.record import MemoryRecord, moment
+from salience.records.record import MemoryRecord
+from salience.records.validation import timestamp
 from salience.retrieval.routes import Vector
 from salience.search.results import Hit, SearchResult
 from salience.write.importers import ImportProblem
@@ -63,7 +64,7 @@ def test_a_set_is_read_with_its_answerable_questions(folder: Path) -> None:
     first, second = datasets.load(folder)
     assert (first.name, second.name) == ("one", "two")
     assert [query.id for query in first.queries] == ["1", "2", "3"]
-    assert first.now == moment("now", "2026-05-04T10:00:00Z")
+    assert first.now == timestamp("now", "2026-05-04T10:00:00Z")
 
 
 def test_memories_without_an_id_get_the_same_one_every_time(tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_check_that_fails_says_so(
 
 
 def test_check_counts_what_is_broken() -> None:
-    at = moment("at", 0)
+    at = timestamp("at", 0)
     record = MemoryRecord("a", "n", "text", at, at)
 
     def result(score: float, explained: float | None) -> SearchResult:

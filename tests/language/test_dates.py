@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import Memory, Profile
+from salience.language.analysis_types import NamedDates
 from salience.language.dates import date_wordings, named_dates, named_time
 from salience.language.tokens import terms
 from salience.ranking.signals import OnDate
 from salience.ranking.stages import cut, retrieve, score
-from salience.retrieval.query import Dates
-from salience.retrieval.routes import Scan
+from salience.retrieval.routes import MatchAll
 
 
 def days(text: str, now: str) -> tuple[str, ...] | None:
@@ -66,8 +66,8 @@ def test_no_past_time(text: str) -> None:
 
 
 def test_the_parts_of_dates() -> None:
-    assert named_dates("in 2024 january") == Dates(frozenset({2024}), frozenset({1}))
-    assert named_dates("on 2024-05-00 and 3 june") == Dates(
+    assert named_dates("in 2024 january") == NamedDates(frozenset({2024}), frozenset({1}))
+    assert named_dates("on 2024-05-00 and 3 june") == NamedDates(
         frozenset({2024}), frozenset({5, 6}), frozenset({(6, 3)})
     )
 
@@ -150,7 +150,7 @@ def test_any_dates_are_a_stretch_that_has_begun(text: str, now: datetime) -> Non
 
 
 def test_days_around_new_year_are_near_whatever_else_is_remembered() -> None:
-    near = Profile("near", retrieve(Scan(), depth=None) >> score(OnDate("day")) >> cut())
+    near = Profile("near", retrieve(MatchAll(), depth=None) >> score(OnDate("day")) >> cut())
     with Memory.open("ram://", embedder=None) as memory:
         memory.add("Eve.", id="eve", created_at="2023-12-30")
         memory.add("Before.", id="before", created_at="2023-12-28")

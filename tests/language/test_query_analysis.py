@@ -2,7 +2,7 @@
 
 import pytest
 
-from salience.language.query_analysis import analyse
+from salience.language.query_analysis import analyze_query
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from salience.language.query_analysis import analyse
     ],
 )
 def test_a_question_wants(fact: str, text: str) -> None:
-    assert fact in analyse(text, {}, this_year=2025).facts
+    assert fact in analyze_query(text, {}, this_year=2025).facts
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,14 @@ def test_a_question_wants(fact: str, text: str) -> None:
     ],
 )
 def test_a_question_does_not_want(fact: str, text: str) -> None:
-    assert fact not in analyse(text, {}, this_year=2025).facts
+    assert fact not in analyze_query(text, {}, this_year=2025).facts
 
 
 @pytest.mark.parametrize(
     "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
 )
 def test_an_order_is_no_sequence(text: str) -> None:
-    assert {"asks_advice", "looks_ahead"} <= analyse(text, {}, this_year=2025).facts.keys()
+    assert {"asks_advice", "looks_ahead"} <= analyze_query(text, {}, this_year=2025).facts.keys()
 
 
 def test_a_sequence_is_no_advice() -> None:
@@ -47,7 +47,10 @@ def test_a_sequence_is_no_advice() -> None:
         "My ideas: the order in which I had them?",
         "Tips: the order of events?",
     ):
-        assert not {"asks_advice", "looks_ahead"} & analyse(text, {}, this_year=2025).facts.keys()
+        assert (
+            not {"asks_advice", "looks_ahead"}
+            & analyze_query(text, {}, this_year=2025).facts.keys()
+        )
 
 
 AROUND = (
@@ -58,7 +61,7 @@ AROUND = (
 
 def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() -> None:
     text = f"{AROUND}Who has the key of the boat? Tell me, please."
-    reading = analyse(text, {}, this_year=2025)
+    reading = analyze_query(text, {}, this_year=2025)
     assert (reading.meaning, reading.question) == (text, "Who has the key of the boat?")
     assert "asks_name" in reading.facts
     assert not {"about_self", "asks_when", "asks_present"} & reading.facts.keys()
@@ -74,7 +77,7 @@ def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() ->
     ],
 )
 def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
-    assert analyse(text, {}, this_year=2025).question == ""
+    assert analyze_query(text, {}, this_year=2025).question == ""
 
 
 @pytest.mark.parametrize(
@@ -92,4 +95,4 @@ def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
     ],
 )
 def test_words_without_a_meaning_are_not_looked_for(text: str, terms: list[str]) -> None:
-    assert [term[0] for term in analyse(text, {}, this_year=2025).terms] == terms
+    assert [term[0] for term in analyze_query(text, {}, this_year=2025).terms] == terms

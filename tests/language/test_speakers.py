@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.language.query_analysis import analyse, name_words, named, possible_names, seldom
+from salience.language.query_analysis import analyze_query
+from salience.language.speakers import name_words, named_speakers, possible_names, rare_speakers
 
 NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
 LETTERS = st.text("abc", min_size=2, max_size=7)
 
 
 def whom(word: str) -> set[str]:
-    return {who.lower() for each in named([word], NAMES, {word}).values() for who in each}
+    return {who.lower() for each in named_speakers([word], NAMES, {word}).values() for who in each}
 
 
 @pytest.mark.parametrize(
@@ -37,7 +38,7 @@ def whom(word: str) -> set[str]:
 def test_a_strange_word_names_who_it_is_nearest_to(word: str, name: str) -> None:
     assert whom(word) == ({name} if name else set())
     if word != "karinas":
-        assert named([word], NAMES, set()) == {}
+        assert named_speakers([word], NAMES, set()) == {}
 
 
 @given(word=LETTERS.filter(lambda word: len(word) > 2), names=st.sets(LETTERS, max_size=8))
@@ -47,7 +48,7 @@ def test_it_is_the_first_that_begins_with_it_or_differs_by_one_slip(
     names -= {word, word.removesuffix("s")}
     alike = sorted(name for name in names if name.startswith(word) or one_slip(word, name))
     expected = {word: frozenset(alike[:1])} if alike else {}
-    assert named([word], {name: {name} for name in names}, {word}) == expected
+    assert named_speakers([word], {name: {name} for name in names}, {word}) == expected
 
 
 def one_slip(word: str, name: str) -> bool:
@@ -62,7 +63,7 @@ def one_slip(word: str, name: str) -> bool:
 def test_many_strange_words_are_looked_up_among_many_names() -> None:
     names = {"".join(each): {"somebody"} for each in islice(product("klmnop", repeat=6), 2_000)}
     words = ["".join(each) for each in islice(product("bcdfgh", repeat=6), 40_000)]
-    assert named([*words, "kkkkkb"], names, {*words, "kkkkkb"}) == {"kkkkkb": {"somebody"}}
+    assert named_speakers([*words, "kkkkkb"], names, {*words, "kkkkkb"}) == {"kkkkkb": {"somebody"}}
 
 
 SPEAKERS = name_words(
@@ -73,7 +74,7 @@ SPEAKERS = name_words(
 def speakers(text: str) -> set[str]:
     """Whom a question names whose words were never said before."""
     asked, proper, ordinary = possible_names(text)
-    return set().union(*named(asked, SPEAKERS, proper, ordinary).values())
+    return set().union(*named_speakers(asked, SPEAKERS, proper, ordinary).values())
 
 
 @pytest.mark.parametrize(
@@ -126,18 +127,18 @@ RELATIVES = name_words({"Ana Costa", "Ana Silva", "Rui Costa", "Tom Reis"})
 )
 def test_a_full_name_means_nobody_else_who_shares_a_part_of_it(text: str, who: set[str]) -> None:
     asked, proper, ordinary = possible_names(text)
-    names = named(asked, RELATIVES, proper, ordinary)
-    assert analyse(text, names, this_year=2026).speakers == who
+    names = named_speakers(asked, RELATIVES, proper, ordinary)
+    assert analyze_query(text, names, this_year=2026).speakers == who
 
 
 def test_the_name_of_one_of_many_is_looked_for_by_meaning_as_well() -> None:
-    names = named(["ana", "costa", "rui"], RELATIVES, set())
+    names = named_speakers(["ana", "costa", "rui"], RELATIVES, set())
     turns = {"Ana Costa": 2, "Ana Silva": 40, "Rui Costa": 90}
 
     def meaning(text: str, all_turns: int) -> str:
         asked = {word: who for word, who in names.items() if word in text.lower()}
-        few = seldom(turns, all_turns)
-        return analyse(text, asked, this_year=2026, rare=few).meaning
+        few = rare_speakers(turns, all_turns)
+        return analyze_query(text, asked, this_year=2026, rare=few).meaning
 
     assert meaning("What did Ana Costa say?", 199) == "What did say?"
     assert meaning("What did Ana Costa say?", 200) == "What did Ana Costa say?"

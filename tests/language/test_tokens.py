@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.language.entities import RULES, folded
-from salience.language.tokens import (
-    fold,
-    indexed_words,
-    stem,
-    term_id,
-    term_ids,
-    terms,
-    trigram_similarity,
-    trigrams,
-    words,
-)
+from salience.language.tokens import fold, indexed_words, stem, term_id, term_ids, terms, words
+from salience.language.trigrams import trigram_similarity, trigrams
 
 
 @pytest.mark.parametrize(

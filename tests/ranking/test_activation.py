@@ -15,7 +15,7 @@ from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput, NotFound
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
-from salience.ranking.stages import Recall
+from salience.ranking.stages import Retrieve
 from salience.retrieval.query import Query
 from salience.search.results import SearchResult
 from support.scoring import DAY, NOW, STORES, check_tree, each_store, opened
@@ -43,7 +43,7 @@ def test_the_weights_are_those_of_the_document() -> None:
 
 @pytest.mark.parametrize("k", [1, 5, 100])
 def test_four_candidates_are_fetched_per_hit(k: int) -> None:
-    [recall] = (s for s in profiles.activation.pipeline.stages if isinstance(s, Recall))
+    [recall] = (s for s in profiles.activation.pipeline.stages if isinstance(s, Retrieve))
     assert recall.depth is not None
     assert not isinstance(recall.depth, int)
     assert recall.depth.of(Query("", (), 0.0, k=k)) == 4 * k

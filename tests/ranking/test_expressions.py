@@ -12,31 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salience.errors import InvalidInput
+from salience.language.analysis_types import QueryAnalysis
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import (
     Apply,
     Col,
     Constant,
-    Fact,
-    Given,
     Product,
+    QueryFlag,
     Signal,
     Sum,
+    WhenQuery,
     exp,
     maximum,
     minimum,
 )
 from salience.ranking.profile import Profile
-from salience.ranking.signals import Age, MinMax, OverMax
+from salience.ranking.signals import Age, MaxScaled, MinMax
 from salience.ranking.stages import cut, retrieve, score
 from salience.ranking.weights import rewrite, weighted, with_weights
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.query import Query, Reading
-from salience.retrieval.routes import Scan
+from salience.retrieval.query import Query
+from salience.retrieval.routes import MatchAll
 from support.signals import NAMES, cells, trees
 
-QUERY = Query(text="x", namespaces=("n",), now=1e9, reading=Reading(facts={"yes": 1.0, "no": 0.0}))
+QUERY = Query(
+    text="x", namespaces=("n",), now=1e9, reading=QueryAnalysis(facts={"yes": 1.0, "no": 0.0})
+)
 
 
 @st.composite
@@ -132,13 +135,13 @@ A, B = Col("a"), Col("b")
         (maximum(A, 3.0), [3.0, 4.0]),
         (exp(0.0 * A), [1.0, 1.0]),
         (Constant(2.0) / Constant(4.0), [0.5, 0.5]),
-        (Given("yes", A), [2.0, 4.0]),
-        (Given("no", A), [0.0, 0.0]),
-        (Fact("yes") + Fact("no"), [1.0, 1.0]),
+        (WhenQuery("yes", A), [2.0, 4.0]),
+        (WhenQuery("no", A), [0.0, 0.0]),
+        (QueryFlag("yes") + QueryFlag("no"), [1.0, 1.0]),
         (MinMax(A), [0.0, 1.0]),
         (MinMax(B), [0.0, math.nan]),
-        (OverMax(A), [0.5, 1.0]),
-        (OverMax(-1.0 * A), [0.0, 0.0]),
+        (MaxScaled(A), [0.5, 1.0]),
+        (MaxScaled(-1.0 * A), [0.0, 0.0]),
     ],
     ids=str,
 )
@@ -206,7 +209,7 @@ def test_weights_are_found_and_replaced() -> None:
     ],
 )
 def test_a_wrong_weight_is_named(weights: Any, field: str) -> None:
-    profile = Profile("x", retrieve(Scan()) >> score(0.5 * A.named("x")) >> cut())
+    profile = Profile("x", retrieve(MatchAll()) >> score(0.5 * A.named("x")) >> cut())
     with pytest.raises(InvalidInput) as caught:
         profile.weighted(weights)
     assert caught.value.field == field

@@ -18,7 +18,7 @@ from salience import Hit, Memory
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.ranking.signals import rrf
-from salience.ranking.stages import Depth, Keep, Pipeline, Recall, score
+from salience.ranking.stages import Depth, Keep, Pipeline, Retrieve, score
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route, Vector
@@ -75,7 +75,7 @@ def test_it_has_eight_routes_and_goes_through_json() -> None:
 def test_the_pools_are_those_of_the_document(k: int) -> None:
     """Per route max(max(4k, 32) * 2, 40), then max(4k, 32): 64 and 32 for k 4, 80 and 40 for 10."""
     query = Query("", (), 0.0, k=k)
-    [recall] = (s for s in profiles.multi_route.pipeline.stages if isinstance(s, Recall))
+    [recall] = (s for s in profiles.multi_route.pipeline.stages if isinstance(s, Retrieve))
     [keep] = (s for s in profiles.multi_route.pipeline.stages if isinstance(s, Keep))
     assert isinstance(recall.depth, Depth)
     assert isinstance(keep.depth, Depth)
@@ -380,7 +380,7 @@ def test_the_order_of_the_routes_changes_nothing(
     grades: dict[str, list[float | None]], routes: list[Route]
 ) -> None:
     first, _, *rest = profiles.multi_route.pipeline.stages
-    assert isinstance(first, Recall)
+    assert isinstance(first, Retrieve)
     fused = score(rrf(*(route.name for route in routes)), into="rrf_score")
     mixed = Pipeline((replace(first, routes=tuple(routes)), fused, *rest))
     assert by_id(grades, Profile("mixed", mixed), "") == by_id(grades, profiles.multi_route, "")

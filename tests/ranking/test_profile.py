@@ -15,15 +15,15 @@ from salience.errors import InvalidInput, InvalidProfile
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Col, Signal
-from salience.ranking.stages import Cut, Pipeline, Recall, Score, cut, retrieve, score
+from salience.ranking.stages import Cut, Pipeline, Retrieve, Score, cut, retrieve, score
 from salience.ranking.weights import weighted
-from salience.retrieval.routes import Exact, Lexical, Scan, Trigram, Vector
+from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, Trigram, Vector
 from support.signals import trees
 
 BUILT_IN = sorted(profiles.BUILT_IN)
 SIMPLE = Profile(
     "simple",
-    retrieve(Lexical(before=0.5), Vector("image", name="image"), Trigram(), Scan(), depth=7)
+    retrieve(Lexical(before=0.5), Vector("image", name="image"), Trigram(), MatchAll(), depth=7)
     >> score(0.5 * Col("lexical.score").default(0.0).named("words") + 0.25 * Col("importance"))
     >> cut(),
     doc="For these tests.",
@@ -277,7 +277,7 @@ def test_data_nested_without_end_is_refused() -> None:
 def test_stages_compose() -> None:
     first, middle, last = retrieve(Lexical()), score(LEXICAL), cut()
     assert first >> (middle >> last) == (first >> middle) >> last == Pipeline((first, middle, last))
-    assert isinstance(first, Recall)
+    assert isinstance(first, Retrieve)
     assert isinstance(middle, Score)
     assert isinstance(last, Cut)
 
@@ -286,7 +286,7 @@ def test_routes_of_unknown_fields_and_of_one_name_are_refused() -> None:
     with pytest.raises(InvalidInput, match="'nonsense' are not kept; use content, title"):
         Lexical((("nonsense", 1.0),))
     for fields in (("nonsense",), ("importance",), ("metadata",)):
-        for route in (Trigram, Exact):
+        for route in (Trigram, ExactMatch):
             with pytest.raises(InvalidInput, match="holds no text"):
                 route(fields)
     assert Trigram(("title", "metadata.city")).fields == ("title", "metadata.city")

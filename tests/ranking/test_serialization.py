@@ -87,8 +87,8 @@ WRONG: list[tuple[Change, str]] = [
     (lambda d: d["stages"].pop(0), "stages[0]: retrieves nothing; begin with retrieve(...)"),
     (lambda d: d["stages"].pop(1), "have no score"),
     (
-        lambda d: d["stages"][0].update(type="Recal"),
-        "stages[0]: has the type 'Recal'; did you mean",
+        lambda d: d["stages"][0].update(type="Retreive"),
+        "stages[0]: has the type 'Retreive'; did you mean",
     ),
     (lambda d: d["stages"][0].pop("type"), "stages[0]: has no type; use one of"),
     (
@@ -129,7 +129,7 @@ WRONG: list[tuple[Change, str]] = [
     ),
     (
         lambda d: _parts(d).append({"type": "Named", "name": "a"}),
-        "stages[1].signal.parts[3]: is a Named without of; give a signal",
+        "stages[1].signal.parts[3]: is a NamedExpression without of; give a signal",
     ),
     (lambda d: _parts(d).append(True), "stages[1].signal.parts[3]: is True; give an object"),
     (lambda d: _parts(d).append({"type": "Cut"}), "stages[1].signal.parts[3]: has the type 'Cut'"),

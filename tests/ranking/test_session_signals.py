@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.ranking.expressions import Col
-from salience.ranking.signals import BestOf, Nearby, SessionCover
-from salience.retrieval.candidates import Candidates, Coded, Held
+from salience.ranking.signals import GroupMax, NeighborMass, SessionCover
+from salience.retrieval.candidates import Candidates, CategoricalColumn, Held
 from salience.retrieval.query import Query
 
 QUERY = Query(text="x", namespaces=("n",), now=1e9)
@@ -35,8 +35,10 @@ def held(sessions: list[str | None], how: str) -> Held:
         return np.array(sessions, dtype=object)
     distinct: list[str | None] = ["c", None, "unused", "a", "b"]
     if how == "none has a code":
-        return Coded(np.array([distinct.index(s) for s in sessions]), distinct, none=1)
-    return Coded(np.array([-1 if s is None else distinct.index(s) for s in sessions]), distinct)
+        return CategoricalColumn(np.array([distinct.index(s) for s in sessions]), distinct, none=1)
+    return CategoricalColumn(
+        np.array([-1 if s is None else distinct.index(s) for s in sessions]), distinct
+    )
 
 
 @pytest.mark.parametrize("how", ["objects", "none has a code", "none is negative"])
@@ -61,13 +63,13 @@ def test_the_laws_of_sessions(how: str, said: list[Turn]) -> None:
         return [j for j, s in enumerate(sessions) if j != i and s is not None and s == sessions[i]]
 
     best = [max(x[j] for j in [i, *others(i)]) for i in range(len(said))]
-    assert BestOf(Col("x")).evaluate(QUERY, table).tolist() == best
+    assert GroupMax(Col("x")).evaluate(QUERY, table).tolist() == best
     nearby = [
         math.fsum(x[j] ** 2 * math.exp(-abs(place[i] - place[j]) / 4.0) for j in near)
         for i in range(len(said))
         for near in [_nearest(others(i), place, i, 8)]
     ]
-    found = Nearby(Col("x"), 4.0, 8).evaluate(QUERY, table)
+    found = NeighborMass(Col("x"), 4.0, 8).evaluate(QUERY, table)
     assert found == pytest.approx(nearby, abs=1e-6)
     total = matched.max(axis=0).sum()
     cover = [

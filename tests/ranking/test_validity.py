@@ -7,14 +7,14 @@ import pytest
 
 from salience import Memory, Profile
 from salience.errors import InvalidInput
-from salience.ranking.signals import Lapsed, Latest
+from salience.ranking.signals import Expired, LatestFact
 from salience.ranking.stages import cut, retrieve, score
-from salience.retrieval.routes import Scan
+from salience.retrieval.routes import MatchAll
 from salience.testing import WordHashEmbedder
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
-LAPSED = Profile("lapsed", retrieve(Scan(), depth=None) >> score(Lapsed()) >> cut())
-LATEST = Profile("latest", retrieve(Scan(), depth=None) >> score(Latest()) >> cut())
+LAPSED = Profile("lapsed", retrieve(MatchAll(), depth=None) >> score(Expired()) >> cut())
+LATEST = Profile("latest", retrieve(MatchAll(), depth=None) >> score(LatestFact()) >> cut())
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from salience.errors import InvalidInput
 from salience.records.filters import (
-    Both,
+    And,
     Compare,
-    Either,
     Filter,
     Not,
     Operator,
+    Or,
     fields_of,
     holds,
     parse,
@@ -132,8 +132,8 @@ def test_a_number_column_agrees_with_holds(values: list[Any], comparison: Compar
 filters: st.SearchStrategy[Filter] = st.recursive(
     comparisons(st.one_of(texts, st.none())),
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3).map(lambda parts: Both(tuple(parts))),
-        st.lists(inner, max_size=3).map(lambda parts: Either(tuple(parts))),
+        st.lists(inner, max_size=3).map(lambda parts: And(tuple(parts))),
+        st.lists(inner, max_size=3).map(lambda parts: Or(tuple(parts))),
         inner.map(Not),
     ),
     max_leaves=8,
@@ -147,7 +147,7 @@ def passes(condition: Filter, value: Any) -> bool:
     if isinstance(condition, Not):
         return not passes(condition.part, value)
     parts = [passes(part, value) for part in condition.parts]
-    return all(parts) if isinstance(condition, Both) else any(parts)
+    return all(parts) if isinstance(condition, And) else any(parts)
 
 
 @settings(max_examples=300)
@@ -176,17 +176,17 @@ def test_a_changed_value_is_seen(values: list[Any], data: st.DataObject) -> None
 
 def test_the_mapping_form() -> None:
     assert parse(None) is None
-    assert parse({}) == Both(())
+    assert parse({}) == And(())
     assert parse({"kind": "fact"}) == Compare("kind", "eq", "fact")
     assert parse({"kind": {"$IN": ["a", "b"]}}) == Compare("kind", "in", ("a", "b"))
-    assert parse({"importance": {"gt": 0, "lte": 1}}) == Both(
+    assert parse({"importance": {"gt": 0, "lte": 1}}) == And(
         (Compare("importance", "gt", 0.0), Compare("importance", "lte", 1.0))
     )
     assert parse({"$not": {"kind": "a"}}) == Not(Compare("kind", "eq", "a"))
-    assert parse({"OR": [{"kind": "a"}, None, {"tags": "b"}]}) == Either(
+    assert parse({"OR": [{"kind": "a"}, None, {"tags": "b"}]}) == Or(
         (Compare("kind", "eq", "a"), Compare("tags", "contains", "b"))
     )
-    assert parse({"metadata": {"a": 1, "b.c": {"gt": 2}}}) == Both(
+    assert parse({"metadata": {"a": 1, "b.c": {"gt": 2}}}) == And(
         (Compare("metadata.a", "eq", 1), Compare("metadata.b.c", "gt", 2))
     )
     moment = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -216,7 +216,7 @@ def test_parsing_twice_is_parsing_once() -> None:
         (Compare("row FROM memories; --", "eq", 1), "filters.row FROM memories; --"),
         (Compare("kind", "like", "x"), "filters.kind"),  # type: ignore[arg-type]
         (Compare("kind", "eq", 5), "filters.kind"),
-        (Not(Both((Compare("importance", "gt", "x"),))), "filters.importance"),
+        (Not(And((Compare("importance", "gt", "x"),))), "filters.importance"),
     ],
 )
 def test_a_filter_built_by_hand_is_checked_too(built: Filter, field: str) -> None:
@@ -227,7 +227,7 @@ def test_a_filter_built_by_hand_is_checked_too(built: Filter, field: str) -> Non
 
 def test_the_fields_of_a_filter() -> None:
     assert fields_of(None) == frozenset()
-    assert fields_of(Both(())) == frozenset()
+    assert fields_of(And(())) == frozenset()
     condition = parse({"$or": [{"kind": "a"}, {"$not": {"metadata.x": 1, "tags": "b"}}]})
     assert fields_of(condition) == {"kind", "metadata.x", "tags"}
 

@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.retrieval.candidates import Candidates, Coded, Ranks, best_first, union
+from salience.retrieval.candidates import (
+    Candidates,
+    CategoricalColumn,
+    LazyRanks,
+    best_first,
+    union,
+)
 
 few_values = st.sampled_from([-0.5, 0.0, 0.25, 1.0, float("nan")])
 tables = st.lists(st.tuples(few_values, st.text("abc", max_size=3)), max_size=200)
@@ -31,10 +37,12 @@ def test_the_best_come_first(rows: list[tuple[float, str]], k: int | None) -> No
 @given(tables, st.data())
 def test_ranks_are_places_in_that_order(rows: list[tuple[float, str]], data: st.DataObject) -> None:
     scores = np.array([score for score, _ in rows], dtype=np.float64)
-    ids = Coded(np.arange(len(rows)), [id for _, id in rows])
+    ids = CategoricalColumn(np.arange(len(rows)), [id for _, id in rows])
     expected = np.full(len(rows), np.nan)
     expected[in_order(rows)] = np.arange(1, len(in_order(rows)) + 1)
-    ranks = Ranks(scores, Candidates(np.arange(len(rows)), {"id": ids}).names, np.arange(len(rows)))
+    ranks = LazyRanks(
+        scores, Candidates(np.arange(len(rows)), {"id": ids}).names, np.arange(len(rows))
+    )
     asked = data.draw(st.permutations(range(len(rows))))
     some = np.array(asked[: data.draw(st.integers(0, len(rows)))], dtype=np.intp)
     assert np.array_equal(np.asarray(ranks), expected, equal_nan=True)
@@ -44,7 +52,7 @@ def test_ranks_are_places_in_that_order(rows: list[tuple[float, str]], data: st.
 
 
 def test_a_coded_column_is_the_objects_it_stands_for() -> None:
-    column = Coded(np.array([1, 0, -1, 1]), ["ana", "ben"])
+    column = CategoricalColumn(np.array([1, 0, -1, 1]), ["ana", "ben"])
     table = Candidates(np.arange(4), {"speaker": column, "score": np.arange(4.0)})
     assert table["speaker"].tolist() == ["ben", "ana", None, "ben"]
     assert (table["speaker"] == "ben").tolist() == [True, False, False, True]

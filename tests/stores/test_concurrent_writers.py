@@ -13,7 +13,7 @@ from salience.embedders import EmbedderIdentity
 from salience.embedders.protocol import Kind, Rows
 from salience.errors import EmbedderMismatch
 from salience.records.record import MemoryRecord
-from salience.retrieval.operations import Op, Read
+from salience.retrieval.operations import Op, ReadRecords
 from salience.retrieval.plan import drive
 from salience.search.results import SearchResult
 from salience.search.search import search
@@ -46,7 +46,7 @@ def between_ranking_and_reading(
     once = iter([True])
 
     def batch(ops: Sequence[Op]) -> Sequence[Any]:
-        if any(isinstance(op, Read) for op in ops) and next(once, False):
+        if any(isinstance(op, ReadRecords) for op in ops) and next(once, False):
             happens()
         return memory._core.world.batch(ops)
 
@@ -204,7 +204,7 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
         batch = memory._core.world.batch
 
         def meanwhile(ops: Sequence[Op]) -> Sequence[Any]:
-            if any(isinstance(op, Read) for op in ops) and next(edits, None) is not None:
+            if any(isinstance(op, ReadRecords) for op in ops) and next(edits, None) is not None:
                 memory.update("cat", content="The cat sat down")
             return batch(ops)
 

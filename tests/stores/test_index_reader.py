@@ -10,7 +10,7 @@ import pytest
 from salience import Memory
 from salience.errors import StoreClosed
 from salience.evaluation import sample
-from salience.retrieval.operations import Ranking, Search
+from salience.retrieval.operations import Ranking, SearchRoute
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Vector
 from salience.stores import EmbeddedStore, index_reader
@@ -34,7 +34,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
     seen: list[tuple[bool, bool]] = []
     ranking: Callable[..., Ranking] = index_reader._ranking
 
-    def watched(op: Search, *rest: Any) -> Ranking:
+    def watched(op: SearchRoute, *rest: Any) -> Ranking:
         beside = threading.current_thread().name.startswith("salience-helper")
         seen.append((isinstance(op.route, Vector), beside))
         return ranking(op, *rest)
@@ -69,7 +69,7 @@ def test_what_goes_wrong_in_either_thread_is_told(
     monkeypatch.setattr(index_reader, "_MANY", 1)
     ranking = index_reader._ranking
 
-    def broken(op: Search, *rest: Any) -> Ranking:
+    def broken(op: SearchRoute, *rest: Any) -> Ranking:
         if isinstance(op.route, Vector) == by_vector:
             raise ArithmeticError("no such number")
         return ranking(op, *rest)
@@ -85,7 +85,7 @@ def test_routes_of_a_closed_store_are_refused() -> None:
     store = EmbeddedStore(RamRecords())
     store.close()
     with pytest.raises(StoreClosed):
-        store.batch([Search(Vector(), Query("tea", ("default",), 0.0), 3)])
+        store.batch([SearchRoute(Vector(), Query("tea", ("default",), 0.0), 3)])
 
 
 def test_it_still_answers_while_the_interpreter_ends(

@@ -16,7 +16,7 @@ import pytest
 
 from salience.evaluation import datasets, sample
 from salience.evaluation.synthetic_chats import queries, realistic
-from salience.records.record import moment
+from salience.records.validation import timestamp
 
 VARIABLE = "SALIENCE_CONVERSATIONS"
 
@@ -42,7 +42,7 @@ def _synthetic() -> Talk:
 
 
 def _end(items: tuple[dict[str, Any], ...]) -> datetime:
-    latest = max(moment("created_at", item["created_at"]) for item in items)
+    latest = max(timestamp("created_at", item["created_at"]) for item in items)
     return latest + timedelta(hours=1)
 
 

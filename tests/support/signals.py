@@ -9,14 +9,14 @@ from salience.ranking.expressions import (
     Col,
     Constant,
     Default,
-    Fact,
-    Given,
     Product,
+    QueryFlag,
     Quotient,
     Signal,
     Sum,
+    WhenQuery,
 )
-from salience.ranking.signals import Age, BestOf, MinMax, OverMax
+from salience.ranking.signals import Age, GroupMax, MaxScaled, MinMax
 
 NAMES = ["a", "b", "c"]
 numbers = st.floats(-1e3, 1e3).map(lambda x: x + 0.0)
@@ -24,7 +24,7 @@ cells = st.one_of(numbers, st.just(math.nan), st.sampled_from([0.0, 1.0, -1.0]))
 leaves = st.one_of(
     st.sampled_from(NAMES).map(Col),
     numbers.map(Constant),
-    st.sampled_from(["yes", "no", "unheard"]).map(Fact),
+    st.sampled_from(["yes", "no", "unheard"]).map(QueryFlag),
     st.just(Age(("a", "b"))),
 )
 
@@ -41,10 +41,10 @@ def grown(inner: st.SearchStrategy[Signal]) -> st.SearchStrategy[Signal]:
         st.builds(lambda f, x, y: Apply(f, (x, y)), two, inner, inner),
         st.builds(Default, inner, numbers),
         st.builds(lambda name, of: of.named(name), st.sampled_from(["p", "q"]), inner),
-        st.builds(Given, st.sampled_from(["yes", "no"]), inner),
+        st.builds(WhenQuery, st.sampled_from(["yes", "no"]), inner),
         st.builds(MinMax, inner),
-        st.builds(OverMax, inner),
-        st.builds(BestOf, inner, st.just("group")),
+        st.builds(MaxScaled, inner),
+        st.builds(GroupMax, inner, st.just("group")),
     )
 
 

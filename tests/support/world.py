@@ -10,7 +10,15 @@ import numpy as np
 
 from salience.ranking.stages import Stage
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Beside, Edge, Fetch, Linked, Op, Texts, Vectors
+from salience.retrieval.operations import (
+    Edge,
+    FetchColumns,
+    FetchVectors,
+    LinksBetween,
+    Op,
+    ReadTexts,
+    SessionNeighbors,
+)
 from salience.retrieval.plan import drive
 from salience.retrieval.query import Query
 
@@ -51,21 +59,21 @@ class World:
         return [self._answer(op) for op in ops]
 
     def _answer(self, op: Op) -> Any:
-        if isinstance(op, Linked):
+        if isinstance(op, LinksBetween):
             row = {id: row for row, id in self.ids.items()}
             asked = set(op.rows.tolist())
             edges = [Edge(row[a], row[b], weight, type) for a, b, weight, type in self.links]
             return [edge for edge in edges if edge.source in asked or edge.target in asked]
-        if isinstance(op, Fetch):
+        if isinstance(op, FetchColumns):
             assert op.names == ("id",)
             return {"id": column([self.ids[row] for row in op.rows.tolist()])}
-        if isinstance(op, Texts):
+        if isinstance(op, ReadTexts):
             return [self.texts[self.ids[row]] for row in op.rows.tolist()]
-        if isinstance(op, Vectors):
+        if isinstance(op, FetchVectors):
             wide = max((len(v) for v in self.vectors.values()), default=0)
             rows = [self.vectors.get(self.ids[r], [np.nan] * wide) for r in op.rows.tolist()]
             return np.array(rows, dtype=np.float32).reshape(len(rows), wide)
-        assert isinstance(op, Beside)
+        assert isinstance(op, SessionNeighbors)
         return np.array([self._beside(self.ids[row]) for row in op.rows.tolist()]).T
 
     def _beside(self, id: str) -> tuple[int, int]:

@@ -19,11 +19,12 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.engine import Memory
 from salience.errors import InvalidInput, NotFound, shown
-from salience.records.record import Added, MemoryRecord
+from salience.records.record import MemoryRecord
 from salience.write import chat, importers
 from salience.write.importers import ImportProblem
 from salience.write.items import CHECKS, metadata_for
 from salience.write.link_targets import names_of
+from salience.write.outcomes import Added
 
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
 _STDIN = Path("-")

@@ -9,7 +9,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.settings import Settings
-from salience.records.record import MemoryRecord, plain
+from salience.records.record import MemoryRecord, to_json
 
 _SHOWN = 20  # differences printed for people; --json gives all
 
@@ -38,7 +38,7 @@ def history(settings: Settings, id: Id) -> None:
     texts = {version.since: version.record.content for version in found.versions}
     for event in found:
         said = texts.get(event.at, "") if event.type in ("write", "edit") else ""
-        made.add_row(plain(event.at), event.type, event.actor or "", said or _told(event.payload))
+        made.add_row(to_json(event.at), event.type, event.actor or "", said or _told(event.payload))
     output.console().print(made)
 
 
@@ -158,7 +158,7 @@ def verify(
 
 def _shown(settings: Settings, found: MemoryRecord, *names: str) -> None:
     """What has become of a memory, as far as it may have changed."""
-    values = {name: plain(getattr(found, name)) for name in names}
+    values = {name: to_json(getattr(found, name)) for name in names}
     if settings.json:
         output.emit({"id": found.id, **values})
         return

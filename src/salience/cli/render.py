@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from salience.language.tokens import shortened
-from salience.lifecycle.zones import Vital
+from salience.lifecycle.zones import ZonedMemory
 from salience.ranking.explanation import Explanation
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit
@@ -44,7 +44,7 @@ def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
     return made
 
 
-def vitals(found: Sequence[Vital]) -> Table:
+def vitals(found: Sequence[ZonedMemory]) -> Table:
     """How alive memories are, and which of them hold the link graph together."""
     made = table("vitality", "zone", "memory", "", numbers=("vitality",))
     for one in found:

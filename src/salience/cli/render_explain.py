@@ -10,10 +10,10 @@ from salience.language.tokens import shortened
 from salience.ranking.profile import Profile
 from salience.search.compare import Comparison, Standing
 from salience.search.context import Context
-from salience.search.explain import Reason
+from salience.search.explain import ExplainReport
 
 
-def show_reason(console: Console, reason: Reason) -> None:
+def show_reason(console: Console, reason: ExplainReport) -> None:
     """Print a reason with its verdict in colour."""
     for line in reason.lines():
         style = "bold green" if reason.found else "bold red"

@@ -15,7 +15,7 @@ from salience.errors import InvalidInput
 
 if TYPE_CHECKING:
     from salience.engine import Memory
-    from salience.lifecycle.zone_history import Shares
+    from salience.lifecycle.zone_history import ZoneHistory
 
 _LINES = 13  # of the table
 _CENTURY = 36_525  # days
@@ -94,7 +94,7 @@ def _verified(memory: Memory) -> str:
     )
 
 
-def _table(found: Shares) -> None:
+def _table(found: ZoneHistory) -> None:
     from salience.cli import render
     from salience.lifecycle.zone_history import ORDER
 

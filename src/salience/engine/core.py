@@ -8,7 +8,7 @@ from datetime import date, datetime, timezone
 from typing import Any
 
 from salience.embedders import Embedder, resolve
-from salience.engine.dispatcher import World
+from salience.engine.dispatcher import Dispatcher
 from salience.engine.time_travel import as_of
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import NO_ALIASES, RULES, Aliases, EntityExtractor
@@ -20,18 +20,16 @@ from salience.lifecycle.zones import Zones
 from salience.ranking import profiles
 from salience.ranking.profiles import ProfileLike
 from salience.records.filters import Filter, fields_of, parse
-from salience.records.record import (
-    AddResult,
-    Link,
-    MemoryRecord,
+from salience.records.record import Link, MemoryRecord
+from salience.records.validation import (
     boolean,
-    function,
-    moment,
+    callable_or_none,
+    integer,
     optional_text,
     text,
     texts,
+    timestamp,
     unit,
-    whole,
 )
 from salience.retrieval import operations
 from salience.retrieval.operations import Page
@@ -42,13 +40,16 @@ from salience.search import search as searching
 from salience.search.compare import Comparison
 from salience.search.context import Context, assemble
 from salience.search.context.sections import sections_of
-from salience.search.explain import Reason
+from salience.search.explain import ExplainReport
+from salience.search.request import SearchRequest
+from salience.search.request import request as search_request
 from salience.search.results import SearchResult
 from salience.stores import open_store
 from salience.stores.protocol import Store
 from salience.write import add, chat, items, judgments, update
 from salience.write.chat import messages
-from salience.write.dedup import Dedup
+from salience.write.dedup import DedupPolicy
+from salience.write.outcomes import AddResult
 
 Clock = Callable[[], datetime]
 Filters = Mapping[str, Any] | Filter | None
@@ -63,14 +64,14 @@ class Core:
 
     def __init__(
         self,
-        world: World,
+        world: Dispatcher,
         namespace: str = "default",
         profile: ProfileLike = "balanced",
         clock: Clock | None = None,
         count_tokens: Callable[[str], int] = count_tokens,
         aliases: Aliases = NO_ALIASES,
         actor: str | None = None,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
     ) -> None:
         self.world = world
         self.namespace = text("namespace", namespace, limit=256)
@@ -79,7 +80,7 @@ class Core:
         self.count_tokens = count_tokens
         self.aliases = aliases
         self.actor = optional_text("actor", actor)
-        self.dedup = Dedup.of(dedup, Dedup())
+        self.dedup = DedupPolicy.of(dedup, DedupPolicy())
 
     @classmethod
     def open(
@@ -93,20 +94,20 @@ class Core:
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
         anew: bool = False,
     ) -> Core:
         """A core over the store of a URL; EmbedderMismatch where its vectors are another's."""
         if not isinstance(url, str) and not hasattr(url, "batch"):
             raise InvalidInput("url", f"must be text or a store, not {type(url).__name__}")
-        function("clock", clock)
-        function("count_tokens", count_tokens)
+        callable_or_none("clock", clock)
+        callable_or_none("count_tokens", count_tokens)
         if entities is not None and not callable(getattr(entities, "extract", None)):
             raise InvalidInput("entities", f"is {shown(entities)}", "give what has extract(text)")
         chosen, names = profiles.get(profile), Aliases.of(aliases)
         model = resolve(embedder)
         store = open_store(url) if isinstance(url, str) else url
-        world = World(store, model, entities, owns=isinstance(embedder, str))
+        world = Dispatcher(store, model, entities, owns=isinstance(embedder, str))
         try:
             kept = None if anew else store.embedder()
             if kept is not None and world.identity is not None and kept != world.identity:
@@ -117,7 +118,7 @@ class Core:
             raise
 
     @staticmethod
-    def _end(world: World, url: str | Store) -> None:
+    def _end(world: Dispatcher, url: str | Store) -> None:
         """Release a world that was opened for this; a store that was given stays open."""
         if isinstance(url, str):
             world.close()
@@ -133,7 +134,7 @@ class Core:
         progress: Callable[[int, int], None] | None,
     ) -> int:
         """Make the vectors of a store anew; how many."""
-        function("progress", progress)
+        callable_or_none("progress", progress)
         missing = boolean("missing", missing)
         # Nobody loses the vectors of an embedder without naming another.
         anew = embedder is not None and not missing
@@ -159,14 +160,14 @@ class Core:
             self.dedup,
         )
 
-    def scope(self) -> items.Scope:
+    def scope(self) -> items.WriteContext:
         """Where and when a write happens."""
-        return items.Scope(
+        return items.WriteContext(
             self.namespace,
             self.world.embedder is not None,
             self.world.identity,
             self.world.dimensions,
-            moment("clock", self.clock()),
+            timestamp("clock", self.clock()),
             self.actor,
         )
 
@@ -188,16 +189,16 @@ class Core:
         min_similarity: float | None = None,
         include_archived: bool = False,
         context: str | None = None,
-    ) -> searching.Request:
+    ) -> SearchRequest:
         """A checked search request."""
         chosen = self.profile if profile is None else profiles.get(profile)
         if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
             raise InvalidInput("namespaces", "must be a list of at least one namespace")
-        return searching.request(
+        return search_request(
             query,
             [text("namespaces", n, limit=256) for n in namespaces or (self.namespace,)],
             chosen,
-            moment("now", self.clock() if now is None else now),
+            timestamp("now", self.clock() if now is None else now),
             limit=limit,
             filters=filters,
             min_score=min_score,
@@ -222,7 +223,9 @@ class Core:
         plan = searching.search(request)
         return plan if at is None else as_of(plan, request.namespaces, at)
 
-    def explain(self, asked: Mapping[str, Any], id: str, *, everywhere: bool) -> Plan[Reason]:
+    def explain(
+        self, asked: Mapping[str, Any], id: str, *, everywhere: bool
+    ) -> Plan[ExplainReport]:
         """Why a memory is, or was, found for a query or not."""
         at, rest = self._past({**asked, "touch": False})
         request = self.request(**rest)
@@ -235,8 +238,8 @@ class Core:
         rest = {name: value for name, value in asked.items() if name != "as_of"}
         if asked["as_of"] is None:
             return None, rest
-        at = moment("as_of", asked["as_of"])
-        if at > moment("clock", self.clock()):
+        at = timestamp("as_of", asked["as_of"])
+        if at > timestamp("clock", self.clock()):
             raise InvalidInput("as_of", f"{at.isoformat()} is in the future", "leave it out")
         now = at if asked["now"] is None else asked["now"]
         return at, {**rest, "now": now, "touch": False}
@@ -256,7 +259,7 @@ class Core:
     ) -> Plan[Context]:
         """What matters, or mattered, for a query, written down within a budget."""
         at, rest = self._past(asked)
-        rest["now"] = moment("now", self.clock() if rest["now"] is None else rest["now"])
+        rest["now"] = timestamp("now", self.clock() if rest["now"] is None else rest["now"])
         for name in ("touch", "references"):
             rest[name] = boolean(name, rest[name])
         counter = self.count_tokens if counter is None else counter
@@ -271,7 +274,7 @@ class Core:
     ) -> Plan[AddResult]:
         """Write one text, or the turns of a conversation; the first wrong one raises."""
         given = {name: value for name, value in fields.items() if value is not None}
-        policy = Dedup.of(given.pop("dedup", None), self.dedup)
+        policy = DedupPolicy.of(given.pop("dedup", None), self.dedup)
         if isinstance(content, Sequence) and not isinstance(content, (str, bytes)):
             key = given.pop("idempotency_key", None)
             items = messages(content, given)
@@ -285,8 +288,8 @@ class Core:
         self, items: Iterable[Any], strict: bool, dedup: Any, progress: Any
     ) -> Plan[AddResult]:
         """Write many items."""
-        policy = Dedup.of(dedup, self.dedup)
-        told = function("progress", progress)
+        policy = DedupPolicy.of(dedup, self.dedup)
+        told = callable_or_none("progress", progress)
         strict = boolean("strict", strict)
         return add.add(items, self.scope(), policy, strict=strict, progress=told)
 
@@ -299,13 +302,13 @@ class Core:
 
     def zones(self, filters: Filters, now: date | str | float | None) -> Plan[Zones]:
         """How alive the memories are."""
-        at = moment("now", self.clock() if now is None else now)
+        at = timestamp("now", self.clock() if now is None else now)
         return zoning.zones((self.namespace,), at.timestamp(), parse(filters))
 
     def list(self, filters: Filters, limit: int, cursor: str | None) -> Plan[Page]:
         """One page of the namespace."""
-        most = whole("limit", limit, 1, 10_000)
-        return ask(operations.List((self.namespace,), parse(filters), most, cursor))
+        most = integer("limit", limit, 1, 10_000)
+        return ask(operations.ListRecords((self.namespace,), parse(filters), most, cursor))
 
     def get(self, id: str) -> Plan[MemoryRecord | None]:
         """One record."""
@@ -330,17 +333,19 @@ class Core:
 
     def touch(self, ids: Any, use: str, session: Any, now: Any, utility: Any) -> Plan[None]:
         """Count a use of memories, and lend to those linked with them."""
-        at = moment("now", self.clock() if now is None else now)
+        at = timestamp("now", self.clock() if now is None else now)
         scope = replace(self.scope(), now=at)
         worth = None if utility is None else unit("utility", utility)
         yield from judgments.touch(ids, use, at, session, scope)
         if worth is not None:
-            yield from spreading_boost.lend(texts("ids", ids), worth, scope)
+            yield from spreading_boost.spread_boost(texts("ids", ids), worth, scope)
 
     def stats(self, everywhere: bool) -> Plan[dict[str, Any]]:
         """Figures about the namespace, or about all of them."""
-        return ask(operations.Stats(() if boolean("everywhere", everywhere) else (self.namespace,)))
+        return ask(
+            operations.ReadStats(() if boolean("everywhere", everywhere) else (self.namespace,))
+        )
 
     def links(self, id: str | None) -> Plan[Sequence[Link]]:
         """The links of one memory or of all."""
-        return ask(operations.Neighbors(self.namespace, None if id is None else (text("id", id),)))
+        return ask(operations.LinksOf(self.namespace, None if id is None else (text("id", id),)))

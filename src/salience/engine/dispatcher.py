@@ -10,19 +10,20 @@ from typing import Any
 import numpy as np
 
 from salience.embedders import CachedEmbedder, Embedder, EmbedderIdentity
-from salience.engine.time_travel import rewound
+from salience.engine.time_travel import snapshot_at
 from salience.errors import EmbedderError, SalienceError
 from salience.language.entities import RULES, EntityExtractor
-from salience.records.record import Vector, texts
-from salience.retrieval.operations import AsOf, Embed, Events, Extract, Op, Stats
+from salience.records.record import Embedding
+from salience.records.validation import texts
+from salience.retrieval.operations import AsOf, Embed, Events, Extract, Op, ReadStats
 from salience.retrieval.plan import drive, in_thread
 from salience.stores.protocol import AwaitableStore, Store
-from salience.write.items import Scope
+from salience.write.items import WriteContext
 
 _REWOUND_KEPT = 4  # past states that are kept ready
 
 
-class World:
+class Dispatcher:
     """Sends each operation of a batch to who can answer it."""
 
     def __init__(
@@ -107,18 +108,20 @@ class World:
     def _as_of(self, op: AsOf) -> list[Any]:
         """Answers out of a store that holds what there was; the last few are kept."""
         ends = self.store.batch([Events(namespace, last=1) for namespace in op.namespaces])
-        counts = self.store.batch([Stats(op.namespaces)])[0]["memories"]
+        counts = self.store.batch([ReadStats(op.namespaces)])[0]["memories"]
         key = (op.namespaces, op.at, tuple(end[0].seq for end in ends if end), counts)
         with self._rewinding:
             if key not in self._rewound:
                 dimensions = self.dimensions
-                scope = Scope("", self.embedder is not None, self.identity, dimensions, op.at)
-                self._rewound[key] = drive(rewound(op.namespaces, op.at, scope), self.batch)
+                scope = WriteContext(
+                    "", self.embedder is not None, self.identity, dimensions, op.at
+                )
+                self._rewound[key] = drive(snapshot_at(op.namespaces, op.at, scope), self.batch)
             self._rewound.move_to_end(key)
             while len(self._rewound) > _REWOUND_KEPT:
                 self._rewound.popitem(last=False)
             store = self._rewound[key]
-        past = World(store, None, self.extractor)
+        past = Dispatcher(store, None, self.extractor)
         past.embedder = self.embedder
         return past.batch(op.ops)
 
@@ -127,7 +130,7 @@ class World:
             return [()] * len(op.texts)
         return [texts("entities", self.extractor.extract(text)) for text in op.texts]
 
-    def _embed(self, op: Embed) -> list[Vector]:
+    def _embed(self, op: Embed) -> list[Embedding]:
         if self.embedder is None:
             raise EmbedderError("there is no embedder; open the store with one")
         try:

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from datetime import date
 
 from salience.engine.core import Filters
-from salience.engine.runner import AsyncFace, Face
+from salience.engine.runner import AsyncFace, PlanRunner
 from salience.lifecycle import verify as verifying
+from salience.lifecycle.history import History
+from salience.lifecycle.history import history as record_history
 from salience.lifecycle.verify import Verification
 from salience.lifecycle.zones import Zones
-from salience.records.record import Link, MemoryRecord, text
+from salience.records.record import Link, MemoryRecord
+from salience.records.validation import text
 from salience.write import judgments
-from salience.write.judgments import History
 
 
-class Living(Face):
+class Living(PlanRunner):
     """Link, use and judge memories, let one take the place of another, look at their history."""
 
     def link(self, source: str, target: str, type: str = "mentions", weight: float = 1.0) -> None:
@@ -66,7 +68,7 @@ class Living(Face):
         Raises:
             NotFound: there is no such memory; of what is erased nothing is left.
         """
-        return self._run(judgments.history(text("id", id), self._core.namespace))
+        return self._run(record_history(text("id", id), self._core.namespace))
 
     def touch(
         self,
@@ -112,7 +114,7 @@ class Living(Face):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.move(id, "promote", self._core.scope()))
+        return self._run(judgments.adjust_score(id, "promote", self._core.scope()))
 
     def demote(self, id: str) -> MemoryRecord:
         """Lower `memory_score` (0.5 at first) by 0.15, down to 0.
@@ -120,7 +122,7 @@ class Living(Face):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.move(id, "demote", self._core.scope()))
+        return self._run(judgments.adjust_score(id, "demote", self._core.scope()))
 
     def reinforce(self, id: str) -> MemoryRecord:
         """Raise `strength` (1 at first) by 0.1, up to 1; "activation" ranks by it.
@@ -192,7 +194,7 @@ class AsyncLiving(AsyncFace):
 
     async def history(self, id: str) -> History:
         """See `Memory.history`."""
-        return await self._run(judgments.history(text("id", id), self._core.namespace))
+        return await self._run(record_history(text("id", id), self._core.namespace))
 
     async def touch(
         self,
@@ -216,11 +218,11 @@ class AsyncLiving(AsyncFace):
 
     async def promote(self, id: str) -> MemoryRecord:
         """See `Memory.promote`."""
-        return await self._run(judgments.move(id, "promote", self._core.scope()))
+        return await self._run(judgments.adjust_score(id, "promote", self._core.scope()))
 
     async def demote(self, id: str) -> MemoryRecord:
         """See `Memory.demote`."""
-        return await self._run(judgments.move(id, "demote", self._core.scope()))
+        return await self._run(judgments.adjust_score(id, "demote", self._core.scope()))
 
     async def reinforce(self, id: str) -> MemoryRecord:
         """See `Memory.reinforce`."""

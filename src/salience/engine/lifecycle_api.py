@@ -9,19 +9,20 @@ from datetime import date, datetime
 from typing import Any
 
 from salience.engine.core import Core, Filters
-from salience.engine.runner import AsyncFace, Face
+from salience.engine.runner import AsyncFace, PlanRunner
 from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
-from salience.lifecycle.maintenance import Maintenance, Wanted
+from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
 from salience.lifecycle.maintenance_lock import Owner
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undo import Undone
-from salience.lifecycle.zone_history import Shares
+from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.filters import parse
-from salience.records.record import Link, boolean, function, moment, new_id, texts, whole
+from salience.records.record import Link, new_id
+from salience.records.validation import boolean, callable_or_none, integer, texts, timestamp
 from salience.retrieval.plan import Plan
 from salience.write import link_targets
 
@@ -49,28 +50,28 @@ def _owner() -> Owner:
 
 def _maintain(core: Core, **given: Any) -> Plan[Maintenance]:
     def clock() -> datetime:
-        return moment("clock", core.clock())
+        return timestamp("clock", core.clock())
 
     given["dry_run"] = boolean("dry_run", given["dry_run"])
-    return maintenance.maintain(core.scope(), Wanted(clock, **given), _owner())
+    return maintenance.maintain(core.scope(), MaintenanceRequest(clock, **given), _owner())
 
 
 def _shares(
     core: Core, since: Any, until: Any, points: int, progress: Callable[[int, int], None] | None
-) -> Plan[Shares]:
-    points = whole("points", points, 1, zone_history.MOST_POINTS)
-    now = moment("clock", core.clock())
-    last = now if until is None else moment("until", until)
-    first = None if since is None else moment("since", since)
+) -> Plan[ZoneHistory]:
+    points = integer("points", points, 1, zone_history.MOST_POINTS)
+    now = timestamp("clock", core.clock())
+    last = now if until is None else timestamp("until", until)
+    first = None if since is None else timestamp("since", since)
     first = first or (yield from zone_history.began(core.namespace)) or last
     if first > last:
         raise InvalidInput("until", "is before the first time", "give a later one")
     times = list(zone_history.evenly(first, last, points))
-    told = function("progress", progress)
+    told = callable_or_none("progress", progress)
     return (yield from zone_history.shares(core.namespace, times, now, told))
 
 
-class Upkeep(Face):
+class Upkeep(PlanRunner):
     """Prune, archive and restore, consolidate, maintain, audit; and undo."""
 
     def prune(
@@ -196,7 +197,7 @@ class Upkeep(Face):
         until: date | str | float | None = None,
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Shares:
+    ) -> ZoneHistory:
         """How many memories were active, stale, fading or ready for the archive, time after time.
 
         At `points` times from `since` (the first event by default) to `until` (now), as the log
@@ -288,7 +289,7 @@ class AsyncUpkeep(AsyncFace):
         until: date | str | float | None = None,
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Shares:
+    ) -> ZoneHistory:
         """See `Memory.zone_shares`."""
         return await self._run(_shares(self._core, since, until, points, progress))
 

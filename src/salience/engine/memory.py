@@ -20,7 +20,7 @@ from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
 from salience.retrieval.plan import in_thread
 from salience.stores.protocol import Store
-from salience.write.dedup import Dedup
+from salience.write.dedup import DedupPolicy
 
 
 class Memory(Writing, Recalling, Living, Upkeep):
@@ -43,7 +43,7 @@ class Memory(Writing, Recalling, Living, Upkeep):
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
     ) -> Self:
         """Open (or make) the store of a URL.
 
@@ -57,7 +57,7 @@ class Memory(Writing, Recalling, Living, Upkeep):
             entities: finds what a text names, where `add` is not told; None for nothing.
             aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
             dedup: how facts and notes are held against what is known when they are added: True,
-                False, the cosine from which two say the same (0.92), or a `Dedup`. By default
+                False, the cosine from which two say the same (0.92), or a `DedupPolicy`. By default
                 those that bring no id of their own are.
             actor: who writes and uses memories through this, for their history.
             count_tokens: counts what a text takes of a token budget; ceil(characters / 4) unless
@@ -156,7 +156,7 @@ class AsyncMemory(AsyncWriting, AsyncRecalling, AsyncLiving, AsyncUpkeep):
         entities: EntityExtractor | None = RULES,
         aliases: Mapping[str, str] | None = None,
         actor: str | None = None,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
     ) -> Self:
         """See `Memory.open`."""
         opened = in_thread(

@@ -6,7 +6,7 @@ from salience.engine.core import Core
 from salience.retrieval.plan import Plan, T, adrive, drive
 
 
-class Face:
+class PlanRunner:
     """Runs plans at once."""
 
     def __init__(self, core: Core) -> None:

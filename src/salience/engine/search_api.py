@@ -7,17 +7,17 @@ from datetime import date
 from typing import Any
 
 from salience.engine.core import Filters
-from salience.engine.runner import AsyncFace, Face
+from salience.engine.runner import AsyncFace, PlanRunner
 from salience.ranking.profiles import ProfileLike
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import Page
 from salience.search.compare import Comparison
 from salience.search.context import Context, Format, SectionLike
-from salience.search.explain import Reason
+from salience.search.explain import ExplainReport
 from salience.search.results import SearchResult
 
 
-class Recalling(Face):
+class Recalling(PlanRunner):
     """Search, ask why, compare, and read what is kept."""
 
     def search(
@@ -88,7 +88,7 @@ class Recalling(Face):
         include_archived: bool = False,
         context: str | None = None,
         everywhere: bool = False,
-    ) -> Reason:
+    ) -> ExplainReport:
         """Why a memory is returned for a query or not, and what would change it; touches nothing.
 
         The answer holds the tree of its score, where and by how much it missed if it is no hit,
@@ -219,7 +219,7 @@ class AsyncRecalling(AsyncFace):
         include_archived: bool = False,
         context: str | None = None,
         everywhere: bool = False,
-    ) -> Reason:
+    ) -> ExplainReport:
         """See `Memory.explain`."""
         return await self._run(self._core.explain(_asked(locals()), id, everywhere=everywhere))
 

@@ -7,27 +7,27 @@ from datetime import datetime
 
 import numpy as np
 
-from salience.records.events import Event, as_told, happened
-from salience.records.record import Draft, Link, MemoryRecord, Vector
+from salience.records.events import Event, record_at, visible_at
+from salience.records.record import Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
     Events,
-    Find,
+    FetchVectors,
     FormerVectors,
-    List,
+    ListRecords,
     Put,
+    RowsById,
     VectorNames,
-    Vectors,
 )
 from salience.retrieval.plan import Plan, T, ask
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.protocol import Store
 from salience.stores.ram import RamRecords
-from salience.write.items import EMBEDDED, OF_WORDS, Scope, embedded_text
-from salience.write.update import vectors_of
+from salience.write.embedding import embed_texts
+from salience.write.items import EMBEDDED, OF_WORDS, WriteContext, embedded_text
 
 _PAGE = 10_000
-Former = Mapping[int, Mapping[str, Vector]]
+Former = Mapping[int, Mapping[str, Embedding]]
 """Vectors that edits replaced, by the edit's place in the log and by name."""
 
 
@@ -46,7 +46,7 @@ def as_of(plan: Plan[T], namespaces: Sequence[str], at: datetime) -> Plan[T]:
                 return end.value
 
 
-def rewound(namespaces: Sequence[str], at: datetime, scope: Scope) -> Plan[Store]:
+def snapshot_at(namespaces: Sequence[str], at: datetime, scope: WriteContext) -> Plan[Store]:
     """The plan of a store in memory that holds what the namespaces held at a time.
 
     Contents are followed back over later edits, vectors to the ones that these replaced; accesses,
@@ -61,11 +61,11 @@ def rewound(namespaces: Sequence[str], at: datetime, scope: Scope) -> Plan[Store
 
 
 def _held(
-    namespace: str, at: datetime, scope: Scope
+    namespace: str, at: datetime, scope: WriteContext
 ) -> Plan[tuple[tuple[Draft, ...], tuple[Link, ...]]]:
     """The memories and links of a namespace at a time, as they were written, the oldest first."""
     log, replaced = yield [Events(namespace), FormerVectors(namespace)]
-    former: dict[int, dict[str, Vector]] = {}
+    former: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
         former.setdefault(seq, {})[name] = vector
     events = _by_memory(log)
@@ -75,11 +75,11 @@ def _held(
     lacking: list[Draft] = []
     for record in records:
         own = events.get(record.id, [])
-        kept = happened(own, at)
+        kept = visible_at(own, at)
         if any(event.type == "write" for event in kept):
             later = [e for e in own if e.type == "edit" and e.at > at]
             vectors, lost = _former(present.get(record.id, {}), later, former)
-            draft = Draft(as_told(record, own, kept), vectors)
+            draft = Draft(record_at(record, own, kept), vectors)
             drafts.append((own[0].seq, draft))
             if lost:
                 lacking.append(draft)
@@ -107,22 +107,22 @@ def _records(namespace: str) -> Plan[list[MemoryRecord]]:
     found: list[MemoryRecord] = []
     cursor = None
     while True:
-        page = yield from ask(List((namespace,), limit=_PAGE, cursor=cursor))
+        page = yield from ask(ListRecords((namespace,), limit=_PAGE, cursor=cursor))
         found += page.records
         cursor = page.cursor
         if cursor is None:
             return found
 
 
-def _vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Vector]]]:
+def _vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Embedding]]]:
     """The present vectors of memories, by id and name."""
-    rows_of, names = yield [Find(namespace, tuple(ids)), VectorNames((namespace,))]
+    rows_of, names = yield [RowsById(namespace, tuple(ids)), VectorNames((namespace,))]
     known = list(rows_of)
     rows = np.array([rows_of[id] for id in known], dtype=np.int64)
     order = np.argsort(rows)
-    found: dict[str, dict[str, Vector]] = {id: {} for id in known}
+    found: dict[str, dict[str, Embedding]] = {id: {} for id in known}
     for name in sorted(names or ()):
-        vectors = yield from ask(Vectors(rows[order], name))
+        vectors = yield from ask(FetchVectors(rows[order], name))
         for place, vector in zip(order.tolist(), vectors, strict=True):
             if vector.size and not np.isnan(vector[0]):
                 found[known[place]][name] = vector
@@ -130,8 +130,8 @@ def _vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Vec
 
 
 def _former(
-    present: Mapping[str, Vector], later: Sequence[Event], former: Former
-) -> tuple[dict[str, Vector], bool]:
+    present: Mapping[str, Embedding], later: Sequence[Event], former: Former
+) -> tuple[dict[str, Embedding], bool]:
     """The vectors of a memory before its later edits, and whether that of its words was lost."""
     vectors, lost = dict(present), False
     for edit in reversed(later):
@@ -145,9 +145,9 @@ def _former(
     return vectors, lost and "content" not in vectors
 
 
-def _made(drafts: Sequence[Draft], scope: Scope) -> Plan[dict[str, Draft]]:
+def _made(drafts: Sequence[Draft], scope: WriteContext) -> Plan[dict[str, Draft]]:
     """Drafts whose words had a vector that is not kept, with that vector made again, by id."""
-    vectors, _ = yield from vectors_of((embedded_text(draft.record) for draft in drafts), scope)
+    vectors, _ = yield from embed_texts((embedded_text(draft.record) for draft in drafts), scope)
     return {
         draft.record.id: Draft(draft.record, {**draft.vectors, "content": vectors[words]})
         for draft in drafts

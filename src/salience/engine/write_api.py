@@ -7,14 +7,16 @@ from datetime import date
 from typing import Any
 
 from salience.engine.core import Filters
-from salience.engine.runner import AsyncFace, Face
-from salience.records.record import AddResult, MemoryRecord, text
+from salience.engine.runner import AsyncFace, PlanRunner
+from salience.records.record import MemoryRecord
+from salience.records.validation import text
 from salience.write import update
-from salience.write.dedup import Dedup
+from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
+from salience.write.outcomes import AddResult
 
 
-class Writing(Face):
+class Writing(PlanRunner):
     """Add, change and erase memories."""
 
     def add(
@@ -51,7 +53,7 @@ class Writing(Face):
         pinned: bool | None = None,
         supersedes: str | None = None,
         idempotency_key: str | None = None,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
     ) -> AddResult:
         """Remember a text, or a list of chat messages as the turns of one session.
 
@@ -69,7 +71,7 @@ class Writing(Face):
 
         A fact or note (not a turn of a session) that says what an active memory of the same
         `agent_id`, `user_id` and `speaker` says already is not added again; the outcome in the
-        result tells (see `salience.records.record.Added`). That holds unless it brings an `id` of
+        result tells (see `salience.write.outcomes.Added`). That holds unless it brings an `id` of
         its own, or a field whose value the other does not have (tags and metadata are merged, and a
         fact is the same whenever it was told); with `dedup` True or a cosine it does even so, with
         False never. What differs in a
@@ -118,7 +120,7 @@ class Writing(Face):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
         """Remember many: texts, or mappings with the arguments of `add` as keys.
@@ -188,7 +190,7 @@ class AsyncWriting(AsyncFace):
         pinned: bool | None = None,
         supersedes: str | None = None,
         idempotency_key: str | None = None,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
     ) -> AddResult:
         """See `Memory.add`."""
         return await self._run(self._core.add(content, _fields(locals())))
@@ -212,7 +214,7 @@ class AsyncWriting(AsyncFace):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
-        dedup: Dedup | bool | float | None = None,
+        dedup: DedupPolicy | bool | float | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
         """See `Memory.add_many`."""

@@ -23,7 +23,7 @@ from salience.engine import Memory
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
-from salience.search.search import MOST_HITS
+from salience.search.request import MOST_HITS
 
 # Importing is timed, so nothing of the library may be imported before the clock starts.
 _WORKER = (

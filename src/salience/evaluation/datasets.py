@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from salience.records.record import moment
+from salience.records.validation import timestamp
 from salience.write import chat
 from salience.write.importers import ImportProblem, conversation
 from salience.write.importers.conversation import Query
@@ -58,6 +58,8 @@ def _read(path: Path, sides: bool) -> Conversation:
     memories: tuple[dict[str, Any], ...] = tuple(conversation.read(path))
     if sides:
         memories = tuple(chat.from_items(memories, "sides"))
-    times = [moment("created_at", item["created_at"]) for item in memories if "created_at" in item]
+    times = [
+        timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
+    ]
     asked = tuple(query for query in conversation.queries(path) if query.relevant)
     return Conversation(path.stem, memories, asked, max(times, default=None))

@@ -14,8 +14,8 @@ from importlib import import_module
 from typing import Any
 
 from salience.errors import SalienceError
+from salience.language.analysis_types import TimeRange
 from salience.language.english import AMBIGUOUS_MONTHS, BETWEEN, MONTHS, NAMESAKE_MONTHS
-from salience.retrieval.query import During
 
 Stretch = tuple[datetime, datetime]
 _ALWAYS = datetime(1, 1, 1, tzinfo=timezone.utc)
@@ -68,7 +68,7 @@ class DatesMissing(SalienceError):
     """A question names a time, and the package that understands it is not installed."""
 
 
-def asked_time(text: str, now: datetime) -> During | None:
+def asked_time(text: str, now: datetime) -> TimeRange | None:
     """The time that a question names as seen from `now`; None for none.
 
     A day, week (Monday to Sunday), month or year as a whole; "since", "after", "before" and "until"
@@ -88,7 +88,7 @@ def asked_time(text: str, now: datetime) -> During | None:
             stretch, last = joined, other.end()
         if stretch[0] < stretch[1]:
             start, end = (at.timestamp() for at in stretch)
-            return During(start, end, text[found.start() : last].strip())
+            return TimeRange(start, end, text[found.start() : last].strip())
     return None
 
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import inf
 from typing import NamedTuple
 
+from salience.language.analysis_types import NamedDates, Wording
 from salience.language.english import (
     AFTER_TO,
     AMBIGUOUS_MONTHS,
@@ -39,7 +40,6 @@ from salience.language.english import (
     YEAR_OF,
 )
 from salience.language.tokens import fold, stem
-from salience.retrieval.query import Dates, Wording
 
 Stretch = tuple[datetime, datetime]
 _LEAP = 8  # years from a 29 February to the next one, at most
@@ -71,18 +71,18 @@ class _Read(NamedTuple):
     years: frozenset[int]
 
 
-def named_dates(low: str) -> Dates:
+def named_dates(low: str) -> NamedDates:
     """The years, months and days that a folded question names."""
     read = _read(low)
     named = [each for pair in read.named for each in pair]
-    return Dates(
+    return NamedDates(
         read.years | {each.year for each in named if each.year is not None},
         frozenset(each.month for each in named),
         frozenset((each.month, each.day) for each in named if each.day is not None),
     )
 
 
-def date_wordings(dates: Dates, this_year: int) -> dict[str, tuple[Wording, ...]]:
+def date_wordings(dates: NamedDates, this_year: int) -> dict[str, tuple[Wording, ...]]:
     """How a text names a year, month or day that a question names, by "year", "month" and "day".
 
     A year by its number, a day by its month and number or by figures such as 2026-06-12 and

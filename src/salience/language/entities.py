@@ -24,7 +24,7 @@ from salience.language.english import (
     STOP,
     WEEKDAYS,
 )
-from salience.language.tokens import Kept, fold
+from salience.language.tokens import MemoTable, fold
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _MARKED = re.compile(
@@ -106,7 +106,7 @@ def folded(name: str) -> str:
     return _kept_names[name]
 
 
-_kept_names = Kept(lambda name: " ".join(fold(name).split()), 1 << 16)
+_kept_names = MemoTable(lambda name: " ".join(fold(name).split()), 1 << 16)
 
 
 class _Kind(IntEnum):
@@ -236,7 +236,7 @@ def _kind(word: str) -> _Kind:
     return _Kind.MAYBE
 
 
-_kinds = Kept(_kind, 1 << 16)
+_kinds = MemoTable(_kind, 1 << 16)
 
 
 def _marked(word: str) -> bool:

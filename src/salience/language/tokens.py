@@ -13,6 +13,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Generic, TypeVar
 
@@ -21,7 +22,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 TermIds = NDArray[np.uint64]
-Found = TypeVar("Found")
+V = TypeVar("V")
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -118,18 +119,18 @@ def counted(found: Sequence[str]) -> Sequence[str]:
     return [word for word in found if len(word) != 2 or not _IS_CHARACTER.match(word)]
 
 
-class Kept(dict[str, Found], Generic[Found]):
+class MemoTable(dict[str, V], Generic[V]):
     """kept[word] = function(word), kept for words of up to 64 characters, at most `most` of them.
 
     A dictionary, so that a known word is one look-up.
     """
 
-    def __init__(self, function: Callable[[str], Found], most: int) -> None:
+    def __init__(self, function: Callable[[str], V], most: int) -> None:
         super().__init__()
         self._function = function
         self._most = most
 
-    def __missing__(self, word: str) -> Found:
+    def __missing__(self, word: str) -> V:
         found = self._function(word)
         if len(word) <= _KEPT_CHARS:
             if len(self) >= self._most:
@@ -169,7 +170,7 @@ class _Stems(threading.local):
 
 
 _stems = _Stems()
-_kept_stems = Kept(_stems.stem, _MOST_KEPT)
+_kept_stems = MemoTable(_stems.stem, _MOST_KEPT)
 
 
 def stem(word: str) -> str:
@@ -195,8 +196,8 @@ def _hashed(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=5).digest(), "big")
 
 
-_kept_ids = Kept(_hashed, 1 << 14)
-_kept_ids_of_words = Kept(lambda word: term_id(stem(word)), _MOST_KEPT)
+_kept_ids = MemoTable(_hashed, 1 << 14)
+_kept_ids_of_words = MemoTable(lambda word: term_id(stem(word)), _MOST_KEPT)
 
 
 def term_ids(found: Sequence[str]) -> TermIds:
@@ -241,22 +242,10 @@ def texts_of(value: Any) -> tuple[str, ...]:
     return ()
 
 
-def trigrams(text: str) -> frozenset[str]:
-    """The trigrams of a text as pg_trgm takes them.
-
-    Each word (a run of letters and digits, lower case) is padded with two spaces before and one
-    after, and gives every three-character window.
-
-    Source: PostgreSQL 18 documentation, appendix F.35, pg_trgm.
-    """
-    found: set[str] = set()
-    for word in _WORD.findall(text.lower()):
-        padded = f"  {word} "
-        found.update(padded[i : i + 3] for i in range(len(padded) - 2))
-    return frozenset(found)
+_MAX_QUESTION_WORDS = 2_000  # words of a question that are read
 
 
-def trigram_similarity(left: frozenset[str], right: frozenset[str]) -> float:
-    """|A n B| / |A u B| of two trigram sets, 0 when either is empty; in [0, 1] (pg_trgm)."""
-    shared = len(left & right)
-    return shared / (len(left) + len(right) - shared) if shared else 0.0
+@lru_cache(maxsize=8)  # asked for again and again in a search
+def question_words(text: str) -> tuple[str, ...]:
+    """The folded words of a question and its `figures`, the first `_LONGEST` of them."""
+    return tuple([*words(text.replace("\u2019", "'")), *figures(text)][:_MAX_QUESTION_WORDS])

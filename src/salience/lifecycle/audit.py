@@ -18,13 +18,14 @@ from salience.lifecycle.undo import table
 from salience.ranking.signals.vitality import vitality
 from salience.ranking.stages import score
 from salience.records.filters import Compare
-from salience.records.record import Link, function
+from salience.records.record import Link
+from salience.records.validation import callable_or_none
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Neighbors, Texts, Vectors
+from salience.retrieval.operations import FetchVectors, LinksOf, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.write.dedup import SIMILAR, differences
-from salience.write.items import Scope
+from salience.write.items import WriteContext
 
 SHOWN = 3  # examples of each finding
 _STALE = 0.3  # the vitality below which a memory is fading or worse
@@ -87,21 +88,21 @@ class Audit:
         }
 
 
-def audit(scope: Scope, *, progress: Progress | None = None) -> Plan[Audit]:
+def audit(scope: WriteContext, *, progress: Progress | None = None) -> Plan[Audit]:
     """The plan of looking for duplicates, junk, stale, contradicted, orphaned and unembedded ones.
 
     Only looked at are active memories (for orphans, all); nothing is changed. Duplicates and junk
     are facts and notes: of two turns of a conversation that are alike, both were said.
     """
-    function("progress", progress)
+    callable_or_none("progress", progress)
     names = ("id", "kind", "agent_id", "user_id", "created_at", *sorted(_VITAL.reads()))
     active = Compare("status", "eq", "active")
     found = yield from table(scope, active, names)
     said = [kind not in EPISODES for kind in found["kind"].tolist()] if len(found) else []
     facts = found.take(np.array(said, dtype=bool))
     texts = yield from _texts(facts, progress)
-    vectors = yield from ask(Vectors(found.rows, "content"))
-    links: Sequence[Link] = yield from ask(Neighbors(scope.namespace))
+    vectors = yield from ask(FetchVectors(found.rows, "content"))
+    links: Sequence[Link] = yield from ask(LinksOf(scope.namespace))
     lacking = np.isnan(vectors[:, 0]) if vectors.shape[1] else np.ones(len(found), dtype=bool)
     all_of_them = yield from table(scope, None, ("id", "status"))
     findings = (
@@ -132,7 +133,7 @@ def _finding(name: str, examples: Sequence[tuple[str, str]], of: int, remedy: st
 def _texts(found: Candidates, progress: Progress | None) -> Plan[list[str]]:
     texts: list[str] = []
     for start in range(0, len(found), _TEXTS):
-        part = yield from ask(Texts(found.rows[start : start + _TEXTS]))
+        part = yield from ask(ReadTexts(found.rows[start : start + _TEXTS]))
         texts += [text or "" for text in part]
         if progress is not None:
             progress("reading", len(texts), len(found))
@@ -187,7 +188,7 @@ def _archive(examples: Sequence[tuple[str, str]]) -> str:
     return f"salience archive {' '.join(shlex.quote(id) for id, _ in examples[:SHOWN])}"
 
 
-def _stale(scope: Scope, found: Candidates) -> Finding:
+def _stale(scope: WriteContext, found: Candidates) -> Finding:
     if not len(found):
         return _finding("stale", [], 0, "")
     query = Query("", (scope.namespace,), scope.now.timestamp())

@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 
 from salience.lifecycle.clustering import central, clusters
 from salience.lifecycle.undo import RUN, begun, event, records, table
-from salience.ranking.stages.sessions import SESSION_CHUNK, TURN_CHUNK
 from salience.records.events import ACCESSES
-from salience.records.filters import Both, Compare, Filter, Not
-from salience.records.record import MemoryRecord, boolean, new_id, text
+from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.records.filters import And, Compare, Filter, Not
+from salience.records.record import MemoryRecord, new_id
+from salience.records.validation import boolean, text
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Log, Put, Read, Vectors
+from salience.retrieval.operations import FetchVectors, Log, Put, ReadRecords
 from salience.retrieval.plan import Plan, ask
 from salience.write.dedup import differences
-from salience.write.items import Scope
+from salience.write.items import WriteContext
 from salience.write.update import drafts
 
 OWNED = 20
@@ -105,7 +106,7 @@ def first(members: Sequence[MemoryRecord]) -> str:
 
 
 def consolidate(
-    scope: Scope,
+    scope: WriteContext,
     *,
     apply: bool = False,
     summarise: Summariser = first,
@@ -147,7 +148,7 @@ def consolidate(
     return report, max(last, since)
 
 
-def _table(scope: Scope, where: Filter | None) -> Plan[Candidates]:
+def _table(scope: WriteContext, where: Filter | None) -> Plan[Candidates]:
     """Everything that may be merged, oldest first."""
     parts = (
         Compare("status", "eq", "active"),
@@ -155,7 +156,7 @@ def _table(scope: Scope, where: Filter | None) -> Plan[Candidates]:
         Compare("pinned", "ne", 1.0),
         Not(Compare("expires_at", "lte", scope.now.timestamp())),
     )
-    condition = Both(parts if where is None else (*parts, where))
+    condition = And(parts if where is None else (*parts, where))
     found = yield from table(scope, condition, ("id", "agent_id", "user_id", "created_at"))
     if not len(found):
         return found
@@ -182,7 +183,7 @@ def _within(progress: Progress | None, done: int, total: int, size: int) -> Prog
 def _of_owner(
     part: Candidates, new: NDArray[np.bool_], summarise: Summariser, progress: Progress | None
 ) -> Plan[list[_Proposed]]:
-    vectors = yield from ask(Vectors(part.rows, "content"))
+    vectors = yield from ask(FetchVectors(part.rows, "content"))
     if not vectors.shape[1]:
         return []
     fresh = None if new.all() else new
@@ -190,7 +191,7 @@ def _of_owner(
     for group in clusters(vectors, fresh=fresh, progress=progress):
         middle = central(vectors[group])
         order = np.concatenate([group[middle : middle + 1], np.delete(group, middle)])
-        members = yield from ask(Read(part.rows[order]))
+        members = yield from ask(ReadRecords(part.rows[order]))
         if all(member is not None for member in members):
             proposed.append((_cluster(members, summarise), members))
     return proposed
@@ -218,7 +219,7 @@ def _differs(members: Sequence[MemoryRecord]) -> str:
 
 
 def _apply(
-    scope: Scope, report: Consolidation, proposed: Sequence[_Proposed]
+    scope: WriteContext, report: Consolidation, proposed: Sequence[_Proposed]
 ) -> Plan[Consolidation]:
     """Merge, each cluster in a transaction of its own; those that others change are left out."""
     run = yield from begun("consolidate", scope.namespace)
@@ -237,7 +238,7 @@ def _apply(
 
 
 def _merge(
-    scope: Scope, run: str, cluster: Cluster, members: Sequence[MemoryRecord]
+    scope: WriteContext, run: str, cluster: Cluster, members: Sequence[MemoryRecord]
 ) -> Plan[tuple[Cluster | None, str]]:
     """Write what stands for the members, which are `consolidated` from then on; what it lacks.
 

@@ -13,11 +13,11 @@ from salience.lifecycle.consolidation import Consolidation, Summariser, consolid
 from salience.lifecycle.pruning import ARCHIVED, CAP, LIVE, prune
 from salience.lifecycle.undo import begun, change, table
 from salience.records.events import EventType
-from salience.records.filters import Both, Compare, Filter, Not
-from salience.records.record import function
+from salience.records.filters import And, Compare, Filter, Not
+from salience.records.validation import callable_or_none
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import Scope
+from salience.write.items import WriteContext
 from salience.write.link_targets import resolve_pending
 
 UNTOUCHED = timedelta(days=7)
@@ -81,7 +81,7 @@ class Maintenance:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MaintenanceRequest:
     """What maintenance is to do: which steps, the cap of pruning, the summariser, whether for real.
 
     The clock is that of the lock, which has to go on while the work is done.
@@ -98,7 +98,7 @@ class Wanted:
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
-        function("progress", self.progress)
+        callable_or_none("progress", self.progress)
         steps = self.steps
         if isinstance(steps, str) or not isinstance(steps, Sequence | Set):
             raise InvalidInput("steps", f"is {shown(steps)}", f"list some of {', '.join(STEPS)}")
@@ -107,7 +107,9 @@ class Wanted:
                 raise InvalidInput("steps", f"there is no {shown(step)}", f"use {', '.join(STEPS)}")
 
 
-def maintain(scope: Scope, wanted: Wanted, owner: maintenance_lock.Owner) -> Plan[Maintenance]:
+def maintain(
+    scope: WriteContext, wanted: MaintenanceRequest, owner: maintenance_lock.Owner
+) -> Plan[Maintenance]:
     """The plan of doing what is due; twice at one time does it once.
 
     Each step writes in transactions of their own and looks at what is there, so that a run that
@@ -125,7 +127,7 @@ def maintain(scope: Scope, wanted: Wanted, owner: maintenance_lock.Owner) -> Pla
     )
 
 
-def _steps(scope: Scope, wanted: Wanted) -> Plan[Maintenance]:
+def _steps(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Maintenance]:
     done = []
     for place, name in enumerate(STEPS):
         if wanted.progress is not None:
@@ -134,14 +136,14 @@ def _steps(scope: Scope, wanted: Wanted) -> Plan[Maintenance]:
     return Maintenance(scope.namespace, wanted.dry_run, tuple(done))
 
 
-def _expire(scope: Scope, wanted: Wanted) -> Plan[Step]:
+def _expire(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     """What has expired is archived; a search does not find it anyway."""
     expired = Compare("expires_at", "lte", scope.now.timestamp())
-    where = Both((Compare("status", "in", LIVE), expired))
+    where = And((Compare("status", "in", LIVE), expired))
     return (yield from _change(scope, wanted, "expire", where, "archive", ARCHIVED))
 
 
-def _tasks(scope: Scope, wanted: Wanted) -> Plan[Step]:
+def _tasks(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     """Active tasks that nobody has touched for seven days are completed."""
     before = (scope.now - UNTOUCHED).timestamp()
     untouched = (
@@ -152,12 +154,17 @@ def _tasks(scope: Scope, wanted: Wanted) -> Plan[Step]:
     )
     used = Not(Compare("last_accessed", "gt", before))
     expired = Compare("expires_at", "lte", scope.now.timestamp())
-    where = Both((*untouched, used, Not(expired)))
+    where = And((*untouched, used, Not(expired)))
     return (yield from _change(scope, wanted, "tasks", where, "status", "completed"))
 
 
 def _change(
-    scope: Scope, wanted: Wanted, name: str, where: Filter, type: EventType, status: str
+    scope: WriteContext,
+    wanted: MaintenanceRequest,
+    name: str,
+    where: Filter,
+    type: EventType,
+    status: str,
 ) -> Plan[Step]:
     """Give what passes a filter a status."""
     found = yield from table(scope, where, ("id",))
@@ -170,7 +177,7 @@ def _change(
     return Step(name, len(done), tuple(done), run)
 
 
-def _links(scope: Scope, wanted: Wanted) -> Plan[Step]:
+def _links(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     """Links that led nowhere lead to the memory that has come to have their name."""
     apply = not wanted.dry_run and "links" in wanted.steps
     resolved = yield from resolve_pending(
@@ -181,7 +188,7 @@ def _links(scope: Scope, wanted: Wanted) -> Plan[Step]:
     return Step("links", len(resolved), ids, held_back=held)
 
 
-def _consolidate(scope: Scope, wanted: Wanted) -> Plan[Step]:
+def _consolidate(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     told, chosen = wanted.progress, "consolidate" in wanted.steps
     report = yield from consolidate_on(
         scope,
@@ -195,7 +202,7 @@ def _consolidate(scope: Scope, wanted: Wanted) -> Plan[Step]:
 
 
 def consolidate_on(
-    scope: Scope,
+    scope: WriteContext,
     *,
     apply: bool,
     summarise: Summariser = first,
@@ -204,7 +211,7 @@ def consolidate_on(
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan[Consolidation]:
     """The plan of consolidating what is new since the last run that did so; see `consolidate`."""
-    function("progress", progress)
+    callable_or_none("progress", progress)
     notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
     was = notes.get(_SEEN)
     report, until = yield from consolidate(
@@ -221,7 +228,7 @@ def consolidate_on(
     return report
 
 
-def _prune(scope: Scope, wanted: Wanted) -> Plan[Step]:
+def _prune(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     chosen = "prune" in wanted.steps
     report = yield from prune(scope, apply=chosen and not wanted.dry_run, cap=wanted.cap)
     ids = tuple(one.id for one in report.candidates)
@@ -229,7 +236,7 @@ def _prune(scope: Scope, wanted: Wanted) -> Plan[Step]:
     return Step("prune", len(ids), ids, report.run, held)
 
 
-_STEPS: Mapping[str, Callable[[Scope, Wanted], Plan[Step]]] = {
+_STEPS: Mapping[str, Callable[[WriteContext, MaintenanceRequest], Plan[Step]]] = {
     "expire": _expire,
     "tasks": _tasks,
     "links": _links,

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from salience.errors import Locked
-from salience.records.record import moment, plain
+from salience.records.record import to_json
+from salience.records.validation import timestamp
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, T, ask
 
@@ -32,17 +33,17 @@ def acquire(namespace: str, owner: Owner, now: datetime) -> Plan[None]:
     Raises:
         Locked: somebody else holds it, and renewed it less than 15 minutes ago.
     """
-    mine = json.dumps({"owner": owner.name, "at": plain(now)})
+    mine = json.dumps({"owner": owner.name, "at": to_json(now)})
     while True:
         held = (yield from ask(Notes(namespace))).get(KEY)
         if held is not None:
             told = json.loads(held)
-            since = moment("at", told["at"])
+            since = timestamp("at", told["at"])
             others = told["owner"] != owner.name and not owner.gone(told["owner"])
             if others and now - since < STALE:
                 raise Locked(
                     f"{told['owner']} has been maintaining the namespace {namespace!r} and said so "
-                    f"at {told['at']}; wait for it, or until {plain(since + STALE)} if it is gone"
+                    f"at {told['at']}; wait for it, or until {to_json(since + STALE)} if it is gone"
                 )
         if (yield from ask(Note(namespace, KEY, mine, held))):
             return

@@ -16,13 +16,13 @@ from salience.ranking.signals.recency import DAY
 from salience.ranking.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import Event
-from salience.records.filters import Both, Compare, Filter
-from salience.records.record import boolean, whole
+from salience.records.filters import And, Compare, Filter
+from salience.records.validation import boolean, integer
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Events, Texts
+from salience.retrieval.operations import Events, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.write.items import Scope
+from salience.write.items import WriteContext
 
 CAP = 10
 """How many memories one run moves at most, unless it is told otherwise."""
@@ -100,7 +100,7 @@ class Pruning:
 
 
 def prune(
-    scope: Scope, *, apply: bool = False, cap: int = CAP, where: Filter | None = None
+    scope: WriteContext, *, apply: bool = False, cap: int = CAP, where: Filter | None = None
 ) -> Plan[Pruning]:
     """The plan of archiving what is in the zone "archived" (vitality below 0.1), least alive first.
 
@@ -110,10 +110,10 @@ def prune(
     Raises:
         InvalidInput: the cap is no whole number from 0.
     """
-    apply, cap = boolean("apply", apply), whole("cap", cap, 0)
+    apply, cap = boolean("apply", apply), integer("cap", cap, 0)
     live = Compare("status", "in", LIVE)
     parts = (live,) if where is None else (live, where)
-    found = yield from table(scope, Both(parts), ("id", "pinned", *_READ))
+    found = yield from table(scope, And(parts), ("id", "pinned", *_READ))
     query = Query("", (scope.namespace,), scope.now.timestamp())
     found = _VITAL.apply(query, _ALIVE.apply(query, found)) if len(found) else found
     report = yield from _report(found, query.now, cap)
@@ -134,7 +134,7 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     faded = np.array([zone(value) == ARCHIVED for value in values.tolist()])
     places = np.flatnonzero(faded & ~cut & ~pinned)
     places = places[np.lexsort((ids[places].astype(str), values[places]))][:cap]
-    texts = yield from ask(Texts(found.rows[places]))
+    texts = yield from ask(ReadTexts(found.rows[places]))
     chosen = found.take(places)
     names = chosen["id"].tolist() if len(chosen) else []
     layers = chosen["layer"].tolist() if len(chosen) else []
@@ -192,7 +192,7 @@ def _days(days: float) -> str:
     return f"{max(0.0, days):.0f} days"
 
 
-def archive(scope: Scope, ids: Sequence[str]) -> Plan[str | None]:
+def archive(scope: WriteContext, ids: Sequence[str]) -> Plan[str | None]:
     """The plan of moving memories to the archive by hand; the run that did, None if all were there.
 
     Raises:
@@ -211,7 +211,7 @@ def archive(scope: Scope, ids: Sequence[str]) -> Plan[str | None]:
     return run
 
 
-def restore(scope: Scope, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
+def restore(scope: WriteContext, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
     """The plan of bringing memories back from the archive; the status that each has again.
 
     It is the one from before it was archived, as the log tells.

@@ -12,8 +12,8 @@ from salience.retrieval.operations import (
     AdoptVectors,
     Embed,
     PutVectors,
-    Read,
-    Stats,
+    ReadRecords,
+    ReadStats,
     Unembedded,
 )
 from salience.retrieval.plan import Plan, ask
@@ -35,7 +35,7 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
     staged = f"{STAGED}{identity}"
     done = 0
     while True:
-        figures: dict[str, Any] = yield from ask(Stats(()))
+        figures: dict[str, Any] = yield from ask(ReadStats(()))
         for namespace in figures["namespaces"]:
             while True:
                 name = "content" if missing else staged
@@ -53,7 +53,7 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
 
 def _embed(namespace: str, staged: str | None, rows: Rows) -> Plan[None]:
     """Give rows their vectors, under the names that these are staged by, or their own."""
-    records: list[MemoryRecord | None] = yield from ask(Read(rows))
+    records: list[MemoryRecord | None] = yield from ask(ReadRecords(rows))
     texts = [{} if record is None else texts_of(record) for record in records]
     distinct = tuple(dict.fromkeys(words for each in texts for words in each.values()))
     if not distinct:

@@ -8,16 +8,17 @@ from salience.lifecycle.undo import records
 from salience.ranking.signals.recency import DAY
 from salience.ranking.signals.vitality import BOOST_HALF_LIFE_DAYS
 from salience.records.events import Event
-from salience.records.record import Link, MemoryRecord, plain, unit
-from salience.retrieval.operations import Log, Neighbors
+from salience.records.record import Link, MemoryRecord, to_json
+from salience.records.validation import unit
+from salience.retrieval.operations import LinksOf, Log
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import Scope
+from salience.write.items import WriteContext
 
 SHARE = 0.6  # of the utility that reaches the next hop
 HOPS = 2
 
 
-def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, float]]:
+def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Plan[dict[str, float]]:
     """The plan of a use's spreading: utility * 0.6^hops to all within 2 hops; the boosts by id.
 
     Breadth first over links in both directions, each memory by its shortest way; a memory that is
@@ -32,11 +33,11 @@ def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, flo
     for id in dict.fromkeys(ids):
         hops = yield from _within(id, scope.namespace)
         for near, hop in hops.items():
-            lent[near] = together(lent.get(near, 0.0), worth * SHARE**hop)
+            lent[near] = noisy_or(lent.get(near, 0.0), worth * SHARE**hop)
     if not lent or not worth:
         return {}
     found = yield from records(scope.namespace, sorted(lent))
-    boosts = {id: together(left(found[id], scope), lent[id]) for id in sorted(found)}
+    boosts = {id: noisy_or(faded_boost(found[id], scope), lent[id]) for id in sorted(found)}
     while boosts:
         events = tuple(
             Event(
@@ -44,7 +45,10 @@ def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, flo
                 id,
                 scope.now,
                 scope.actor,
-                payload={"set": {"boost": boost, "boosted_at": plain(scope.now)}, "by": list(ids)},
+                payload={
+                    "set": {"boost": boost, "boosted_at": to_json(scope.now)},
+                    "by": list(ids),
+                },
             )
             for id, boost in boosts.items()
         )
@@ -55,12 +59,12 @@ def lend(ids: Sequence[str], utility: float, scope: Scope) -> Plan[dict[str, flo
     return boosts
 
 
-def together(one: float, other: float) -> float:
+def noisy_or(one: float, other: float) -> float:
     """1 - (1 - one) * (1 - other): two boosts together, in [0, 1]."""
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 
-def left(record: MemoryRecord, scope: Scope) -> float:
+def faded_boost(record: MemoryRecord, scope: WriteContext) -> float:
     """What is left of a memory's boost: boost * 2^(-days since / 7)."""
     if record.boost is None or record.boosted_at is None:
         return 0.0
@@ -73,7 +77,7 @@ def _within(id: str, namespace: str) -> Plan[Mapping[str, int]]:
     hops = {id: 0}
     frontier = [id]
     for hop in range(1, HOPS + 1):
-        links: Sequence[Link] = yield from ask(Neighbors(namespace, tuple(frontier)))
+        links: Sequence[Link] = yield from ask(LinksOf(namespace, tuple(frontier)))
         reached = {end for link in links for end in (link.source, link.target)} - set(hops)
         hops |= dict.fromkeys(reached, hop)
         frontier = sorted(reached)

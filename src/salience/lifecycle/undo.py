@@ -11,13 +11,21 @@ import numpy as np
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USES, Event, EventType, revived
 from salience.records.filters import Filter
-from salience.records.record import MemoryRecord, new_id, plain
+from salience.records.record import MemoryRecord, new_id, to_json
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Delete, Events, Fetch, Find, Log, Read, Search
+from salience.retrieval.operations import (
+    Delete,
+    Events,
+    FetchColumns,
+    Log,
+    ReadRecords,
+    RowsById,
+    SearchRoute,
+)
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Scan
-from salience.write.items import Scope
+from salience.retrieval.routes import MatchAll
+from salience.write.items import WriteContext
 from salience.write.update import TRIES, contested
 
 RUN = "run"  # the key of an event's payload that names its run
@@ -45,12 +53,12 @@ class Undone:
         }
 
 
-def table(scope: Scope, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
+def table(scope: WriteContext, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
     """The memories that pass a filter, with some of their columns, by row."""
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    found = yield from ask(Search(Scan(), query, None))
+    found = yield from ask(SearchRoute(MatchAll(), query, None))
     rows = np.sort(found.rows)
-    columns = yield from ask(Fetch(rows, ("id", *names)))
+    columns = yield from ask(FetchColumns(rows, ("id", *names)))
     found = Candidates(rows, columns)
     there = np.array([id is not None for id in found["id"].tolist()], dtype=bool)
     return found if there.all() else found.take(there)  # without those erased since
@@ -61,8 +69,8 @@ def records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]
     known: dict[str, MemoryRecord] = {}
     wanted = tuple(ids)
     for _ in range(TRIES):
-        rows = yield from ask(Find(namespace, wanted))
-        found = yield from ask(Read(np.array(sorted(rows.values()), dtype=np.int64)))
+        rows = yield from ask(RowsById(namespace, wanted))
+        found = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
         known.update((record.id, record) for record in found if record is not None)
         wanted = tuple(id for id in rows if id not in known)
         if not wanted:  # else edits have given them other rows meanwhile
@@ -78,7 +86,7 @@ def begun(kind: str, namespace: str) -> Plan[str]:
 
 
 def change(
-    scope: Scope,
+    scope: WriteContext,
     run: str,
     type: EventType,
     changes: Mapping[str, Mapping[str, Any]],
@@ -104,11 +112,16 @@ def change(
 
 
 def event(
-    scope: Scope, run: str, type: EventType, id: str, values: Mapping[str, Any], **payload: Any
+    scope: WriteContext,
+    run: str,
+    type: EventType,
+    id: str,
+    values: Mapping[str, Any],
+    **payload: Any,
 ) -> Event:
     """A run's setting fields of a memory; that it was updated is told, so that it is undone."""
-    became = {name: plain(value) for name, value in values.items()}
-    became.setdefault("updated_at", plain(scope.now))
+    became = {name: to_json(value) for name, value in values.items()}
+    became.setdefault("updated_at", to_json(scope.now))
     return Event(type, id, scope.now, scope.actor, payload={"set": became, RUN: run, **payload})
 
 
@@ -131,7 +144,7 @@ def events_of(namespace: str, run: str) -> Plan[list[Event]]:
     return found
 
 
-def undo(scope: Scope, run: str) -> Plan[Undone]:
+def undo(scope: WriteContext, run: str) -> Plan[Undone]:
     """The plan of taking back what a run changed, in the reverse of its order.
 
     What the run wrote is erased, unless something happened to it since but uses: then it is
@@ -154,12 +167,12 @@ def undo(scope: Scope, run: str) -> Plan[Undone]:
         if id in wrote:
             continue
         was, became = _differences(by_id[id])
-        moved = {n: v for n, v in became.items() if plain(getattr(record, n)) != v}
+        moved = {n: v for n, v in became.items() if to_json(getattr(record, n)) != v}
         if moved.pop("updated_at", None):  # something else has happened to it, too
             del was["updated_at"]
         if moved:
             name, value = next(iter(moved.items()))
-            left[id] = f"{name} is {plain(getattr(record, name))!r} now, not {value!r} any more"
+            left[id] = f"{name} is {to_json(getattr(record, name))!r} now, not {value!r} any more"
         else:
             back[id] = {name: revived(name, value) for name, value in was.items()}
     restored = yield from change(scope, f"undo-{run}", "restore", back)
@@ -185,7 +198,9 @@ def _of(event: Event, run: str) -> bool:
     return linked or event.type in (*USES, "boost") or event.payload.get(RUN) == run
 
 
-def _unwritten(scope: Scope, ids: Sequence[str], run: str) -> Plan[tuple[list[str], list[str]]]:
+def _unwritten(
+    scope: WriteContext, ids: Sequence[str], run: str
+) -> Plan[tuple[list[str], list[str]]]:
     """Erase what a run wrote; the ids that were, and those to which something happened since."""
     if not ids:
         return [], []

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from salience.records.events import STATE, Event, apply
-from salience.records.record import boolean, plain
-from salience.retrieval.operations import Events, List, Mend
+from salience.records.record import to_json
+from salience.records.validation import boolean
+from salience.retrieval.operations import Events, ListRecords, SetFields
 from salience.retrieval.plan import Plan, ask
 
 _PAGE = 10_000  # memories looked at, at once
@@ -24,9 +25,8 @@ class Difference:
     logged: Any
 
     def __str__(self) -> str:
-        return (
-            f"{self.id}: {self.field} is {plain(self.kept)!r}, the log says {plain(self.logged)!r}"
-        )
+        kept, logged = to_json(self.kept), to_json(self.logged)
+        return f"{self.id}: {self.field} is {kept!r}, the log says {logged!r}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Verification:
             "events": self.events,
             "repaired": self.repaired,
             "differences": [
-                {"id": d.id, "field": d.field, "kept": plain(d.kept), "logged": plain(d.logged)}
+                {"id": d.id, "field": d.field, "kept": to_json(d.kept), "logged": to_json(d.logged)}
                 for d in self.differences
             ],
         }
@@ -75,7 +75,7 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
         values: dict[str, dict[str, Any]] = {}
         for each in found:
             values.setdefault(each.id, {})[each.field] = each.logged
-        yield from ask(Mend(namespace, values))
+        yield from ask(SetFields(namespace, values))
     return Verification(memories, events, tuple(found), repair and bool(found))
 
 
@@ -86,7 +86,7 @@ def _looked(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
     found: list[Difference] = []
     seen, cursor = 0, None
     while True:
-        page = yield from ask(List((namespace,), limit=_PAGE, cursor=cursor))
+        page = yield from ask(ListRecords((namespace,), limit=_PAGE, cursor=cursor))
         for record in page:
             logged = told.get(record.id)
             if logged is None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
-from salience.lifecycle.zone_history import ORDER, Shares
+from salience.lifecycle.zone_history import ORDER, ZoneHistory
 from salience.ranking.signals.recency import DAY
 from salience.ranking.signals.vitality import METABOLIC_RATES, ZONES, Zone, vitality
 from salience.ranking.stages import score
@@ -65,7 +65,7 @@ def curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
     return found
 
 
-def draw(shares: Shares, path: str | Path, title: str = "How memories fade") -> Path:
+def draw(shares: ZoneHistory, path: str | Path, title: str = "How memories fade") -> Path:
     """Draw the shares of zones over time, beside the curves of the formula; where the file is.
 
     The file's ending says what it is: .png, .svg or .pdf. Needs matplotlib.
@@ -130,7 +130,7 @@ def _beside(axes: Any, words: str, height: float) -> None:
     )
 
 
-def _draw_shares(axes: Any, shares: Shares) -> None:
+def _draw_shares(axes: Any, shares: ZoneHistory) -> None:
     dates = import_module("matplotlib.dates")
     # Time 0 of a store has no memories: the areas begin where there is one.
     there = [place for place, total in enumerate(shares.totals) if total]
@@ -198,7 +198,7 @@ def _note(axes: Any, times: list[datetime], protected: NDArray[Any]) -> None:
     )
 
 
-def _mark_now(axes: Any, shares: Shares, times: list[datetime]) -> None:
+def _mark_now(axes: Any, shares: ZoneHistory, times: list[datetime]) -> None:
     if times[0] < shares.now < times[-1]:
         axes.axvline(shares.now, color="black", linewidth=1.2)
         axes.annotate(
@@ -211,7 +211,7 @@ def _mark_now(axes: Any, shares: Shares, times: list[datetime]) -> None:
         )
 
 
-def _summary(shares: Shares) -> str:
+def _summary(shares: ZoneHistory) -> str:
     """How much there was of what, as the label below the time axis."""
     days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / DAY
     uses = sum(shares.uses)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
-from salience.records.events import USES, Event, apply, happened
+from salience.records.events import USES, Event, apply, visible_at
 from salience.records.fields import ACCESSES_KEPT
 from salience.records.link_graph import LinkGraph
-from salience.records.record import plain
+from salience.records.record import to_json
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class ZoneHistory:
     """How many memories were in each zone at each time, and what share was protected as bridges.
 
     `now` is when this was worked out; times after it are what would come without any further use.
@@ -59,8 +59,8 @@ class Shares:
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         return {
-            "now": plain(self.now),
-            "times": [plain(at) for at in self.times],
+            "now": to_json(self.now),
+            "times": [to_json(at) for at in self.times],
             "zones": {name: list(counts) for name, counts in self.counts.items()},
             "protected": list(self.protected),
             "uses": list(self.uses),
@@ -69,7 +69,7 @@ class Shares:
 
 def shares(
     namespace: str, times: Sequence[datetime], now: datetime, progress: Progress | None = None
-) -> Plan[Shares]:
+) -> Plan[ZoneHistory]:
     """The plan of counting zones at some times, ascending, of the memories there were.
 
     Raises:
@@ -85,7 +85,7 @@ def shares(
     event = next(waiting, None)
     for at in times:
         used = past.uses
-        while event is not None and happened((event,), at):
+        while event is not None and visible_at((event,), at):
             past.take_in(event)
             event = next(waiting, None)
         table = past.table()
@@ -102,7 +102,7 @@ def shares(
         if progress is not None:
             progress(len(uses), len(times))
     frozen = {name: tuple(each) for name, each in counts.items()}
-    return Shares(tuple(times), frozen, tuple(protected), tuple(uses), now)
+    return ZoneHistory(tuple(times), frozen, tuple(protected), tuple(uses), now)
 
 
 def began(namespace: str) -> Plan[datetime | None]:

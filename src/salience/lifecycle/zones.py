@@ -11,15 +11,15 @@ from salience.ranking.stages import Keep, Pipeline, retrieve, score
 from salience.records.filters import Filter
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Scan
+from salience.retrieval.routes import MatchAll
 
 _ALIVE = Pipeline(
-    (retrieve(Scan(), depth=None), score(vitality(), into="vitality"), Keep(None, "vitality"))
+    (retrieve(MatchAll(), depth=None), score(vitality(), into="vitality"), Keep(None, "vitality"))
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Vital:
+class ZonedMemory:
     """How alive one memory is; `bridge` if without it the link graph would fall apart."""
 
     id: str
@@ -32,9 +32,9 @@ class Vital:
 class Zones:
     """The vitality of memories, the liveliest first."""
 
-    items: tuple[Vital, ...]
+    items: tuple[ZonedMemory, ...]
 
-    def __iter__(self) -> Iterator[Vital]:
+    def __iter__(self) -> Iterator[ZonedMemory]:
         return iter(self.items)
 
     def __len__(self) -> int:
@@ -65,5 +65,5 @@ def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan
         label = zone(value)
         if label is None:  # erased since it was found: of what is there vitality is finite
             continue
-        found.append(Vital(id, value, label, bridge == 1.0))
+        found.append(ZonedMemory(id, value, label, bridge == 1.0))
     return Zones(tuple(found))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from salience.ranking.explanation import Explanation
 from salience.records.fields import FIELDS
-from salience.retrieval.candidates import Candidates, Coded, Floats, key_of
+from salience.retrieval.candidates import Candidates, CategoricalColumn, Floats, key_of
 from salience.retrieval.query import Query
 
 _TEXTS = frozenset(name for name, field in FIELDS.items() if field.type == "text")
@@ -20,10 +20,10 @@ Values = Any
 """float64 of shape (candidates,), or one number that holds for every candidate."""
 
 
-class Formula(Protocol):
+class Evaluable(Protocol):
     """What can be evaluated: a signal."""
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         """Its place in a layout; what it is made of is laid out by calling that."""
         ...
 
@@ -44,7 +44,7 @@ class Groups:
         return np.fmax.reduceat(values[self.order], self.starts, axis=0)
 
 
-class Layout:
+class Program:
     """In which order the parts of formulas are computed: each once, after what it is made of.
 
     It holds for questions of the same facts, so that what these decide is decided once and not in
@@ -55,9 +55,9 @@ class Layout:
         self.facts = facts
         self.numbers: list[float | None] = [None]  # by place; None for what is computed
         self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
-        self._places: dict[int, tuple[Formula, int]] = {}
+        self._places: dict[int, tuple[Evaluable, int]] = {}
 
-    def __call__(self, signal: Formula) -> int:
+    def __call__(self, signal: Evaluable) -> int:
         """The place of a signal's values."""
         known = self._places.get(id(signal))
         if known is None:  # holds the signal, so that its id stays its own
@@ -92,24 +92,24 @@ class Evaluation:
         query: Query,
         candidates: Candidates,
         origin: Callable[[str, int], Explanation | None] = lambda column, row: None,
-        layout: Layout | None = None,
+        layout: Program | None = None,
     ) -> None:
         self.query = query
         self.candidates = candidates
         self.origin = origin
-        self._layout = Layout(query.reading.facts) if layout is None else layout
+        self._layout = Program(query.reading.facts) if layout is None else layout
         self._values: list[Any] = []  # by place
         self._done = 0  # steps
         self._distinct: dict[str, tuple[NDArray[np.intp], list[Any]]] = {}
         self._groups: dict[str, Groups] = {}
         self._found: dict[Callable[[Evaluation], Any], Any] = {}
 
-    def at(self, signal: Formula, row: int) -> float:
+    def at(self, signal: Evaluable, row: int) -> float:
         """A signal's value at one row."""
         values = self.computed(signal)
         return float(values[row] if isinstance(values, np.ndarray) else values)
 
-    def computed(self, signal: Formula) -> Values:
+    def computed(self, signal: Evaluable) -> Values:
         """A signal's values."""
         place = self._layout(signal)
         if len(self._values) < len(self._layout.numbers) or self._done < len(self._layout.steps):
@@ -125,16 +125,16 @@ class Evaluation:
             for _, _, place in steps:
                 values[place] = np.empty(0)
         else:
-            values[Layout.EVALUATION] = self
+            values[Program.EVALUATION] = self
             try:
                 with np.errstate(all="ignore"):
                     for function, of, place in steps:
                         values[place] = function(*[values[each] for each in of])
             finally:
-                values[Layout.EVALUATION] = None  # or it would hold itself
+                values[Program.EVALUATION] = None  # or it would hold itself
         self._done += len(steps)
 
-    def column(self, signal: Formula) -> Floats:
+    def column(self, signal: Evaluable) -> Floats:
         """A signal's values as an array, shape (candidates,)."""
         return self.spread(self.computed(signal))
 
@@ -150,18 +150,22 @@ class Evaluation:
         if known is None:
             held = self.candidates.columns[column]
             if (
-                isinstance(held, Coded)
+                isinstance(held, CategoricalColumn)
                 and len(held.distinct) <= len(held)
                 and held.codes.min() >= 0
             ):
                 known = self._distinct[column] = (held.codes, list(held.distinct))
                 return known
-            values = held.codes.tolist() if isinstance(held, Coded) else held.tolist()
-            keys = values if column in _TEXTS or isinstance(held, Coded) else [*map(key_of, values)]
+            values = held.codes.tolist() if isinstance(held, CategoricalColumn) else held.tolist()
+            keys = (
+                values
+                if column in _TEXTS or isinstance(held, CategoricalColumn)
+                else [*map(key_of, values)]
+            )
             number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
             places = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
             found = list(dict(zip(keys, values, strict=True)).values())
-            if isinstance(held, Coded):
+            if isinstance(held, CategoricalColumn):
                 found = [None if code < 0 else held.distinct[code] for code in found]
             known = self._distinct[column] = (places, found)
         return known
@@ -198,7 +202,7 @@ class Evaluation:
 
     def _own_codes(self, column: str) -> NDArray[Any]:
         held = self.candidates.columns[column]
-        if isinstance(held, Coded):
+        if isinstance(held, CategoricalColumn):
             return (
                 held.codes if held.none < 0 else np.where(held.codes == held.none, -1, held.codes)
             )

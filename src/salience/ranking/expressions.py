@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from salience.errors import InvalidInput, InvalidProfile
-from salience.ranking.evaluation import Evaluation, Layout, Values
+from salience.ranking.evaluation import Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.query import Query
@@ -41,10 +41,10 @@ class Signal:
         """This node's values, given those of its children in their order."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         """Its place in a layout: a step after those of its children."""
         of = [layout(child) for child in self.children()]
-        return layout.step(self._computed, (Layout.EVALUATION, *of))
+        return layout.step(self._computed, (Program.EVALUATION, *of))
 
     def _computed(self, ev: Evaluation, *values: Any) -> Values:
         """What `compute` gives, if that is a number or one for each candidate."""
@@ -84,9 +84,9 @@ class Signal:
             self.note(ev, row),
         )
 
-    def named(self, name: str) -> Named:
+    def named(self, name: str) -> NamedExpression:
         """The same signal under a name of its own."""
-        return Named(name, self)
+        return NamedExpression(name, self)
 
     def default(self, value: float) -> Default:
         """The same signal with `value` where it is not there."""
@@ -127,17 +127,17 @@ def _signals(value: Any) -> Iterator[Signal]:
             yield from _signals(item)
 
 
-class Composed(Signal):
+class Elementwise(Signal):
     """A signal for which nothing counts but the values of its children."""
 
     def combine(self, *values: Any, **none: Any) -> Values:
         """This node's values, given those of its children in their order."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         return self._laid(layout, [layout(child) for child in self.children()])
 
-    def _laid(self, layout: Layout, of: Sequence[int]) -> int:
+    def _laid(self, layout: Program, of: Sequence[int]) -> int:
         """A step, or the number that it would give every time."""
         numbers = [layout.numbers[place] for place in of]
         if None in numbers:
@@ -152,7 +152,7 @@ class Constant(Signal):
 
     value: float
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         return layout.number(self.value)
 
     def __str__(self) -> str:
@@ -224,12 +224,12 @@ class Lookup(Signal):
 
 
 @dataclass(frozen=True)
-class Fact(Signal):
+class QueryFlag(Signal):
     """1 where the query has the property of that name, else 0 (see `Reading.facts`)."""
 
     name: str
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         return layout.number(layout.facts.get(self.name, 0.0))
 
     def __str__(self) -> str:
@@ -237,13 +237,13 @@ class Fact(Signal):
 
 
 @dataclass(frozen=True)
-class Given(Signal):
+class WhenQuery(Signal):
     """The signal where the query has the property of that name, else 0 (see `Reading.facts`)."""
 
     fact: str
     of: Signal
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         return layout(self.of) if layout.facts.get(self.fact) else layout.number(0.0)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
@@ -256,7 +256,7 @@ class Given(Signal):
 
 
 @dataclass(frozen=True)
-class Sum(Composed):
+class Sum(Elementwise):
     """a + b + ..., added from left to right."""
 
     parts: tuple[Signal, ...]
@@ -264,7 +264,7 @@ class Sum(Composed):
     def __post_init__(self) -> None:
         _some(self.parts)
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         first, *rest = map(layout, self.parts)
         rest = [place for place in rest if layout.numbers[place] != 0.0]  # that changes nothing
         return self._laid(layout, (first, *rest)) if rest else first
@@ -286,7 +286,7 @@ class Sum(Composed):
 
 
 @dataclass(frozen=True)
-class Product(Composed):
+class Product(Elementwise):
     """a * b * ..., multiplied from left to right."""
 
     parts: tuple[Signal, ...]
@@ -294,7 +294,7 @@ class Product(Composed):
     def __post_init__(self) -> None:
         _some(self.parts)
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         last, *_ = places = [layout(part) for part in self.parts]
         of = [place for place in places if layout.numbers[place] != 1.0]  # that changes nothing
         return self._laid(layout, of) if len(of) > 1 else of[0] if of else last
@@ -322,7 +322,7 @@ def _operand(signal: Signal) -> str:
 
 
 @dataclass(frozen=True)
-class Quotient(Composed):
+class Quotient(Elementwise):
     """a / b, 0 where b is 0."""
 
     top: Signal
@@ -345,7 +345,7 @@ class Quotient(Composed):
 
 
 @dataclass(frozen=True)
-class Apply(Composed):
+class Apply(Elementwise):
     """A named elementwise function of its arguments (see `Apply.FUNCTIONS`)."""
 
     function: str
@@ -390,7 +390,7 @@ class Apply(Composed):
 
 
 @dataclass(frozen=True)
-class Default(Composed):
+class Default(Elementwise):
     """The signal, or a stand-in where it is not there."""
 
     of: Signal
@@ -421,7 +421,7 @@ class Default(Composed):
 
 
 @dataclass(frozen=True)
-class FirstOf(Composed):
+class FirstOf(Elementwise):
     """The first of several signals that is there; NaN where none is."""
 
     options: tuple[Signal, ...]
@@ -443,13 +443,13 @@ class FirstOf(Composed):
 
 
 @dataclass(frozen=True)
-class Named(Signal):
+class NamedExpression(Signal):
     """A signal under a name; the name is what weights and explanations refer to."""
 
     name: str
     of: Signal
 
-    def lay(self, layout: Layout) -> int:
+    def lay(self, layout: Program) -> int:
         return layout(self.of)
 
     def label(self) -> str:

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import salience.ranking.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from salience.errors import InvalidInput, InvalidProfile, shown
-from salience.ranking.evaluation import Evaluation
-from salience.ranking.explanation import Explanation
-from salience.ranking.expressions import Named, Signal
-from salience.ranking.rendering import written
-from salience.ranking.serialization import from_data, nodes, to_data
-from salience.ranking.stages import Pipeline, Recall, Score, Stage
+from salience.ranking.expressions import Signal
+from salience.ranking.rendering import render_formula
+from salience.ranking.serialization import from_data, to_data
+from salience.ranking.stages import Pipeline, Retrieve, Score, Stage
 from salience.ranking.weights import weighted, with_weights
 from salience.records.fields import STATUSES
-from salience.records.record import finite, native
-from salience.retrieval.candidates import Candidates
-from salience.retrieval.plan import Plan
-from salience.retrieval.query import Query
-from salience.retrieval.routes import Exact, Lexical, Route, SearchType, Trigram, Vector
+from salience.records.validation import finite, native
+from salience.retrieval.routes import ExactMatch, Lexical, Route, SearchType, Trigram, Vector
 
 _DUE = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
 
@@ -57,14 +50,14 @@ class Profile:
     @cached_property
     def routes(self) -> tuple[Route, ...]:
         """Where its candidates come from."""
-        recalls = (s for s in self.pipeline.stages if isinstance(s, Recall))
+        recalls = (s for s in self.pipeline.stages if isinstance(s, Retrieve))
         return tuple(route for stage in recalls for route in stage.routes)
 
     @cached_property
     def names_entities(self) -> bool:
         """Whether it asks which entities a question names."""
         return any(
-            isinstance(route, Exact) or (isinstance(route, Trigram) and route.entities)
+            isinstance(route, ExactMatch) or (isinstance(route, Trigram) and route.entities)
             for route in self.routes
         ) or any("entities" in signal.inputs() for signal in self.signals())
 
@@ -77,7 +70,7 @@ class Profile:
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
         semantic = any(isinstance(route, Vector) for route in self.routes)
-        text = any(isinstance(route, (Lexical, Trigram, Exact)) for route in self.routes)
+        text = any(isinstance(route, (Lexical, Trigram, ExactMatch)) for route in self.routes)
         return "hybrid" if semantic and text else "semantic" if semantic else "text"
 
     @property
@@ -118,14 +111,9 @@ class Profile:
             self, pipeline=Pipeline(tuple(_reweighted(s, checked) for s in self.pipeline.stages))
         )
 
-    def plan(self, query: Query) -> Plan[Ranked]:
-        """Run the pipeline on a query."""
-        tables = yield from self.pipeline.plan(query)
-        return Ranked(self, query, tables)
-
     def formula(self, width: int = 100) -> str:
         """The stages, the score with its weights aligned, and what each named part is, as text."""
-        return written(self.pipeline.stages, width)
+        return render_formula(self.pipeline.stages, width)
 
     def to_dict(self) -> dict[str, Any]:
         """The profile as JSON-ready data."""
@@ -212,92 +200,3 @@ def _reweighted(stage: Stage, weights: Mapping[str, float]) -> Stage:
     held = {f.name: getattr(stage, f.name) for f in fields(stage)}
     changed = {n: with_weights(v, weights) for n, v in held.items() if isinstance(v, Signal)}
     return replace(stage, **changed) if changed else stage
-
-
-@dataclass(frozen=True, eq=False)
-class Ranked:
-    """A finished search: the table after each stage of the profile that made it."""
-
-    profile: Profile
-    query: Query
-    tables: list[Candidates]
-    _evaluations: dict[int, Evaluation] = field(default_factory=dict, repr=False)
-
-    @property
-    def final(self) -> Candidates:
-        """The table that the last stage left, best first."""
-        return self.tables[-1]
-
-    @property
-    def scored(self) -> Candidates:
-        """The table right after the score was written: every candidate that has one."""
-        return self.tables[self._writer("score", len(self.tables))]
-
-    def explain(self, rows: Any) -> list[Explanation | None]:
-        """The score's tree for each row; None for one that was no candidate."""
-        trees = [self.tree(row) for row in np.asarray(rows).tolist()]
-        label = f"score ({self.profile.name})"
-        return [tree and replace(tree, label=label) for tree in trees]
-
-    def tree(
-        self, row: int, column: str = "score", before: int | None = None
-    ) -> Explanation | None:
-        """The tree of a scored column for a row, as the stages before a place left it."""
-        at = self._writer(column, len(self.tables) if before is None else before)
-        return self._tree(at, row, column)
-
-    def parts(self) -> dict[str, Any]:
-        """The values of every named part over the candidates that its stage scored."""
-        found: dict[str, Any] = {}
-        for at, stage in enumerate(self.profile.pipeline.stages):
-            if isinstance(stage, Score):
-                ev = self._evaluation(at)
-                for _, node in nodes(stage.signal, ""):
-                    if isinstance(node, Named):
-                        found[node.name] = ev.column(node)
-        return found
-
-    def rank(self, row: int) -> int | None:
-        """The rank (from 1) among all scored candidates, before the cut; None for no candidate."""
-        scored = self.scored
-        place = scored.position(row)
-        if place is None:
-            return None
-        scores, ids = scored.floats("score"), scored["id"]
-        tied = (id or "" for id in ids[scores == scores[place]].tolist())
-        own = ids[place] or ""  # there is none for a memory that was erased meanwhile
-        better = np.count_nonzero(scores > scores[place]) + sum(id < own for id in tied)
-        return int(better) + 1
-
-    def last_seen(self, row: int) -> int | None:
-        """The last stage, by place, whose table still holds the row; None if none ever did."""
-        held = [at for at, table in enumerate(self.tables) if table.position(row) is not None]
-        return held[-1] if held else None
-
-    def _writer(self, column: str, before: int) -> int:
-        """The last scoring stage before a place that wrote the column; -1 for none."""
-        stages = self.profile.pipeline.stages[:before]
-        return max(
-            (i for i, s in enumerate(stages) if isinstance(s, Score) and s.into == column),
-            default=-1,
-        )
-
-    def _evaluation(self, at: int) -> Evaluation:
-        """The evaluation of the scoring stage at a place, over the table that it was given."""
-        if at not in self._evaluations:
-            before = self.tables[at - 1]
-
-            def origin(column: str, place: int) -> Explanation | None:
-                return self._tree(self._writer(column, at), int(before.rows[place]), column)
-
-            self._evaluations[at] = Evaluation(self.query, before, origin)
-        return self._evaluations[at]
-
-    def _tree(self, at: int, row: int, label: str) -> Explanation | None:
-        """The tree of what the scoring stage at a place wrote for a row."""
-        place = None if at < 0 else self.tables[at - 1].position(row)
-        if place is None:
-            return None
-        stage = self.profile.pipeline.stages[at]
-        assert isinstance(stage, Score)
-        return replace(stage.signal.explain(self._evaluation(at), place), label=label)

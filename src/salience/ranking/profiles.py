@@ -9,10 +9,10 @@ from typing import Any, Literal
 from salience.errors import InvalidInput, shown
 from salience.ranking.expressions import (
     Col,
-    Fact,
-    Given,
+    QueryFlag,
     Signal,
     Sum,
+    WhenQuery,
     at_most,
     exp,
     lookup,
@@ -21,14 +21,14 @@ from salience.ranking.expressions import (
 )
 from salience.ranking.profile import Profile
 from salience.ranking.signals import (
-    BestOf,
     EntityOverlap,
-    Lapsed,
-    Latest,
+    Expired,
+    GroupMax,
+    LatestFact,
+    MaxScaled,
     MinMax,
-    Nearby,
+    NeighborMass,
     OnDate,
-    OverMax,
     SaidBy,
     SessionCover,
     access,
@@ -60,7 +60,15 @@ from salience.ranking.stages import (
     session_first,
     spread,
 )
-from salience.retrieval.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+from salience.retrieval.routes import (
+    ExactMatch,
+    Lexical,
+    MatchAll,
+    Route,
+    TimeWindow,
+    Trigram,
+    Vector,
+)
 
 ProfileLike = str | Path | Mapping[str, Any] | Profile
 """A built-in profile's name, the path of a JSON file, what a JSON file holds, or a profile."""
@@ -78,27 +86,27 @@ def _balanced() -> Pipeline:
     user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
     named = SaidBy("named")
     others = 0.5 + -0.5 * named  # what they say of whom a question names is about that one, too
-    lex = OverMax(lexical).default(0.0).named("lexical")
+    lex = MaxScaled(lexical).default(0.0).named("lexical")
     den = MinMax(cosine).default(0.0).named("dense")
     # Not min-max: among few memories the least unlike is not yet like what is asked.
     like = likeness()
     evidence = (lex + 1.2 * den) * (1 / 2.2)
-    before = OverMax(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
+    before = MaxScaled(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
         Col("previous.vector.score"), cosine
     ).default(0.0)
     # Between people every turn may open a subject; with an assistant the user's does.
-    opens = minimum(1.0, 1.0 + -1.0 * Fact("roles") + user)
+    opens = minimum(1.0, 1.0 + -1.0 * QueryFlag("roles") + user)
     words = Col("content_words")
     # Only a user's: a note that says "always" or "prefers" is mostly about something else. And a
     # question for a name is seldom one that tells the assistant to do something.
-    instruction = Col("is_instruction") * user * (1.0 + -0.5 * Fact("asks_name"))
+    instruction = Col("is_instruction") * user * (1.0 + -0.5 * QueryFlag("asks_name"))
     # A fact is told at one time and holds at others.
     event = lookup("kind", {"fact": 0.0}).default(1.0)
 
     def dated(part: Literal["year", "month", "day"]) -> Signal:
         """Of the date asked about: written then, or speaking of it, as a plan does long before."""
         spoken = Col(f"mentions_{part}")
-        return Given("names_date", maximum(OnDate(part) * event, spoken))
+        return WhenQuery("names_date", maximum(OnDate(part) * event, spoken))
 
     return (
         retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200)
@@ -107,8 +115,8 @@ def _balanced() -> Pipeline:
             1.0 * lex
             + 1.0 * den
             # around it
-            + 0.25 * BestOf(evidence).default(0.0).named("session")
-            + 0.5 * OverMax(Nearby(evidence)).default(0.0).named("nearby")
+            + 0.25 * GroupMax(evidence).default(0.0).named("session")
+            + 0.5 * MaxScaled(NeighborMass(evidence)).default(0.0).named("nearby")
             + 0.25 * SessionCover().default(0.0).named("session_cover")
             + 0.5
             * (0.5 * before * Col("previous.is_question").default(0.0) * at_most(words, 60)).named(
@@ -120,25 +128,25 @@ def _balanced() -> Pipeline:
             + 0.2 * Col("first_person").named("first_person")
             + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
             # whose words
-            + 1.25 * Given("names_one", named + others * Col("mentions_named")).named("speaker")
-            + 1.0 * Given("names_one", BestOf(named)).named("company")
-            + 1.0 * Given("about_self", minimum(1.0, user + nobody)).named("self")
-            + 1.0 * Given("about_assistant", assistant).named("assistant")
-            + 1.0 * Given("wants_summary", assistant).named("summary")
+            + 1.25 * WhenQuery("names_one", named + others * Col("mentions_named")).named("speaker")
+            + 1.0 * WhenQuery("names_one", GroupMax(named)).named("company")
+            + 1.0 * WhenQuery("about_self", minimum(1.0, user + nobody)).named("self")
+            + 1.0 * WhenQuery("about_assistant", assistant).named("assistant")
+            + 1.0 * WhenQuery("wants_summary", assistant).named("summary")
             # when
             + 1.25 * dated("month").named("month")
             + 0.25 * dated("year").named("year")
             + 1.25 * dated("day").named("day")
-            + 0.25 * Given("asks_when", Col("has_time")).named("time_word")
-            + 0.3 * Given("asks_present", MinMax(Col("created_at"))).named("latest")
+            + 0.25 * WhenQuery("asks_when", Col("has_time")).named("time_word")
+            + 0.3 * WhenQuery("asks_present", MinMax(Col("created_at"))).named("latest")
             # facts, when they held
-            + -2.0 * Lapsed().named("lapsed")
-            + 2.0 * (den * Latest()).named("standing")
+            + -2.0 * Expired().named("lapsed")
+            + 2.0 * (den * LatestFact()).named("standing")
             # the kind of answer
-            + 0.5 * Given("asks_number", Col("has_number")).named("number")
-            + 0.6 * Given("asks_name", Col("names")).named("names")
-            + 4.0 * Given("looks_ahead", like * instruction).named("instruction")
-            + 3.0 * Given("asks_advice", like * Col("is_preference") * user).named("preference")
+            + 0.5 * WhenQuery("asks_number", Col("has_number")).named("number")
+            + 0.6 * WhenQuery("asks_name", Col("names")).named("names")
+            + 4.0 * WhenQuery("looks_ahead", like * instruction).named("instruction")
+            + 3.0 * WhenQuery("asks_advice", like * Col("is_preference") * user).named("preference")
         )
         >> cut()
     )
@@ -169,7 +177,7 @@ composite = _built_in(
 six_factor = _built_in(
     Profile(
         "six_factor",
-        retrieve(Vector(), Scan(), depth=None)
+        retrieve(Vector(), MatchAll(), depth=None)
         >> score(
             0.40 * likeness()
             + 0.20 * decay(hourly_rate(), hours_since()).named("recency")
@@ -191,7 +199,7 @@ activation = _built_in(
     Profile(
         "activation",
         retrieve(Lexical((("content", 1.0), ("gist", 1.0), ("entities", 1.0))), depth=Depth(4))
-        >> spread(OverMax(Col("lexical.score")))
+        >> spread(MaxScaled(Col("lexical.score")))
         >> conflict(strength() * confidence() * _recency)
         >> score(
             (
@@ -253,7 +261,7 @@ _NAME = Trigram(min_similarity=0.4, entities=True)
 
 def _blend(**weights: float) -> Signal:
     parts = {
-        "text_rank": OverMax(Col("lexical.score")).default(0.0),
+        "text_rank": MaxScaled(Col("lexical.score")).default(0.0),
         "semantic": maximum(0.0, Col("vector.score").default(0.0)),
         "name_similarity": Col("trigram.score").default(0.0),
         "identifier": Col("exact.score").default(0.0),
@@ -286,7 +294,7 @@ vitality = _vital(
 _vital(
     "vitality.identity",
     "Who or what is called so: names, as misspelt as they come, and exact identifiers.",
-    *(_NAME, Exact()),
+    *(_NAME, ExactMatch()),
     name_similarity=0.6,
     identifier=0.4,
 )
@@ -299,7 +307,7 @@ _vital(
 _vital(
     "vitality.activity",
     "What was said and done: by words, within the time that the question names.",
-    *(_WORDS, During()),
+    *(_WORDS, TimeWindow()),
     text_rank=0.7,
     in_time=0.3,
 )

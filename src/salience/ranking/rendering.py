@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
-from salience.ranking.expressions import Constant, Named, Product, Signal, Sum
+from salience.ranking.expressions import Constant, NamedExpression, Product, Signal, Sum
 from salience.ranking.stages import Depth, Score, Stage
 from salience.ranking.weights import walk
 
 _LEAST = 40  # columns
 
 
-def written(stages: Sequence[Stage], width: int = 100) -> str:
+def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
     """The stages in order, then every scored column's formula, then what the named parts are."""
     width = max(width, _LEAST)
     blocks = [_wrapped("", " >> ".join(_stage(stage) for stage in stages), width)]
@@ -30,12 +30,12 @@ def written(stages: Sequence[Stage], width: int = 100) -> str:
     for stage in stages:
         if isinstance(stage, Score):
             own = stage.signal
-            if isinstance(own, Named) and own.name == stage.into:
+            if isinstance(own, NamedExpression) and own.name == stage.into:
                 own = own.of
             blocks.append("\n".join(_score(stage.into, own, width)))
         for signal in _signals(stage):
             for node in walk(signal):
-                if isinstance(node, Named) and node.name not in columns:
+                if isinstance(node, NamedExpression) and node.name not in columns:
                     named.setdefault(node.name, node.of)
     longest = max((len(name) for name in named), default=0)
     parts = [_wrapped(f"{name:<{longest}} = ", _bare(of), width) for name, of in named.items()]

@@ -20,6 +20,22 @@ from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.ranking.expressions import Col, Constant, Signal
 from salience.retrieval.routes import Route
 
+_FORMER_TYPES = {
+    "AtLeast": "MinValue",
+    "BestOf": "GroupMax",
+    "During": "TimeWindow",
+    "Exact": "ExactMatch",
+    "Fact": "QueryFlag",
+    "Given": "WhenQuery",
+    "Lapsed": "Expired",
+    "Latest": "LatestFact",
+    "Named": "NamedExpression",
+    "Nearby": "NeighborMass",
+    "OverMax": "MaxScaled",
+    "Recall": "Retrieve",
+    "Scan": "MatchAll",
+}
+"""The names that types had in files written before."""
 _NAMES = {float: "a number", int: "a whole number", str: "text", bool: "true or false"}
 
 
@@ -95,7 +111,8 @@ def _node(value: Any, kinds: Mapping[str, type], path: str) -> Any:
             return Col(value)
     if not isinstance(value, Mapping):
         raise InvalidProfile(path, f"is {_said(value)}", 'give an object {"type": ...}')
-    kind = kinds.get(str(value.get("type")))
+    type_name = str(value.get("type"))
+    kind = kinds.get(_FORMER_TYPES.get(type_name, type_name))
     if kind is None:
         problem = f"has the type {value['type']!r}" if "type" in value else "has no type"
         raise InvalidProfile(path, problem, _choose(value.get("type"), kinds))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from salience.ranking.expressions import Constant, Named, Product, Signal, Sum
+from salience.ranking.expressions import Constant, NamedExpression, Product, Signal, Sum
 
 
 def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:
@@ -42,15 +42,17 @@ def weighted(tree: Signal) -> dict[str, float]:
         if part is not None:
             found.setdefault(part[1].name, part[0])
         if isinstance(node, Sum):
-            plain.update((part.name, 1.0) for part in node.parts if isinstance(part, Named))
+            plain.update(
+                (part.name, 1.0) for part in node.parts if isinstance(part, NamedExpression)
+            )
     return {**plain, **found}
 
 
-def _weighted_part(node: Signal) -> tuple[float, Named] | None:
+def _weighted_part(node: Signal) -> tuple[float, NamedExpression] | None:
     """The weight and the part, of a node that is a number times a named part."""
     if isinstance(node, Product) and len(node.parts) == 2:
         weight, part = node.parts
-        if isinstance(weight, Constant) and isinstance(part, Named):
+        if isinstance(weight, Constant) and isinstance(part, NamedExpression):
             return weight.value, part
     return None
 
@@ -63,7 +65,7 @@ def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
     heavy = {found[1].name for node in walk(tree) if (found := _weighted_part(node))}
 
     def weigh(part: Signal) -> Signal:
-        if isinstance(part, Named) and part.name in weights and part.name not in heavy:
+        if isinstance(part, NamedExpression) and part.name in weights and part.name not in heavy:
             return Product((Constant(float(weights[part.name])), part))
         return part
 

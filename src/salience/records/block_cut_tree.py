@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-Neighbors = Callable[[str], Iterable[str]]
+Adjacency = Callable[[str], Iterable[str]]
 
 
-class Blocks:
+class BlockCutTree:
     """The blocks of an undirected graph as a forest; a vertex in two or more of them is a cut.
 
     A block is a largest set of vertices that no single one holds together. The forest's nodes are
@@ -21,7 +21,7 @@ class Blocks:
     Maintaining bridge-connected and biconnected components on-line, 1992 (edge by edge).
     """
 
-    def __init__(self, neighbors: Neighbors) -> None:
+    def __init__(self, neighbors: Adjacency) -> None:
         self._neighbors = neighbors
         self._above: dict[str, int] = {}  # the block above a vertex; a root has none
         self._below: dict[str, int] = {}  # how many blocks hang on a vertex

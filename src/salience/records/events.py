@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from salience.records.fields import FIELDS
-from salience.records.record import BLANK, Draft, Link, MemoryRecord, moment, plain, recent
+from salience.records.record import BLANK, Draft, Link, MemoryRecord, recent, to_json
+from salience.records.validation import timestamp
 
 EventType = Literal[
     "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin", "boost",
@@ -65,7 +66,7 @@ class Event:
             "seq": self.seq,
             "type": self.type,
             "id": self.id,
-            "at": plain(self.at),
+            "at": to_json(self.at),
             "actor": self.actor,
             "session": self.session,
             "payload": dict(self.payload),
@@ -77,9 +78,9 @@ def revived(name: str, value: Any) -> Any:
     if value is None:
         return () if FIELDS[name].type in ("list", "times") else None
     if FIELDS[name].type == "time":
-        return moment(name, value)
+        return timestamp(name, value)
     if FIELDS[name].type == "times":
-        return tuple(moment(name, each) for each in value)
+        return tuple(timestamp(name, each) for each in value)
     return tuple(value) if FIELDS[name].type == "list" else value
 
 
@@ -94,7 +95,7 @@ def apply(before: Values, event: Event) -> dict[str, Any]:
     return changes
 
 
-def folded(events: Iterable[Event]) -> dict[str, Any]:
+def fold(events: Iterable[Event]) -> dict[str, Any]:
     """The fields of STATE after all of a memory's events, oldest first; {} before its write."""
     values: dict[str, Any] = {}
     for event in events:
@@ -174,7 +175,7 @@ _EFFECTS: dict[str, Callable[[Values, Event], dict[str, Any]]] = {
 }
 
 
-def as_told(record: MemoryRecord, events: Sequence[Event], kept: Sequence[Event]) -> MemoryRecord:
+def record_at(record: MemoryRecord, events: Sequence[Event], kept: Sequence[Event]) -> MemoryRecord:
     """The record as it was when no more than some of its events had happened.
 
     `events` are all of its memory, oldest first, and `kept` those of them that count, its write
@@ -186,10 +187,10 @@ def as_told(record: MemoryRecord, events: Sequence[Event], kept: Sequence[Event]
         if event.seq not in counted:
             was = event.payload.get("was", _NOTHING)
             back.update((name, revived(name, v)) for name, v in was.items() if name not in STATE)
-    return replace(record, **back, **{n: v for n, v in folded(kept).items() if n in STATE})
+    return replace(record, **back, **{n: v for n, v in fold(kept).items() if n in STATE})
 
 
-def happened(events: Iterable[Event], at: datetime) -> list[Event]:
+def visible_at(events: Iterable[Event], at: datetime) -> list[Event]:
     """The events that count for whoever asks at a time: uses before it, all else until it.
 
     What a search returns is used at the time of that search, and does not count for it yet.
@@ -208,11 +209,11 @@ def written(draft: Draft, actor: str | None) -> Event:
     begun: dict[str, Any] = {}
     if given != _USUAL:
         each = zip(_BEGUN, given, _USUAL, strict=True)
-        begun = {name: plain(value) for name, value, usual in each if value != usual}
+        begun = {name: to_json(value) for name, value, usual in each if value != usual}
     if record.created_at != at:
-        begun["created_at"] = plain(record.created_at)
+        begun["created_at"] = to_json(record.created_at)
     if record.accesses != (record.created_at,):
-        begun["accesses"] = plain(record.accesses)
+        begun["accesses"] = to_json(record.accesses)
     payload = {**draft.note, "set": begun} if begun else draft.note
     return Event("write", record.id, at, actor, payload=payload)
 
@@ -229,8 +230,8 @@ def edited(
         for name in FIELDS
         if name not in ("updated_at", *ACCESSES) and getattr(old, name) != getattr(new, name)
     ]
-    was = {name: plain(getattr(old, name)) for name in differing}
-    became = {name: plain(getattr(new, name)) for name in differing if name in STATE}
+    was = {name: to_json(getattr(old, name)) for name in differing}
+    became = {name: to_json(getattr(new, name)) for name in differing if name in STATE}
     payload: dict[str, Any] = {"was": was}
     if became:
         payload["set"] = became
@@ -251,13 +252,13 @@ def unlinked(link: Link, actor: str | None) -> Event:
     return Event("link", link.source, link.created_at, actor, payload=payload)
 
 
-def advance(before: Values, event: Event) -> tuple[dict[str, Any], Event]:
+def apply_with_previous(before: Values, event: Event) -> tuple[dict[str, Any], Event]:
     """What an event changes, metadata included, and the event with what that was before."""
     changes = apply(before, event)
     named = event.payload.get("set")
     if not named:
         return changes, event
-    was = {name: plain(before[name]) for name in named}
+    was = {name: to_json(before[name]) for name in named}
     return changes, Event(
         event.type, event.id, event.at, event.actor, event.session, {**event.payload, "was": was}
     )

@@ -98,3 +98,7 @@ def field_type(path: str) -> Type:
         "there is no such field",
         f"use one of {', '.join(sorted(set(FIELDS) - _UNFILTERED))}, or metadata.<key>",
     )
+
+
+SESSION_CHUNK = "session_chunk"
+TURN_CHUNK = "turn_chunk"

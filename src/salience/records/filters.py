@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS, Type, field_type
-from salience.records.record import json_value, moment, native, storable
+from salience.records.validation import json_value, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
@@ -39,14 +39,14 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class Both:
+class And:
     """All parts hold; with no parts it always holds."""
 
     parts: tuple[Filter, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Or:
     """At least one part holds; with no parts it never holds."""
 
     parts: tuple[Filter, ...]
@@ -59,7 +59,7 @@ class Not:
     part: Filter
 
 
-Filter = Compare | Both | Either | Not
+Filter = Compare | And | Or | Not
 
 
 def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
@@ -76,7 +76,7 @@ def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> F
         return None
     if depth > _DEEPEST:
         raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
-    if isinstance(spec, (Compare, Both, Either, Not)):
+    if isinstance(spec, (Compare, And, Or, Not)):
         return _checked(spec, path, depth)
     if not isinstance(spec, Mapping):
         raise InvalidInput(path, f"must be a mapping, not {type(spec).__name__}")
@@ -93,10 +93,10 @@ def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> F
                 for i, item in enumerate(value)
                 if (parsed := _parsed(item, f"{path}.{key}[{i}]", depth + 1)) is not None
             )
-            parts.append(Both(inner) if logic == "and" else Either(inner))
+            parts.append(And(inner) if logic == "and" else Or(inner))
         elif logic == "not":
             negated = _parsed(value, f"{path}.{key}", depth + 1)
-            parts.append(Not(negated if negated is not None else Both(())))
+            parts.append(Not(negated if negated is not None else And(())))
         elif key == "metadata":
             if not isinstance(value, Mapping):
                 raise InvalidInput(f"{path}.metadata", "must be a mapping of keys to conditions")
@@ -104,7 +104,7 @@ def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> F
                 parts.extend(_conditions(f"metadata.{name}", item, path))
         else:
             parts.extend(_conditions(key, value, path))
-    return parts[0] if len(parts) == 1 else Both(tuple(parts))
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
 def _checked(given: Filter, path: str, depth: int) -> Filter:
@@ -168,7 +168,7 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         )
     operand = _operand(name, kind, operator, value, path)
     if operator == "in":
-        return Either(tuple(_compare(name, kind, "eq", item, path) for item in operand))
+        return Or(tuple(_compare(name, kind, "eq", item, path) for item in operand))
     if operator == "exists":  # a list that was not given is empty
         empty = Compare(name, "eq", ())
         return Not(empty) if operand else empty
@@ -193,7 +193,7 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
             return None
         raise InvalidInput(where, f"{operator} needs a value", "use exists to ask for missing ones")
     if kind == "time":
-        return moment(where, value).timestamp()
+        return timestamp(where, value).timestamp()
     if kind == "number":
         value = native(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
@@ -262,7 +262,7 @@ def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
     if isinstance(condition, Not):
         return not passes(condition.part, value_of)
     held = (passes(part, value_of) for part in condition.parts)
-    return all(held) if isinstance(condition, Both) else any(held)
+    return all(held) if isinstance(condition, And) else any(held)
 
 
 def _is_number(value: Any) -> bool:

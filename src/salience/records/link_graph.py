@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
-from salience.records.block_cut_tree import Blocks
-from salience.retrieval.candidates import Floats
+from salience.records.block_cut_tree import BlockCutTree
 
 LinkTimes = Iterable[tuple[str, str, float]]
 """Links as (source, target, created_at in seconds)."""
@@ -19,7 +19,7 @@ class LinkGraph:
     """The links between living memories, by id; a link from a memory to itself counts for nothing.
 
     A link to what is no memory (yet) counts from the time there is one. In-degrees and times are
-    kept as links come and go; cut vertices are those of `Blocks`.
+    kept as links come and go; cut vertices are those of `BlockCutTree`.
     """
 
     def __init__(self, links: LinkTimes, living: Iterable[str]) -> None:
@@ -29,7 +29,7 @@ class LinkGraph:
         self._came: set[str] = set()
         self._gone: set[str] = set()
         self._relinked: set[str] = set()
-        self._blocks = Blocks(self.neighbors)
+        self._blocks = BlockCutTree(self.neighbors)
         for source, target, at in links:
             if source != target and source in self._living and target in self._living:
                 known = self._out.get(source, {}).get(target, at)
@@ -116,7 +116,7 @@ class LinkGraph:
         """The memories whose removal would part the graph that they hold together."""
         return self._blocks.cuts
 
-    def column(self, name: str, ids: Sequence[str]) -> Floats:
+    def column(self, name: str, ids: Sequence[str]) -> NDArray[np.float64]:
         """One of `fields.GRAPH` for some memories, or `linked`, 1 for one with any link."""
         if name == "linked":
             return np.array([id in self._out or id in self._in for id in ids], dtype=np.float64)

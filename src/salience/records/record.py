@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import math
-import operator
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, timezone
+from datetime import datetime
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.errors import InvalidInput, shown
 from salience.records.fields import ACCESSES_KEPT, FIELDS
 
-Vector = NDArray[np.float32]
+Embedding = NDArray[np.float32]
 Time = TypeVar("Time", float, datetime)
-F = TypeVar("F")
 LINK_TYPES = (
     "mentions",
     "supports",
@@ -31,12 +26,7 @@ LINK_TYPES = (
     "supersedes",
     "consolidates",
 )
-Outcome = Literal["ADDED", "DUPLICATE", "MERGED", "SUPERSEDES", "LOOP", "UPDATED", "REJECTED"]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-_DEEPEST = 64  # levels of lists and mappings in metadata
-_INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
-_EXACT_YEARS = range(1700, 2240)  # whose seconds since 1970 hold microseconds as float64
-_LARGEST = 1e300  # beyond it a sum might overflow
 
 
 @dataclass(frozen=True)  # without slots, which take a search's records long to fill
@@ -112,7 +102,7 @@ class MemoryRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""
-        return {name: plain(getattr(self, name)) for name in ("namespace", *FIELDS)}
+        return {name: to_json(getattr(self, name)) for name in ("namespace", *FIELDS)}
 
 
 BLANK = MemoryRecord("", "", "", datetime.min, datetime.min)
@@ -139,77 +129,8 @@ class Draft:
     """
 
     record: MemoryRecord
-    vectors: Mapping[str, Vector]
+    vectors: Mapping[str, Embedding]
     note: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-
-
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What happened to one item of a write, and why.
-
-    ADDED: it is a memory now, with this `id`. SUPERSEDES: so it is, and it says otherwise than the
-    memory `match`, which it takes the place of if `applied`. DUPLICATE: the memory `match` says
-    the same, so it was not added; MERGED: nor was it, but `match` has taken on what it says
-    besides. LOOP: it had only just been recalled. REJECTED: it cannot be kept.
-    For the outcomes that add nothing, `id` is `match`. `similarity` is their cosine, if compared.
-    """
-
-    id: str | None
-    outcome: Outcome
-    reason: str = ""
-    match: str | None = None
-    similarity: float | None = None
-    applied: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping of what there is to say."""
-        found = {name: getattr(self, name) for name in ("id", "outcome", "reason", "match")}
-        if self.similarity is not None:
-            found["similarity"] = self.similarity
-        if self.outcome == "SUPERSEDES":
-            found["applied"] = self.applied
-        return found
-
-
-@dataclass(frozen=True, slots=True)
-class AddResult:
-    """The outcome of every item of a write, in the order given.
-
-    `pending` are the links that lead to no memory yet; they will, once one has that id, title or
-    alias.
-    """
-
-    items: tuple[Added, ...]
-    degraded: tuple[str, ...] = ()
-    pending: tuple[Link, ...] = ()
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The ids of the items that were added."""
-        kept = ("ADDED", "SUPERSEDES")
-        return tuple(item.id for item in self.items if item.id and item.outcome in kept)
-
-    @property
-    def id(self) -> str:
-        """The id of the first memory that says what was given, added or there already.
-
-        InvalidInput when there is none.
-        """
-        kept = (*self.ids, *(i.match for i in self.items if i.match and i.outcome != "SUPERSEDES"))
-        if not kept:
-            raise InvalidInput("items", "nothing was added", "look at .items for the reasons")
-        return kept[0]
-
-    @property
-    def rejected(self) -> tuple[Added, ...]:
-        """The items that were not added, with their reasons."""
-        return tuple(item for item in self.items if item.outcome == "REJECTED")
-
-    def __iter__(self) -> Iterator[Added]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
 
 
 def value_at(metadata: Mapping[str, Any], key: str) -> Any:
@@ -223,290 +144,22 @@ def value_at(metadata: Mapping[str, Any], key: str) -> Any:
     return tuple(found) if isinstance(found, list) else found
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """A value as JSON has it: times in ISO 8601, tuples as lists, NumPy's numbers as Python's."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, tuple):
-        return [plain(item) for item in value]
+        return [to_json(item) for item in value]
     if isinstance(value, Mapping):
         return dict(value)
     return value
 
 
-# The door: every value that enters a record passes through one of these.
-
-
-def text(name: str, value: Any, *, limit: int | None = None) -> str:
-    """`value` as text that every store can keep, or InvalidInput naming the field `name`."""
-    if not isinstance(value, str):
-        raise InvalidInput(name, f"must be text, not {type(value).__name__}")
-    if not value.strip():
-        raise InvalidInput(name, "is empty", "give it some text")
-    limit = limit or (FIELDS[name].limit if name in FIELDS else None)
-    if limit is not None and len(value) > limit:
-        raise InvalidInput(
-            name, f"has {len(value):,} characters, more than {limit:,}", "split it into parts"
-        )
-    return storable(name, value)
-
-
-def storable(name: str, value: str) -> str:
-    """Text as it is; InvalidInput if it has a NUL or half a character, which no store can keep."""
-    if "\0" in value:
-        raise InvalidInput(name, "contains a NUL character", 'remove it: text.replace("\\0", "")')
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as problem:
-        raise InvalidInput(
-            name,
-            f"has a lone surrogate at position {problem.start}, which is not a character",
-            'repair it: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")',
-        ) from None
-    return value
-
-
-def optional_text(name: str, value: Any) -> str | None:
-    """`text`, or None when there is none."""
-    return None if value is None else text(name, value)
-
-
-def choice(name: str, value: Any, *, required: bool = False) -> str | None:
-    """One of the texts that the field `name` allows, or None unless `required`.
-
-    InvalidInput otherwise.
-    """
-    allowed = FIELDS[name].choices
-    if (value is None and not required) or (isinstance(value, str) and value in allowed):
-        return value
-    others = "" if required else ", or None"
-    raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}{others}")
-
-
-def native(value: Any) -> Any:
-    """A number or truth value of NumPy's as Python's own; anything else as it is."""
-    held = isinstance(value, np.generic) and value.dtype.kind in "biuf"
-    return value.item() if held else value
-
-
-def boolean(name: str, value: Any) -> bool:
-    """True or False; InvalidInput for anything else, which may mean the opposite of its truth."""
-    found = native(value)
-    if found is True or found is False:
-        return found
-    raise InvalidInput(name, f"is {shown(value)}", "use True or False")
-
-
-def whole(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number from `least` to `most`, of any type that is one; InvalidInput otherwise."""
-    try:
-        found = operator.index(value)
-    except TypeError:
-        found = least - 1
-    if isinstance(value, bool) or found < least or (most is not None and found > most):
-        room = f"from {least}" if most is None else f"from {least} to {most:,}"
-        raise InvalidInput(name, f"is {shown(value)}", f"give a whole number {room}")
-    return found
-
-
-def number(name: str, value: Any, most: float | None = None) -> float | None:
-    """A finite number from 0 to `most` (that of the field by default) or None.
-
-    InvalidInput otherwise.
-    """
-    value = native(value)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
-    if most is None and name in FIELDS:
-        most = FIELDS[name].most
-    if not 0.0 <= value <= (_LARGEST if most is None else most):
-        room = "0 or more" if most is None else f"between 0 and {most:g}"
-        raise InvalidInput(name, f"is {shown(value)}", f"give a finite number, {room}")
-    return float(value)
-
-
-def finite(value: float) -> bool:
-    """Whether a number is finite, and no whole number beyond what can be computed with."""
-    return -_LARGEST <= value <= _LARGEST
-
-
-def unit(name: str, value: Any) -> float | None:
-    """A number in [0, 1] or None; InvalidInput otherwise (NaN and infinity included)."""
-    return number(name, value, 1.0)
-
-
-def flag(name: str, value: Any) -> float | None:
-    """1.0 for True or 1, 0.0 for False or 0, None for None; InvalidInput otherwise."""
-    value = native(value)
-    if value is None:
-        return None
-    if isinstance(value, (bool, int, float)) and value in (0, 1):
-        return float(value)
-    raise InvalidInput(name, f"is {shown(value)}", "use True or False")
-
-
-def function(name: str, value: F | None) -> F | None:
-    """A function, or None; InvalidInput otherwise."""
-    if value is not None and not callable(value):
-        raise InvalidInput(name, f"is {shown(value)}", "give a function, or leave it out")
-    return value
-
-
-def moment(name: str, value: Any) -> datetime:
-    """A point in time in UTC from a datetime, a date, ISO 8601 text or seconds since 1970.
-
-    A datetime without a zone is taken as UTC, a date as its first moment there. Stores keep seconds
-    as float64, which does not tell microseconds apart centuries from now: there it is a whole
-    second.
-    """
-    value = native(value)
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value.strip())
-        except ValueError:
-            raise InvalidInput(
-                name, f"{shown(value)} is not a date", "write it as 2026-05-31T14:00:00Z"
-            ) from None
-    elif isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if isinstance(value, bool) or not isinstance(value, (datetime, int, float)):
-        raise InvalidInput(
-            name,
-            "must be a datetime, a date, ISO 8601 text or seconds since 1970, not "
-            f"{type(value).__name__}",
-        )
-    if not isinstance(value, datetime):
-        try:
-            value = datetime.fromtimestamp(value, tz=timezone.utc)
-        except (ValueError, OverflowError, OSError):
-            raise InvalidInput(
-                name,
-                f"{shown(value)} is not a point in time",
-                "give seconds since 1970; divide milliseconds by 1000",
-            ) from None
-    if value != value:  # pandas.NaT is a datetime, but no time
-        raise InvalidInput(name, f"is {shown(value)}, which is no time", "give one, or None")
-    try:
-        found = (
-            value.replace(tzinfo=timezone.utc)
-            if value.tzinfo is None
-            else value.astimezone(timezone.utc)
-        )
-    except (OverflowError, ValueError):
-        raise InvalidInput(name, f"{value} is out of range") from None
-    if type(found) is not datetime:  # pandas.Timestamp has nanoseconds, which stores do not keep
-        found = datetime.combine(found.date(), found.timetz())
-    return found if found.year in _EXACT_YEARS else found.replace(microsecond=0)
-
-
 def recent(*times: Iterable[Time]) -> tuple[Time, ...]:
     """The most recent access times out of several series, newest first."""
     return tuple(sorted(chain(*times), reverse=True)[:ACCESSES_KEPT])
-
-
-def optional_moment(name: str, value: Any) -> datetime | None:
-    """`moment`, or None when there is none."""
-    return None if value is None else moment(name, value)
-
-
-def texts(name: str, value: Any) -> tuple[str, ...]:
-    """A tuple of distinct texts in the order given; one string counts as one text."""
-    if value is None:
-        return ()
-    if isinstance(value, str):
-        value = (value,)
-    if not isinstance(value, Iterable) or isinstance(value, Mapping):
-        raise InvalidInput(name, f"must be a list of texts, not {type(value).__name__}")
-    found = dict.fromkeys(text(name, item, limit=512) for item in value)
-    # A set comes in another order in every process.
-    return tuple(sorted(found) if isinstance(value, (set, frozenset)) else found)
-
-
-def metadata_of(value: Any) -> Mapping[str, Any]:
-    """Metadata as JSON keeps it: text keys, finite numbers, no NUL; InvalidInput otherwise."""
-    if value is None:
-        return _NOTHING
-    if not isinstance(value, Mapping):
-        raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
-    return {k: json_value(f"metadata.{k}", v) for k, v in _keys("metadata", value)}
-
-
-def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    for key, item in value.items():
-        if not isinstance(key, str) or not key:
-            raise InvalidInput(path, f"has the key {shown(key)}", "use non-empty text keys")
-        text(path, key, limit=512)
-        yield key, item
-
-
-def json_value(path: str, value: Any, depth: int = 0) -> Any:
-    """`value` as JSON keeps it; InvalidInput naming the `path` where it cannot be kept."""
-    if depth > _DEEPEST:
-        raise InvalidInput(path, f"is nested more than {_DEEPEST} levels deep", "make it flatter")
-    value = native(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        if value not in _INTEGERS:
-            raise InvalidInput(path, "is a whole number of more than 64 bits", "write it as text")
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidInput(path, f"is {value}", "use a finite number or None")
-        return value
-    if isinstance(value, str):
-        return storable(path, value)
-    if isinstance(value, datetime):
-        return plain(moment(path, value))
-    if isinstance(value, Mapping):
-        return {k: json_value(f"{path}.{k}", v, depth + 1) for k, v in _keys(path, value)}
-    if isinstance(value, set | frozenset):
-        # A set comes in another order in every process.
-        return sorted((json_value(path, item, depth + 1) for item in value), key=json.dumps)
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return [json_value(path, item, depth + 1) for item in value]
-    raise InvalidInput(
-        path,
-        f"{type(value).__name__} cannot be kept as JSON",
-        "make it text, a number, a list or a mapping",
-    )
-
-
-def vector(name: str, value: Any, dimensions: int | None = None) -> Vector:
-    """`value` scaled to unit length at half precision, float32 of shape (dimensions,).
-
-    Half precision is what the stores keep; rounding at the door makes every store rank alike.
-    A zero vector stays zero, and has similarity 0 with everything.
-
-    Raises:
-        InvalidInput: not a flat list of finite numbers, or of another length.
-    """
-    try:
-        given = np.asarray(value)
-    except ValueError:  # rows of unequal length
-        raise InvalidInput(name, "must be one flat list of numbers") from None
-    if given.ndim != 1 or given.size == 0:
-        raise InvalidInput(name, f"must be one flat list of numbers, not of shape {given.shape}")
-    if given.dtype.kind not in "iuf":
-        raise InvalidInput(name, "must be a list of numbers")
-    array = given.astype(np.float64)
-    if dimensions is not None and array.size != dimensions:
-        raise InvalidInput(
-            name,
-            f"has {array.size} dimensions where {dimensions} are kept",
-            "use vectors of the embedder that the store was made with",
-        )
-    if not np.isfinite(array).all():
-        raise InvalidInput(name, "contains NaN or infinity")
-    largest = float(np.abs(array).max())
-    if largest > 0.0:
-        array = array / largest  # a tiny or huge vector would under- or overflow in the norm
-        array = array / np.linalg.norm(array)
-    return array.astype(np.float16).astype(np.float32)
 
 
 def new_id() -> str:

@@ -19,7 +19,7 @@ Naming = Callable[[Iterable[str]], Sequence[int]]
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class CategoricalColumn:
     """A column of objects as places in a list of distinct values; -1 or `none` for None.
 
     A table over a whole namespace may have a text column without making an object per row. `naming`
@@ -38,7 +38,7 @@ class Coded:
         """One value for a place, a column for an index or mask array or a slice."""
         codes = self.codes[index]
         if isinstance(codes, np.ndarray):
-            return Coded(codes, self.distinct, self.naming, self.none)
+            return CategoricalColumn(codes, self.distinct, self.naming, self.none)
         return None if codes < 0 else self.distinct[codes]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
@@ -51,7 +51,7 @@ class Coded:
         distinct = self.distinct
         return [None if code < 0 else distinct[code] for code in self.codes.tolist()]
 
-    def without(self, gone: NDArray[np.bool_]) -> Coded:
+    def without(self, gone: NDArray[np.bool_]) -> CategoricalColumn:
         """The same with None where `gone`."""
         return replace(self, codes=np.where(gone, -1, self.codes))
 
@@ -66,7 +66,7 @@ def key_of(value: Any) -> Hashable:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranks:
+class LazyRanks:
     """The ranks (from 1) that scores give, by score descending, then name; NaN where there is none.
 
     They are worked out for the places that are asked for, not for all that were scored. `names`
@@ -84,8 +84,8 @@ class Ranks:
         """One rank for a place, a column for an index or mask array or a slice."""
         places = self.places[index]
         if isinstance(places, np.ndarray):
-            return Ranks(self.scores, self.names, places)
-        return Ranks(self.scores, self.names, np.array([places])).tolist()[0]
+            return LazyRanks(self.scores, self.names, places)
+        return LazyRanks(self.scores, self.names, np.array([places])).tolist()[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         held = np.flatnonzero(~np.isnan(self.scores))
@@ -116,7 +116,7 @@ class Ranks:
 
 
 _FEW = 64  # ranks worked out one by one
-Held = Column | Coded | Ranks
+Held = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""
 
 

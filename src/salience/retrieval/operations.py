@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from salience.language.analysis_types import Speakers, Wording
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
-from salience.records.record import Draft, Link, MemoryRecord, Vector
+from salience.records.record import Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
-from salience.retrieval.query import Formula, People, Query, Wording
+from salience.retrieval.query import Formula, Query
 from salience.retrieval.routes import Lexical, Route
 
 
@@ -45,11 +46,11 @@ class Extract:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class FindSpeakers:
     """Whom words of a question name; those that look like names (`proper`) may be misspelt.
 
     The `ordinary` ones name only who is called by several words that all stand there.
-    -> `Named`
+    -> `SpeakerMatches`
     """
 
     namespaces: tuple[str, ...]
@@ -59,7 +60,7 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class SpeakerMatches:
     """The speakers that words name, by word, and who talks with an assistant here.
 
     `users` are the speakers of that role; where there is an assistant but nobody is called a user,
@@ -74,13 +75,13 @@ class Named:
     all_turns: int
 
     @classmethod
-    def among(cls, people: People, names: Mapping[str, frozenset[str]]) -> Named:
+    def among(cls, people: Speakers, names: Mapping[str, frozenset[str]]) -> SpeakerMatches:
         """Some people, of whom words name these."""
         turns = {who: people.turns[who] for each in names.values() for who in each}
         return cls(names, people.users, people.assistants, turns, people.all_turns)
 
     @classmethod
-    def together(cls, found: Sequence[Named]) -> Named:
+    def together(cls, found: Sequence[SpeakerMatches]) -> SpeakerMatches:
         """What several namespaces say, as one."""
         names: dict[str, frozenset[str]] = {}
         turns: Counter[str] = Counter()
@@ -98,7 +99,7 @@ class Named:
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
+class SearchRoute:
     """The best `depth` rows of a route (all of them for None) -> Ranking, by score then id.
 
     Only rows of the query's namespaces that pass its filter are candidates; a row without any
@@ -112,7 +113,7 @@ class Search:
 
 
 @dataclass(frozen=True, eq=False)
-class Best:
+class TopK:
     """The best `query.k` rows of all that some routes find, by a formula -> Chosen.
 
     The formula reads the routes' scores and what is kept. None where the store cannot tell, so that
@@ -125,7 +126,7 @@ class Best:
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class TopKResult:
     """Rows in any order, the best among them, with their ranks on each route by its name.
 
     Others may be among them, such as those that are as good as the last. `read` memories were read
@@ -139,7 +140,7 @@ class Chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
+class ScoreRows:
     """The route's exact score of the given rows -> float64 array (rows,); NaN where it has none.
 
     With `of="previous"`, the score of the turn right before each row in its session instead.
@@ -152,7 +153,7 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class Matched:
+class MatchedTerms:
     """Which of the query's terms each row holds in the fields of a lexical route, by weight.
 
     -> float64 array (rows, terms): idf(term) where the row has the term, else 0.
@@ -172,7 +173,7 @@ class Mentions:
 
 
 @dataclass(frozen=True, eq=False)
-class Fetch:
+class FetchColumns:
     """Columns of the given rows by field name -> mapping of name to array (rows,) or `Coded`.
 
     Besides the fields of a record and its `namespace` there are the columns that a store derives:
@@ -186,21 +187,21 @@ class Fetch:
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class ReadRecords:
     """The records of the given rows -> list of MemoryRecord, in the order of the rows."""
 
     rows: Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Texts:
+class ReadTexts:
     """The content of the given rows -> list of text, in the order of the rows; None if gone."""
 
     rows: Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Vectors:
+class FetchVectors:
     """The vectors of that name of the given rows -> float32 array (rows, dimensions).
 
     NaN in the row of a memory without it; (rows, 0) where no memory has it.
@@ -227,7 +228,7 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Linked:
+class LinksBetween:
     """The links from and to the given rows -> list of Edge.
 
     Both ends are memories of the query's namespaces that pass its filter.
@@ -238,7 +239,7 @@ class Linked:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class SessionNeighbors:
     """The rows right before and right after each row in its session -> int64 array (2, rows).
 
     Only memories of its own kind count; -1 where there is none or it does not pass the filter.
@@ -249,7 +250,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
-class Same:
+class FindByTextHash:
     """Memories outside of any session with one of some texts, by `text.text_key`.
 
     -> mapping of key to rows, ascending, for those there are.
@@ -260,7 +261,7 @@ class Same:
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class NearestVectors:
     """For each vector, the memory that is most alike -> list of (row, cosine), or None.
 
     Only memories that pass the filter and have a cosine of at least `least` count; of several
@@ -268,14 +269,14 @@ class Alike:
     """
 
     namespace: str
-    vectors: Sequence[Vector]
+    vectors: Sequence[Embedding]
     least: float
     where: Filter
     name: str = "content"
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
+class RowsById:
     """Rows by id -> mapping of id to row, for those that exist in the namespace."""
 
     namespace: str
@@ -283,7 +284,7 @@ class Find:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RowsInWriteOrder:
     """All memories of a namespace in the order in which they were first written -> rows."""
 
     namespace: str
@@ -316,7 +317,7 @@ class PutVectors:
     namespace: str
     name: str
     rows: Rows
-    vectors: Sequence[Vector]
+    vectors: Sequence[Embedding]
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +353,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class ListRecords:
     """Memories that pass a filter, newest first (created_at, then id) -> Page."""
 
     namespaces: tuple[str, ...]
@@ -389,17 +390,17 @@ class Put:
     embedder: str | None = None  # identity of what made the vectors, to be held against the store's
     actor: str | None = None  # who writes
     also: Log | None = None
-    past: Past | None = None
+    past: ImportedHistory | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class ImportedHistory:
     """What happened in a namespace before it came here: events, with their places in the log, and
     the vectors that edits replaced, by the place of the edit."""
 
     namespace: str
     events: tuple[Event, ...] = ()
-    vectors: tuple[tuple[int, str, Vector], ...] = ()
+    vectors: tuple[tuple[int, str, Embedding], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -441,7 +442,7 @@ class FormerVectors:
 
 
 @dataclass(frozen=True, slots=True)
-class Mend:
+class SetFields:
     """Set fields of STATE by id without an event, so that they are what the log says -> None."""
 
     namespace: str
@@ -494,7 +495,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbors:
+class LinksOf:
     """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
 
     namespace: str
@@ -514,16 +515,48 @@ class AsOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class ReadStats:
     """Figures about the namespaces (all for ()) -> mapping."""
 
     namespaces: tuple[str, ...] = ()
 
 
 Op = (
-    Embed | Extract | Names | Search | Best | Score | Matched | Mentions | Fetch | Read | Texts
-    | Vectors | VectorNames | Linked | Beside | Same | Alike | Find | Order | List | Put | Log
-    | Events | FormerVectors | Mend | Touch | Dimensions | Unembedded | PutVectors | AdoptVectors
-    | Delete | Neighbors | Notes | Note | Stats | AsOf
-)  # fmt: skip
+    Embed
+    | Extract
+    | FindSpeakers
+    | SearchRoute
+    | TopK
+    | ScoreRows
+    | MatchedTerms
+    | Mentions
+    | FetchColumns
+    | ReadRecords
+    | ReadTexts
+    | FetchVectors
+    | VectorNames
+    | LinksBetween
+    | SessionNeighbors
+    | FindByTextHash
+    | NearestVectors
+    | RowsById
+    | RowsInWriteOrder
+    | ListRecords
+    | Put
+    | Log
+    | Events
+    | FormerVectors
+    | SetFields
+    | Touch
+    | Dimensions
+    | Unembedded
+    | PutVectors
+    | AdoptVectors
+    | Delete
+    | LinksOf
+    | Notes
+    | Note
+    | ReadStats
+    | AsOf
+)
 Batch = Sequence[Op]

@@ -88,14 +88,14 @@ class Trigram:
 
 
 @dataclass(frozen=True)
-class Scan:
+class MatchAll:
     """score = 0: every memory that passes the filters is a candidate, newest row first."""
 
     name: str = "scan"
 
 
 @dataclass(frozen=True)
-class Exact:
+class ExactMatch:
     """score = 1 where a field is what the query is or names, else the memory is no candidate.
 
     The whole query, or one of its entities, is compared with the value (or a value of the list),
@@ -110,7 +110,7 @@ class Exact:
 
 
 @dataclass(frozen=True)
-class During:
+class TimeWindow:
     """score = 1 for every memory from the time that the query names, newest row first.
 
     There is none where the query names no time. A search over this route keeps to that time on
@@ -120,7 +120,7 @@ class During:
     name: str = "during"
 
 
-Route = Lexical | Vector | Trigram | Exact | During | Scan
+Route = Lexical | Vector | Trigram | ExactMatch | TimeWindow | MatchAll
 SearchType = Literal["semantic", "text", "hybrid"]
 """What candidates are compared by: vectors, words or both."""
 

@@ -17,11 +17,13 @@ import numpy as np
 
 from salience.errors import InvalidInput
 from salience.language.tokens import shortened
-from salience.ranking.profile import Profile, Ranked
+from salience.ranking.profile import Profile
+from salience.ranking.run import RankedRun
 from salience.records.record import MemoryRecord
-from salience.retrieval.operations import Read
+from salience.retrieval.operations import ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.search.search import Request, rank
+from salience.search.request import SearchRequest
+from salience.search.search import rank
 
 _CAUSES = 3
 
@@ -158,7 +160,7 @@ def _place(standing: Standing) -> str:
     return "–" if standing.rank is None else f"[{standing.rank}]"
 
 
-def compare(asked: Request, profiles: Sequence[Profile]) -> Plan[Comparison]:
+def compare(asked: SearchRequest, profiles: Sequence[Profile]) -> Plan[Comparison]:
     """The plan of ranking for one request under several profiles; nothing is touched.
 
     Raises:
@@ -166,14 +168,14 @@ def compare(asked: Request, profiles: Sequence[Profile]) -> Plan[Comparison]:
     """
     if len(profiles) < 2:
         raise InvalidInput("profiles", f"are {len(profiles)}", "give at least two to compare")
-    found: list[Ranked] = []
+    found: list[RankedRun] = []
     degraded: dict[str, None] = {}
     for profile in profiles:
         ranked, lack, _ = yield from rank(replace(asked, profile=profile))
         found.append(ranked)
         degraded.update(dict.fromkeys(lack))
     rows = list(dict.fromkeys(row for ranked in found for row in ranked.final.rows.tolist()))
-    records = yield from ask(Read(np.array(rows, dtype=np.int64)))
+    records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64)))
     standings = [_standings(ranked, rows) for ranked in found]
     memories = [
         Compared(record, each, tuple(_move(each[0], other) for other in each[1:]))
@@ -184,7 +186,7 @@ def compare(asked: Request, profiles: Sequence[Profile]) -> Plan[Comparison]:
     return Comparison(asked.text, names, asked.limit, tuple(memories), tuple(degraded))
 
 
-def _standings(ranked: Ranked, rows: Sequence[int]) -> list[Standing]:
+def _standings(ranked: RankedRun, rows: Sequence[int]) -> list[Standing]:
     """How each row stands in a ranking."""
     stages = ranked.profile.pipeline.stages
     trees = [ranked.tree(row) for row in rows]

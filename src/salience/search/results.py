@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from salience.language.analysis_types import TimeRange
 from salience.ranking.explanation import Explanation
 from salience.ranking.signals.vitality import Zone, zone
-from salience.records.record import MemoryRecord, plain
-from salience.retrieval.query import During
+from salience.records.record import MemoryRecord, to_json
 from salience.retrieval.routes import SearchType
 
 
@@ -85,7 +85,7 @@ class Hit:
         if self.zone is not None:
             found["zone"] = self.zone
         if self.details:
-            found["details"] = {name: plain(value) for name, value in self.details.items()}
+            found["details"] = {name: to_json(value) for name, value in self.details.items()}
         if self.neighbors:
             found["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
         if self.explanation is not None:
@@ -113,7 +113,7 @@ class SearchResult:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     search_type: SearchType = "hybrid"
     threshold: float | None = None
-    during: During | None = None
+    during: TimeRange | None = None
     read: tuple[int, int] | None = None
 
     def __iter__(self) -> Iterator[Hit]:

@@ -8,176 +8,44 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.errors import EmbedderError, InvalidInput, shown
+from salience.errors import EmbedderError
+from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.date_intervals import DatesMissing, asked_time
-from salience.language.dates import named_time
-from salience.language.entities import NO_ALIASES, Aliases
-from salience.language.query_analysis import analyse, possible_names, question_words, seldom
-from salience.language.tokens import count_tokens
-from salience.ranking import profiles
+from salience.language.query_analysis import analyze_query
+from salience.language.speakers import possible_names, rare_speakers
+from salience.language.tokens import question_words
 from salience.ranking.explanation import Explanation
-from salience.ranking.profile import Profile, Ranked
-from salience.ranking.stages import Pipeline, at_least, is_stored
-from salience.records.filters import Both, Compare, Filter, Not, fields_of, parse, passes
-from salience.records.record import MemoryRecord, Vector, boolean, finite, native, whole
+from salience.ranking.run import RankedRun, run_profile
+from salience.ranking.stages import is_stored
+from salience.records.filters import And, Compare, Filter, passes
+from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
-from salience.retrieval.operations import Embed, Extract, Find, Names, Read, Touch, VectorNames
+from salience.retrieval.operations import (
+    Embed,
+    Extract,
+    FindSpeakers,
+    ReadRecords,
+    RowsById,
+    Touch,
+    VectorNames,
+)
 from salience.retrieval.plan import Plan, ask
-from salience.retrieval.query import During, Query, Reading
-from salience.retrieval.routes import During as DuringRoute
+from salience.retrieval.query import Query
+from salience.retrieval.routes import TimeWindow as DuringRoute
 from salience.retrieval.routes import Vector as VectorRoute
+from salience.search.request import SearchRequest
 from salience.search.results import Hit, SearchResult
 
-MOST_HITS = 1000
 _DRAWN = 0.5  # weight of what a long text asks beside the whole of it
 
 
-@dataclass(frozen=True, eq=False)
-class Request:
-    """A search as asked for, checked; see `Memory.search` for the meaning of each part."""
-
-    text: str
-    namespaces: tuple[str, ...]
-    profile: Profile
-    now: datetime
-    limit: int = 10
-    where: Filter | None = None
-    min_score: float | None = None
-    embeds: bool = True
-    embedder: Callable[[], str | None] = lambda: None  # its identity, asked once it has answered
-    touch: bool = True
-    explain: bool = False
-    token_budget: int | None = None
-    count_tokens: Callable[[str], int] = count_tokens
-    aliases: Aliases = NO_ALIASES
-    about: tuple[float, float] | None = None  # the time that it asks about, in seconds
-
-
-def request(
-    text: Any,
-    namespaces: Sequence[str],
-    profile: Profile,
-    now: datetime,
-    *,
-    limit: int = 10,
-    filters: Mapping[str, Any] | Filter | None = None,
-    min_score: float | None = None,
-    threshold: float | None = None,
-    min_similarity: float | None = None,
-    include_archived: bool = False,
-    context: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    embeds: bool = True,
-    embedder: Callable[[], str | None] = lambda: None,
-    touch: bool = True,
-    explain: bool = False,
-    token_budget: int | None = None,
-    count_tokens: Callable[[str], int] = count_tokens,
-    aliases: Aliases = NO_ALIASES,
-) -> Request:
-    """A checked request.
-
-    Raises:
-        InvalidInput: names the argument that is wrong.
-    """
-    limit = whole("limit", limit, 1, MOST_HITS)
-    if token_budget is not None:
-        token_budget = whole("token_budget", token_budget, 0)
-    include_archived = boolean("include_archived", include_archived)
-    where = parse(filters)
-    profile = profiles.in_context(profile, context, _layer(where))
-    text = _asked(text)
-    about = named_time(text, now)
-    kept: list[Filter] = [_unexpired(now)]
-    if "status" not in fields_of(where):  # who asks for a status gets that one
-        statuses = dict.fromkeys(profile.statuses)
-        if about is not None and profile.heeds_validity:  # it may have held then
-            statuses["superseded"] = None
-        if include_archived:
-            statuses["archived"] = None
-        kept.insert(0, Compare("status", "in", tuple(statuses)))
-    return Request(
-        text,
-        tuple(dict.fromkeys(namespaces)),
-        _similar(profile.weighted(weights), min_similarity),
-        now,
-        limit,
-        Both((*kept, *([] if where is None else [where]))),
-        _least(min_score, threshold),
-        embeds,
-        embedder,
-        boolean("touch", touch),
-        boolean("explain", explain),
-        token_budget,
-        count_tokens,
-        aliases,
-        about,
-    )
-
-
-def _asked(text: Any) -> str:
-    """The query as it can be looked for: what is no character cannot be in a memory either."""
-    if not isinstance(text, str):
-        raise InvalidInput("query", f"must be text, not {type(text).__name__}")
-    if not text.strip():
-        raise InvalidInput("query", "is empty", "ask for something")
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
-
-
-def _bound(name: str, value: float | None) -> float | None:
-    if value is None:
-        return None
-    found = native(value)
-    numeric = isinstance(found, (int, float)) and not isinstance(found, bool)
-    if not numeric or not finite(found):
-        raise InvalidInput(name, f"is {shown(value)}", "give a finite number")
-    return float(found)
-
-
-def _least(min_score: float | None, threshold: float | None) -> float | None:
-    """The least score asked for by either of its names."""
-    given, other = _bound("min_score", min_score), _bound("threshold", threshold)
-    if other is not None and given not in (None, other):
-        raise InvalidInput("threshold", "is another name for min_score", "give one of them")
-    return given if other is None else other
-
-
-def _layer(where: Filter | None) -> str | None:
-    """The one layer that a filter leaves, None where it may leave several."""
-    for part in where.parts if isinstance(where, Both) else (where,):
-        if isinstance(part, Compare) and (part.field, part.operator) == ("layer", "eq"):
-            return part.value
-    return None
-
-
-def _similar(profile: Profile, least: float | None) -> Profile:
-    """The profile without candidates whose cosine on its first vector route is below `least`."""
-    least = _bound("min_similarity", least)
-    if least is None:
-        return profile
-    compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
-    if not compared:
-        raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
-    first, *rest = profile.pipeline.stages
-    bound = at_least(f"{compared[0].name}.score", least)
-    return replace(profile, pipeline=Pipeline((first, bound, *rest)))
-
-
-def _unexpired(now: datetime) -> Filter:
-    """Passes a memory unless its `expires_at` is now or before; one without it never expires."""
-    return Not(Compare("expires_at", "lte", now.timestamp()))
-
-
-def search(asked: Request) -> Plan[SearchResult]:
+def search(asked: SearchRequest) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
@@ -185,7 +53,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     recalled = clock()
     final = ranked.final
     around, beside = _neighbors(final)
-    records, near = yield [Read(final.rows), Read(beside)]
+    records, near = yield [ReadRecords(final.rows), ReadRecords(beside)]
     rows = final.rows
     if None in records and len(asked.namespaces) == 1:
         rows, records = yield from _found_again(ranked.query, final, records)
@@ -203,7 +71,7 @@ def search(asked: Request) -> Plan[SearchResult]:
     }
     return SearchResult(
         asked.text,
-        _hits(ranked, records, trees, _given(around, beside, near)),
+        _hits(ranked, records, trees, _neighbor_records(around, beside, near)),
         asked.profile.name,
         uuid.uuid4().hex,
         degraded,
@@ -224,8 +92,8 @@ def _found_again(
     not pass the filter any more. (Of several namespaces, the row does not tell which it was in.)
     """
     moved = {final["id"][place]: place for place, record in enumerate(records) if record is None}
-    found = yield from ask(Find(query.namespaces[0], tuple(filter(None, moved))))
-    again = yield from ask(Read(np.array(list(found.values()), dtype=np.int64)))
+    found = yield from ask(RowsById(query.namespaces[0], tuple(filter(None, moved))))
+    again = yield from ask(ReadRecords(np.array(list(found.values()), dtype=np.int64)))
     rows, renewed = final.rows.copy(), list(records)
     for (id, row), record in zip(found.items(), again, strict=True):
         if record is not None and passes(query.where, record.comparable):
@@ -233,7 +101,9 @@ def _found_again(
     return rows, renewed
 
 
-def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple[str, ...], float]]:
+def rank(
+    asked: SearchRequest, *, hits_only: bool = False
+) -> Plan[tuple[RankedRun, tuple[str, ...], float]]:
     """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding.
 
     With `hits_only` the tables need not hold what is no hit.
@@ -241,14 +111,14 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
     during, degraded = _during(asked)
     text = asked.text if during is None else _without(asked.text, during.words)
     known, vectors, *named = yield [
-        Names(asked.namespaces, *possible_names(text)),
+        FindSpeakers(asked.namespaces, *possible_names(text)),
         VectorNames(asked.namespaces),
         *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]
     people = (known.names, known.users, known.assistants)
-    rare = seldom(known.turns, known.all_turns)
+    rare = rare_speakers(known.turns, known.all_turns)
     year = asked.now.year
-    reading = analyse(text, *people, during, asked.about, this_year=year, rare=rare)
+    reading = analyze_query(text, *people, during, asked.about, this_year=year, rare=rare)
     started = time.perf_counter()
     vector, lack = yield from _vector(asked, reading)
     embed_ms = (time.perf_counter() - started) * 1e3
@@ -279,11 +149,11 @@ def rank(asked: Request, *, hits_only: bool = False) -> Plan[tuple[Ranked, tuple
         around=asked.profile.pipeline.around,
         hits_only=hits_only,
     )
-    ranked = yield from asked.profile.plan(query)
+    ranked = yield from run_profile(asked.profile, query)
     return ranked, tuple(degraded), embed_ms
 
 
-def _vector(asked: Request, reading: Reading) -> Plan[tuple[Vector | None, str]]:
+def _vector(asked: SearchRequest, reading: QueryAnalysis) -> Plan[tuple[Embedding | None, str]]:
     """The vector of a question, if the profile compares any; else perhaps why it is lacking."""
     if asked.profile.search_type == "text":
         return None, ""
@@ -291,12 +161,12 @@ def _vector(asked: Request, reading: Reading) -> Plan[tuple[Vector | None, str]]
         return None, "the store was opened without an embedder"
     parts = tuple(filter(None, (reading.meaning, reading.question)))
     try:
-        return _leaning((yield from ask(Embed(parts, "query")))), ""
+        return _blend((yield from ask(Embed(parts, "query")))), ""
     except EmbedderError as problem:
         return None, str(problem)
 
 
-def _leaning(rows: NDArray[np.float32]) -> Vector:
+def _blend(rows: NDArray[np.float32]) -> Embedding:
     """The vector of a text, drawn towards that of what it asks if there is one."""
     whole, *asked = rows
     if not asked:
@@ -306,7 +176,7 @@ def _leaning(rows: NDArray[np.float32]) -> Vector:
     return both / length if length else whole
 
 
-def _during(asked: Request) -> tuple[During | None, list[str]]:
+def _during(asked: SearchRequest) -> tuple[TimeRange | None, list[str]]:
     """The time that a search over a route for times keeps to, and what had to be done without."""
     if not any(isinstance(route, DuringRoute) for route in asked.profile.routes):
         return None, []
@@ -322,11 +192,11 @@ def _without(text: str, words: str) -> str:
     return rest if question_words(rest) else text
 
 
-def _within(where: Filter | None, during: During) -> Filter:
+def _within(where: Filter | None, during: TimeRange) -> Filter:
     """A filter that keeps to a time besides."""
     start = Compare("created_at", "gte", during.start)
     end = Compare("created_at", "lt", during.end)
-    return Both((start, end) if where is None else (where, start, end))
+    return And((start, end) if where is None else (where, start, end))
 
 
 def _neighbors(final: Candidates) -> tuple[Rows, Rows]:
@@ -341,7 +211,7 @@ def _neighbors(final: Candidates) -> tuple[Rows, Rows]:
     return around, np.unique(around[around >= 0])
 
 
-def _given(
+def _neighbor_records(
     around: Rows, beside: Rows, near: Sequence[MemoryRecord | None]
 ) -> list[tuple[MemoryRecord, ...]]:
     """The records right before and after each hit."""
@@ -353,7 +223,7 @@ def _given(
 
 
 def _hits(
-    ranked: Ranked,
+    ranked: RankedRun,
     records: Sequence[MemoryRecord | None],
     trees: Sequence[Explanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],

@@ -68,7 +68,7 @@ def soon(flush: Callable[[], None]) -> threading.Timer | None:
     return timer
 
 
-class Touches:
+class AccessQueue:
     """A queue of accesses by row, written together half a second after the first, or on `flush`.
 
     What is read meanwhile is overlaid with what waits, so that an access shows at once. A reader
@@ -135,7 +135,7 @@ class Touches:
             return tuple(batch for batch in self._batches if batch.uses)
 
 
-_LAZY: WeakSet[Touches] = WeakSet()
+_LAZY: WeakSet[AccessQueue] = WeakSet()
 
 
 @atexit.register

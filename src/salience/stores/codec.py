@@ -17,7 +17,7 @@ from salience.language.features import FEATURES, features, greeted
 from salience.language.tokens import indexed_words, term_ids, text_key, words
 from salience.records.events import ACCESSES, STATE
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.record import Draft, MemoryRecord, Vector, recent, value_at
+from salience.records.record import Draft, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import STAGED, Put
 
 LOGGED = (*STATE, "metadata")
@@ -268,11 +268,11 @@ def check_vector_bytes(blobs: Sequence[bytes]) -> None:
         raise ValueError("a vector cut short")
 
 
-def vector_of(kept: bytes) -> Vector:
+def vector_of(kept: bytes) -> Embedding:
     """The vector of `vector_bytes`."""
     return np.frombuffer(kept, dtype="<f2").astype(np.float32)
 
 
-def vector_bytes(vector: Vector) -> bytes:
+def vector_bytes(vector: Embedding) -> bytes:
     """A vector as kept: float16, which holds it exactly after `memory.vector`."""
     return vector.astype(np.float16).tobytes()

@@ -12,7 +12,7 @@ import numpy as np
 
 from salience.errors import StoreError
 from salience.records.events import Event
-from salience.records.record import Draft, Link, Vector
+from salience.records.record import Draft, Embedding, Link
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.stores import open_store
@@ -47,7 +47,7 @@ class _Part:
 
     drafts: tuple[Draft, ...]
     events: tuple[Event, ...]
-    former: tuple[tuple[int, str, Vector], ...]
+    former: tuple[tuple[int, str, Embedding], ...]
 
 
 def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Copied, ...]:
@@ -68,7 +68,7 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
         try:
             return tuple(
                 _Copying(one, other, namespace, told).run()
-                for namespace in one.batch([operations.Stats(())])[0]["namespaces"]
+                for namespace in one.batch([operations.ReadStats(())])[0]["namespaces"]
             )
         finally:
             other.close()
@@ -102,7 +102,7 @@ class _Copying:
 
     def _begin(self) -> None:
         name = self._namespace
-        notes, figures = self._target.batch([operations.Notes(name), operations.Stats((name,))])
+        notes, figures = self._target.batch([operations.Notes(name), operations.ReadStats((name,))])
         if _UNDER_WAY in notes:
             return
         if figures["memories"]:
@@ -116,17 +116,17 @@ class _Copying:
         """Copy everything; the figures of the source."""
         name, embedder = self._namespace, self._source.embedder()
         links: list[Link]
-        links, notes = self._source.batch([operations.Neighbors(name), operations.Notes(name)])
+        links, notes = self._source.batch([operations.LinksOf(name), operations.Notes(name)])
         figures = _Figures(name)
         for part, done, total in _parts(self._source, name):
             figures.add(part)
             ids = tuple(draft.record.id for draft in part.drafts)
-            [there] = self._target.batch([operations.Find(name, ids)])
+            [there] = self._target.batch([operations.RowsById(name, ids)])
             self._put(part, there, embedder)
             self._told(f"copying {name}", done, total)
         if links:
             [refused] = self._target.batch(
-                [operations.Put((), links=tuple(links), past=operations.Past(name))]
+                [operations.Put((), links=tuple(links), past=operations.ImportedHistory(name))]
             )
             assert not refused
         [held] = self._target.batch([operations.Notes(name)])
@@ -145,7 +145,9 @@ class _Copying:
         places = {event.seq for event in events}
         former = tuple(each for each in part.former if each[0] in places)
         put = operations.Put(
-            drafts, embedder=embedder, past=operations.Past(self._namespace, events, former)
+            drafts,
+            embedder=embedder,
+            past=operations.ImportedHistory(self._namespace, events, former),
         )
         [refused] = self._target.batch([put])
         if refused:
@@ -158,7 +160,7 @@ def _note(store: Store, namespace: str, key: str, value: str | None, was: str | 
 
 def _parts(store: Store, namespace: str) -> Iterator[tuple[_Part, int, int]]:
     """A namespace in the order of its first versions, with how much is done, of how much."""
-    [order] = store.batch([operations.Order(namespace)])
+    [order] = store.batch([operations.RowsInWriteOrder(namespace)])
     [names] = store.batch([operations.VectorNames((namespace,))])
     [former] = store.batch([operations.FormerVectors(namespace)])
     total = len(order)
@@ -176,13 +178,13 @@ def _part(
     namespace: str,
     rows: Rows,
     names: Sequence[str],
-    former: Sequence[tuple[int, str, Vector]],
+    former: Sequence[tuple[int, str, Embedding]],
     *,
     whole: bool,
 ) -> _Part:
     asked: list[operations.Op] = [
-        operations.Read(rows),
-        *(operations.Vectors(rows, name) for name in names),
+        operations.ReadRecords(rows),
+        *(operations.FetchVectors(rows, name) for name in names),
     ]
     records, *matrices = store.batch(asked)
     drafts = []
@@ -248,5 +250,5 @@ def _checksum(store: Store, namespace: str, told: Progress) -> Copied:
     for part, done, total in _parts(store, namespace):
         figures.add(part)
         told(f"checking {namespace}", done, total)
-    links, notes = store.batch([operations.Neighbors(namespace), operations.Notes(namespace)])
+    links, notes = store.batch([operations.LinksOf(namespace), operations.Notes(namespace)])
     return figures.finished(links, notes)

@@ -6,7 +6,7 @@ import base64
 import json
 
 from salience.errors import InvalidInput
-from salience.records.record import finite, storable
+from salience.records.validation import finite, storable
 
 Place = tuple[float, str]
 """A memory's place in a listing: -created_at, in seconds since 1970, and its id."""

@@ -1,6 +1,6 @@
 """The embedded store: durable records on one side, an in-memory index per namespace on the other.
 
-Records are written through `Records`; the index learns of it by the records' change feed, as it
+Records are written through `RecordStore`; the index learns of it by the records' change feed, as it
 learns of the writes of other processes. So there is one way for data to flow, and an index can be
 dropped and loaded anew at any time. Only accesses it counts in ahead of the feed.
 """
@@ -23,12 +23,12 @@ from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.stores import cursor as paging
 from salience.stores.codec import vector_bytes, vector_of
-from salience.stores.index.change_feed import Version
+from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
-from salience.stores.index_reader import Indexed
-from salience.stores.record_store import Records
+from salience.stores.index_reader import IndexReader
+from salience.stores.record_store import RecordStore
 
-_RANKING = frozenset({operations.Names, operations.VectorNames, operations.Search})
+_RANKING = frozenset({operations.FindSpeakers, operations.VectorNames, operations.SearchRoute})
 """Operations of one batch that look at one state of the store."""
 _TRIES = 10  # of reading a page while others edit what is on it
 _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
@@ -37,13 +37,13 @@ _MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest
 class _Seen(threading.local):
     """Which state of the store the batch of each thread looks at."""
 
-    version: Version | None = None
+    version: IndexVersion | None = None
 
 
-class EmbeddedStore(Indexed):
+class EmbeddedStore(IndexReader):
     """A store in this process over `records`."""
 
-    def __init__(self, records: Records, memory_limit: int = _MEMORY_LIMIT) -> None:
+    def __init__(self, records: RecordStore, memory_limit: int = _MEMORY_LIMIT) -> None:
         super().__init__(memory_limit)
         self._records = records
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
@@ -55,7 +55,7 @@ class EmbeddedStore(Indexed):
         """Answer every operation, in order."""
         self._check_open()
         self._last_holding = self._seen.version = None
-        searches = [op for op in batch if isinstance(op, operations.Search)]
+        searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
         if searches and len(searches) == len(batch):
             return [*self._searches(searches)]
         return [self._answer(op) for op in batch]
@@ -120,15 +120,15 @@ class EmbeddedStore(Indexed):
 
     # Operations
 
-    def _read(self, op: operations.Read) -> list[MemoryRecord | None]:
+    def _read(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
         found = self._records.read(op.rows.tolist())
         return [found.get(row) for row in op.rows.tolist()]
 
-    def _texts(self, op: operations.Texts) -> list[str | None]:
+    def _texts(self, op: operations.ReadTexts) -> list[str | None]:
         found = self._records.read(op.rows.tolist())
         return [found[row].content if row in found else None for row in op.rows.tolist()]
 
-    def _linked(self, op: operations.Linked) -> list[operations.Edge]:
+    def _linked(self, op: operations.LinksBetween) -> list[operations.Edge]:
         found: list[operations.Edge] = []
         with self._lock:
             for index, rows, _ in self._holding(op.rows):
@@ -149,13 +149,13 @@ class EmbeddedStore(Indexed):
                 ]
         return found
 
-    def _same(self, op: operations.Same) -> dict[int, tuple[int, ...]]:
+    def _same(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
         return self._records.same(op.namespace, op.keys)
 
-    def _find(self, op: operations.Find) -> dict[str, int]:
+    def _find(self, op: operations.RowsById) -> dict[str, int]:
         return self._records.find(op.namespace, op.ids)
 
-    def _list(self, op: operations.List) -> operations.Page:
+    def _list(self, op: operations.ListRecords) -> operations.Page:
         for _ in range(_TRIES):
             page, whole = self._page(op)
             if whole:
@@ -163,7 +163,7 @@ class EmbeddedStore(Indexed):
             self._seen.version = None  # an edit has given one of them another row meanwhile
         return page
 
-    def _page(self, op: operations.List) -> tuple[operations.Page, bool]:
+    def _page(self, op: operations.ListRecords) -> tuple[operations.Page, bool]:
         """A page, and whether all that belong to it are in it."""
         after = paging.parsed(op.cursor)
         entries: list[tuple[float, str, int]] = []
@@ -189,7 +189,7 @@ class EmbeddedStore(Indexed):
         cursor = paging.cursor(page[-1][:2]) if more and page else None
         return operations.Page(records, len(entries), cursor), len(records) == len(page)
 
-    def _order(self, op: operations.Order) -> Rows:
+    def _order(self, op: operations.RowsInWriteOrder) -> Rows:
         return np.array(self._records.order(op.namespace), dtype=np.int64)
 
     def _put(self, op: operations.Put) -> tuple[str, ...]:
@@ -216,7 +216,7 @@ class EmbeddedStore(Indexed):
         found = self._records.former_vectors(op.namespace)
         return [(seq, name, vector_of(blob)) for seq, name, blob in found]
 
-    def _mend(self, op: operations.Mend) -> None:
+    def _mend(self, op: operations.SetFields) -> None:
         self._records.mend(op.namespace, op.values)
 
     def _touch(self, op: operations.Touch) -> None:
@@ -259,10 +259,10 @@ class EmbeddedStore(Indexed):
     def _adopt_vectors(self, op: operations.AdoptVectors) -> bool:
         return self._records.adopt_vectors(op.source, op.target, op.embedder)
 
-    def _neighbors(self, op: operations.Neighbors) -> list[Link]:
+    def _neighbors(self, op: operations.LinksOf) -> list[Link]:
         return self._records.neighbors(op.namespace, op.ids)
 
-    def _stats(self, op: operations.Stats) -> dict[str, Any]:
+    def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = self._records.namespaces()
         chosen = {n: counts.get(n, 0) for n in op.namespaces} if op.namespaces else counts
         with self._lock:
@@ -276,14 +276,14 @@ class EmbeddedStore(Indexed):
         }
 
     _ANSWERS: ClassVar[dict[type, Any]] = {
-        **Indexed.INDEXED,
-        operations.Read: _read,
-        operations.Texts: _texts,
-        operations.Linked: _linked,
-        operations.Same: _same,
-        operations.Find: _find,
-        operations.Order: _order,
-        operations.List: _list,
+        **IndexReader.INDEXED,
+        operations.ReadRecords: _read,
+        operations.ReadTexts: _texts,
+        operations.LinksBetween: _linked,
+        operations.FindByTextHash: _same,
+        operations.RowsById: _find,
+        operations.RowsInWriteOrder: _order,
+        operations.ListRecords: _list,
         operations.Put: _put,
         operations.Dimensions: _dimensions,
         operations.Log: _log,
@@ -291,12 +291,12 @@ class EmbeddedStore(Indexed):
         operations.Notes: _notes,
         operations.Note: _note,
         operations.FormerVectors: _former_vectors,
-        operations.Mend: _mend,
+        operations.SetFields: _mend,
         operations.Touch: _touch,
         operations.Delete: _delete,
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
         operations.AdoptVectors: _adopt_vectors,
-        operations.Neighbors: _neighbors,
-        operations.Stats: _stats,
+        operations.LinksOf: _neighbors,
+        operations.ReadStats: _stats,
     }

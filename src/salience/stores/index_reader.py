@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from salience.retrieval import operations
 from salience.retrieval.candidates import Held, Rows, best_first
-from salience.retrieval.routes import During, Scan, Vector
+from salience.retrieval.routes import MatchAll, TimeWindow, Vector
 from salience.stores.index.columns import nothing
 from salience.stores.index.namespace_index import NamespaceIndex
 
@@ -23,7 +23,7 @@ _MANY = 300_000  # memories from which on a second thread is worth its waiting
 _Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 
 
-class Indexed:
+class IndexReader:
     """Indexes of the namespaces used lately, and answers out of them."""
 
     def __init__(self, memory_limit: int) -> None:
@@ -33,7 +33,7 @@ class Indexed:
         self._held = 0  # and of all of them
         self._lock = threading.RLock()
         self._last_holding: tuple[Rows, list[_Holding]] | None = None
-        self._helper = Helper()
+        self._helper = HelperThread()
 
     @abstractmethod
     def _index(self, namespace: str) -> NamespaceIndex:
@@ -85,13 +85,13 @@ class Indexed:
 
     # Routes
 
-    def _searches(self, searches: Sequence[operations.Search]) -> list[operations.Ranking]:
+    def _searches(self, searches: Sequence[operations.SearchRoute]) -> list[operations.Ranking]:
         """All routes of a search, or of several."""
         if searches and self._divisible(searches):
             return self._side_by_side(searches)
         return [self._search(op) for op in searches]
 
-    def _divisible(self, searches: Sequence[operations.Search]) -> bool:
+    def _divisible(self, searches: Sequence[operations.SearchRoute]) -> bool:
         """Whether one query is compared with many vectors, and something else is looked for too."""
         query = searches[0].query
         if len(query.namespaces) > 1 or any(op.query is not query for op in searches):
@@ -101,7 +101,7 @@ class Indexed:
             and len({isinstance(op.route, Vector) for op in searches}) == 2
         )
 
-    def _side_by_side(self, searches: Sequence[operations.Search]) -> list[operations.Ranking]:
+    def _side_by_side(self, searches: Sequence[operations.SearchRoute]) -> list[operations.Ranking]:
         """Compare vectors in a second thread while this one looks for words.
 
         The two share which memories pass the filter, so that is worked out before.
@@ -125,23 +125,23 @@ class Indexed:
         found.update(found_by_vector)
         return [found[at] for at in range(len(searches))]
 
-    def _names(self, op: operations.Names) -> operations.Named:
+    def _names(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
         with self._lock:
             found = [self._index(namespace).named(op) for namespace in op.namespaces]
-        return operations.Named.together(found)
+        return operations.SpeakerMatches.together(found)
 
-    def _search(self, op: operations.Search) -> operations.Ranking:
+    def _search(self, op: operations.SearchRoute) -> operations.Ranking:
         with self._lock:
             return _ranking(op, [self._index(namespace) for namespace in op.query.namespaces])
 
-    def _score(self, op: operations.Score) -> NDArray[np.float64]:
+    def _score(self, op: operations.ScoreRows) -> NDArray[np.float64]:
         return self._by_row(
             op.rows,
             lambda index, rows: index.score(op.route, op.query, rows, op.of),
             lambda: np.full(len(op.rows), np.nan),
         )
 
-    def _matched(self, op: operations.Matched) -> NDArray[np.float64]:
+    def _matched(self, op: operations.MatchedTerms) -> NDArray[np.float64]:
         return self._by_row(
             op.rows,
             lambda index, rows: index.matched(op.route, op.query, rows),
@@ -171,7 +171,7 @@ class Indexed:
                 found[places] = answer(index, own)
         return found
 
-    def _fetch(self, op: operations.Fetch) -> dict[str, Held]:
+    def _fetch(self, op: operations.FetchColumns) -> dict[str, Held]:
         with self._lock:
             holding = self._holding(op.rows)
             if len(holding) == 1 and holding[0][1] is op.rows:
@@ -189,7 +189,7 @@ class Indexed:
                 columns.setdefault(name, nothing(name, len(op.rows)))
             return dict(columns)
 
-    def _vectors(self, op: operations.Vectors) -> NDArray[np.float32]:
+    def _vectors(self, op: operations.FetchVectors) -> NDArray[np.float32]:
         with self._lock:
             parts = [
                 (places, index.vectors(rows, op.name))
@@ -209,34 +209,34 @@ class Indexed:
                 return None
             return frozenset[str]().union(*(index.vector_names for index in indexes))
 
-    def _beside(self, op: operations.Beside) -> Rows:
+    def _beside(self, op: operations.SessionNeighbors) -> Rows:
         found = np.full((2, len(op.rows)), -1, dtype=np.int64)
         with self._lock:
             for index, rows, places in self._holding(op.rows):
                 found[:, places] = index.beside(rows, op.query.where)
         return found
 
-    def _alike(self, op: operations.Alike) -> list[tuple[int, float] | None]:
+    def _alike(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
         with self._lock:
             return self._index(op.namespace).alike(op.name, op.vectors, op.least, op.where)
 
     INDEXED: ClassVar[dict[type, Any]] = {
-        operations.Best: lambda indexed, op: None,  # it has every column at hand
-        operations.Names: _names,
-        operations.Search: _search,
-        operations.Score: _score,
-        operations.Matched: _matched,
+        operations.TopK: lambda indexed, op: None,  # it has every column at hand
+        operations.FindSpeakers: _names,
+        operations.SearchRoute: _search,
+        operations.ScoreRows: _score,
+        operations.MatchedTerms: _matched,
         operations.Mentions: _mentions,
-        operations.Fetch: _fetch,
-        operations.Vectors: _vectors,
+        operations.FetchColumns: _fetch,
+        operations.FetchVectors: _vectors,
         operations.VectorNames: _vector_names,
-        operations.Beside: _beside,
-        operations.Alike: _alike,
+        operations.SessionNeighbors: _beside,
+        operations.NearestVectors: _alike,
     }
     """How operations are answered."""
 
 
-def _ranking(op: operations.Search, indexes: Sequence[NamespaceIndex]) -> operations.Ranking:
+def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> operations.Ranking:
     """What a route finds in some namespaces together."""
     found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
     if len(found) == 1:
@@ -245,7 +245,7 @@ def _ranking(op: operations.Search, indexes: Sequence[NamespaceIndex]) -> operat
     scores = np.concatenate([scores for _, scores in found])
     if op.depth is None and not op.ordered:
         return operations.Ranking(rows, scores)
-    if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+    if isinstance(op.route, (MatchAll, TimeWindow)):  # newest first, wherever it is
         order = np.argsort(-rows)[: op.depth]
         return operations.Ranking(rows[order], scores[order])
     each = zip(indexes, found, strict=True)
@@ -257,7 +257,7 @@ def _ranking(op: operations.Search, indexes: Sequence[NamespaceIndex]) -> operat
 _Found = TypeVar("_Found")
 
 
-class Helper:
+class HelperThread:
     """One thread, started when there is something for it to do.
 
     Two threads are faster than one where most of the work is done by NumPy, which lets go of

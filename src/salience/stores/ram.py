@@ -10,12 +10,12 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from salience.records.events import Event, advance, edited, linked, unlinked, written
+from salience.records.events import Event, apply_with_previous, edited, linked, unlinked, written
 from salience.records.filters import Filter, passes
 from salience.records.record import Draft, Link, MemoryRecord
-from salience.retrieval.operations import STAGED, Events, Note, Past, Put, Touch
+from salience.retrieval.operations import STAGED, Events, ImportedHistory, Note, Put, Touch
 from salience.stores import codec
-from salience.stores.index.change_feed import Changes, Version
+from salience.stores.index.change_feed import Changes, IndexVersion
 
 LinkKey = tuple[str, str, str, str]
 """Namespace, source, target, type."""
@@ -127,9 +127,9 @@ class RamRecords(RamReader):
         self._embedder: str | None = None
         self._whole_since = 0  # indexes from before are to be loaded anew
 
-    def version(self) -> Version:
+    def version(self) -> IndexVersion:
         """Every change is news to the indexes."""
-        return Version(self._seq, self._seq)
+        return IndexVersion(self._seq, self._seq)
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
@@ -253,7 +253,7 @@ class RamRecords(RamReader):
         entries.append(replace(event, seq=self._seq))
         return self._seq
 
-    def _remember(self, past: Past) -> None:
+    def _remember(self, past: ImportedHistory) -> None:
         """Log what happened elsewhere, each event in its place."""
         log, rows = self._events.setdefault(past.namespace, {}), self._rows.get(past.namespace, {})
         for event in past.events:
@@ -302,7 +302,7 @@ class RamRecords(RamReader):
             for event in events:
                 entry = event
                 for row in list(memories) if event.id is None else [rows[event.id]]:
-                    changes, entry = advance(codec.state(memories[row]), event)
+                    changes, entry = apply_with_previous(codec.state(memories[row]), event)
                     self._set(namespace, row, changes)
                 sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
                 self._append(namespace, sequence, entry)

@@ -9,13 +9,13 @@ from salience.records.events import Event
 from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
-from salience.stores.index.change_feed import Source, Version
+from salience.stores.index.change_feed import ChangeFeed, IndexVersion
 
 
-class Records(Source, Protocol):
+class RecordStore(ChangeFeed, Protocol):
     """The durable side of an embedded store."""
 
-    def version(self) -> Version:
+    def version(self) -> IndexVersion:
         """What an index that is current has taken in, whichever process has written it."""
         ...
 

@@ -10,14 +10,16 @@ from typing import Any
 
 from salience.errors import InvalidInput, NotFound
 from salience.records.events import Event
-from salience.records.record import Added, AddResult, Draft, Link, MemoryRecord
-from salience.retrieval.operations import Events, Find, Log, Neighbors
+from salience.records.record import Draft, Link, MemoryRecord
+from salience.retrieval.operations import Events, LinksOf, Log, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.dedup import STRENGTHENING, Dedup, Known, known
-from salience.write.items import Item, Scope, item
+from salience.write.dedup import STRENGTHENING, DedupPolicy, DedupVerdict, known
+from salience.write.embedding import dimensions_of, embed_items, with_entities
+from salience.write.items import Item, WriteContext, item
 from salience.write.judgments import supersede
-from salience.write.update import TRIES, contested, dimensions_of, embedded, named, put, revise
+from salience.write.outcomes import Added, AddResult
+from salience.write.update import TRIES, contested, put, revise
 
 _CHUNK = 2048  # memories in one transaction
 _TAKEN = (
@@ -28,14 +30,14 @@ _AGAIN = "the same idempotency_key again"
 
 
 @dataclass(slots=True)
-class _Settled:
+class _Outcomes:
     """What has become of items: by their places, unless said otherwise.
 
     `known` is what was known of them, `written` are those that are memories now, `alone` those of
     them that were to supersede a memory that is not there. `taken` are ids that others have.
     """
 
-    known: dict[int, Known] = field(default_factory=dict)
+    known: dict[int, DedupVerdict] = field(default_factory=dict)
     written: set[int] = field(default_factory=set)
     alone: set[int] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
@@ -55,7 +57,12 @@ class _Settled:
 
 
 def add(
-    items: Iterable[Any], scope: Scope, policy: Dedup, *, strict: bool, progress: Any = None
+    items: Iterable[Any],
+    scope: WriteContext,
+    policy: DedupPolicy,
+    *,
+    strict: bool,
+    progress: Any = None,
 ) -> Plan[AddResult]:
     """The plan of adding items: chunk by chunk, each chunk one transaction.
 
@@ -86,7 +93,7 @@ def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _checked(chunk: Sequence[Any], scope: Scope, strict: bool) -> Plan[list[Item | Added]]:
+def _checked(chunk: Sequence[Any], scope: WriteContext, strict: bool) -> Plan[list[Item | Added]]:
     """Each item of a chunk as it can be written, or why it cannot."""
     found: list[Item | Added] = []
     dimensions = yield from dimensions_of(chunk, scope)
@@ -109,7 +116,7 @@ def _id_of(given: Any) -> str | None:
 
 
 def _superseding(
-    checked: Sequence[Item | Added], before: Mapping[str, Added], scope: Scope, strict: bool
+    checked: Sequence[Item | Added], before: Mapping[str, Added], scope: WriteContext, strict: bool
 ) -> Plan[list[Item | Added]]:
     """Reject the new items that would take the place of a memory that is not there by then."""
     found = [*checked]
@@ -121,7 +128,7 @@ def _superseding(
     old = {one.supersedes for one in new.values() if one.supersedes is not None}
     if not old:
         return found
-    there = set((yield from ask(Find(scope.namespace, tuple(sorted(old))))))
+    there = set((yield from ask(RowsById(scope.namespace, tuple(sorted(old))))))
     for place, one in new.items():
         if one.supersedes is None or one.supersedes in there:
             there.add(one.record.id)
@@ -138,7 +145,7 @@ def _superseding(
 
 
 def _added(
-    checked: Sequence[Item | Added], scope: Scope, policy: Dedup, strict: bool
+    checked: Sequence[Item | Added], scope: WriteContext, policy: DedupPolicy, strict: bool
 ) -> Plan[tuple[list[Added], list[Link], str]]:
     """Write what is new of a chunk: the outcome of each item, links made, what was lacking."""
     before = yield from _outcomes_by_key(checked, scope)
@@ -150,7 +157,7 @@ def _added(
         if isinstance(one, Item) and (one.key is None or one.key not in keys):
             fresh[place] = one
             keys |= {one.key} if one.key is not None else set()
-    made, lack = yield from embedded((yield from named([*fresh.values()])), scope)
+    made, lack = yield from embed_items((yield from with_entities([*fresh.values()])), scope)
     drafts = dict(zip(fresh, made, strict=True))
     settled = yield from _settled(drafts, scope, policy, strict)
     outcomes: list[Added] = []
@@ -172,10 +179,10 @@ def _added(
 
 
 def _settled(
-    drafts: Mapping[int, tuple[Draft, Item]], scope: Scope, policy: Dedup, strict: bool
-) -> Plan[_Settled]:
+    drafts: Mapping[int, tuple[Draft, Item]], scope: WriteContext, policy: DedupPolicy, strict: bool
+) -> Plan[_Outcomes]:
     """Write what is new, and let all take effect."""
-    done = _Settled()
+    done = _Outcomes()
     left = drafts
     for _ in range(TRIES):
         judged = yield from known(left, scope, policy)
@@ -205,11 +212,11 @@ def _written(wanted: Mapping[int, tuple[Draft, Item]], taken: set[str]) -> set[i
     return {place for id, place in first.items() if id not in taken}
 
 
-def _is_kept(found: Known | None) -> bool:
+def _is_kept(found: DedupVerdict | None) -> bool:
     return found is None or found.outcome.outcome == "SUPERSEDES"
 
 
-def _note(one: Item, found: Known | None) -> dict[str, Any]:
+def _note(one: Item, found: DedupVerdict | None) -> dict[str, Any]:
     """What the log is told of a write, so that the same key gives the same outcome again."""
     outcome = Added(one.record.id, "ADDED") if found is None else found.outcome
     if one.supersedes is not None:
@@ -221,7 +228,9 @@ def _noted(outcome: Added) -> dict[str, Any]:
     return {"outcome": outcome.outcome, "similarity": outcome.similarity}
 
 
-def _outcomes_by_key(checked: Iterable[Item | Added], scope: Scope) -> Plan[dict[str, Added]]:
+def _outcomes_by_key(
+    checked: Iterable[Item | Added], scope: WriteContext
+) -> Plan[dict[str, Added]]:
     """The outcomes that items with some idempotency keys had before, by key."""
     keys = tuple({one.key for one in checked if isinstance(one, Item) and one.key is not None})
     if not keys:
@@ -237,7 +246,7 @@ def _first(event: Event) -> Added:
 
 
 def _complete(
-    checked: Iterable[Item | Added], before: Mapping[str, Added], scope: Scope
+    checked: Iterable[Item | Added], before: Mapping[str, Added], scope: WriteContext
 ) -> Plan[None]:
     """Let memories take others' places where a write with the same key broke off before that."""
     for one in checked:
@@ -246,7 +255,7 @@ def _complete(
         first = before.get(one.key)
         if first is None or first.id is None or first.outcome != "SUPERSEDES":
             continue
-        links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, (first.id,)))
+        links: Sequence[Link] = yield from ask(LinksOf(scope.namespace, (first.id,)))
         if not any((at.source, at.type) == (first.id, "supersedes") for at in links):
             with suppress(NotFound):  # it did, and the other was erased since
                 yield from supersede(one.supersedes, first.id, scope)
@@ -254,9 +263,9 @@ def _complete(
 
 def _take_effect(
     drafts: Mapping[int, tuple[Draft, Item]],
-    judged: Mapping[int, Known],
+    judged: Mapping[int, DedupVerdict],
     written: set[int],
-    scope: Scope,
+    scope: WriteContext,
 ) -> Plan[tuple[dict[int, tuple[Draft, Item]], set[int]]]:
     """What items do to memories there are: duplicates strengthen them, others supersede them.
 
@@ -278,7 +287,9 @@ def _take_effect(
     return left, alone
 
 
-def _strengthen(new: MemoryRecord, one: Item, found: Known, scope: Scope) -> Plan[bool]:
+def _strengthen(
+    new: MemoryRecord, one: Item, found: DedupVerdict, scope: WriteContext
+) -> Plan[bool]:
     """Count a use of the memory that says the same; it takes on what the item has besides.
 
     False where it does not say so any more.

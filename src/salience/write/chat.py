@@ -16,18 +16,20 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.language.english import ASSISTANT, USER
-from salience.ranking.stages.sessions import SESSION_CHUNK, TURN_CHUNK
-from salience.records.filters import Both, Compare
-from salience.records.record import Added, AddResult, Draft, MemoryRecord, new_id, text
-from salience.retrieval.operations import Extract, Fetch, Put, Read, Search
+from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.records.filters import And, Compare
+from salience.records.record import Draft, MemoryRecord, new_id
+from salience.records.validation import text
+from salience.retrieval.operations import Extract, FetchColumns, Put, ReadRecords, SearchRoute
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Scan
-from salience.write import items, update
+from salience.retrieval.routes import MatchAll
+from salience.write import embedding, items, update
 from salience.write.add import add
 from salience.write.dedup import NO_DEDUP
 from salience.write.facets import Facets, by_rules, facets_of
 from salience.write.facets import checked as checked_facets
+from salience.write.outcomes import Added, AddResult
 
 CHUNK = "chunk"
 Mode = Literal["chunks", "hybrid"]
@@ -209,7 +211,7 @@ def _side_of(speaker: str, first: str) -> Side:
 
 def add_chat(
     messages: Any,
-    scope: items.Scope,
+    scope: items.WriteContext,
     *,
     mode: Any = "chunks",
     facets: Any = by_rules,
@@ -256,17 +258,17 @@ def add_chat(
 
 
 def _open(
-    session_id: Any, mode: Mode, scope: items.Scope
+    session_id: Any, mode: Mode, scope: items.WriteContext
 ) -> Plan[tuple[MemoryRecord | None, MemoryRecord | None]]:
     """The last chunk of a session and its session chunk, where they are there already."""
     kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
-    where = Both((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
+    where = And((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    ranking = yield from ask(Search(Scan(), query, None))
-    columns = yield from ask(Fetch(ranking.rows, ("kind", "position")))
+    ranking = yield from ask(SearchRoute(MatchAll(), query, None))
+    columns = yield from ask(FetchColumns(ranking.rows, ("kind", "position")))
     order = sorted(range(len(ranking.rows)), key=lambda at: columns["position"][at])
     latest = {columns["kind"][at]: at for at in order}
-    records = yield from ask(Read(ranking.rows[[latest[kind] for kind in latest]]))
+    records = yield from ask(ReadRecords(ranking.rows[[latest[kind] for kind in latest]]))
     found = dict(zip(latest, records, strict=True))
     return found.get(kinds[0]), found.get(SESSION_CHUNK)
 
@@ -281,7 +283,7 @@ class _GoingOn:
     facets: Facets
 
 
-def _replaced(each: _GoingOn, put: Put, scope: items.Scope) -> Plan[None]:
+def _replaced(each: _GoingOn, put: Put, scope: items.WriteContext) -> Plan[None]:
     """Write a chunk that goes on; go on from what it is now if others have changed it meanwhile."""
     for _ in range(update.TRIES):
         if not (yield from ask(put)):
@@ -294,7 +296,7 @@ def _replaced(each: _GoingOn, put: Put, scope: items.Scope) -> Plan[None]:
     raise update.contested(each.record.id)
 
 
-def _continued(each: _GoingOn, scope: items.Scope) -> Plan[tuple[Put, str]]:
+def _continued(each: _GoingOn, scope: items.WriteContext) -> Plan[tuple[Put, str]]:
     """The write of a chunk with what was said further, and what it had to be done without."""
     record, further = each.record, each.further
     texts: dict[str, str] = {"next_user": each.following} if each.following else {}
@@ -314,7 +316,7 @@ def _continued(each: _GoingOn, scope: items.Scope) -> Plan[tuple[Put, str]]:
     record = items.with_texts(record, texts)
     if further:
         texts["content"] = items.embedded_text(record)
-    made, lack = yield from update.vectors_of(texts.values(), scope)
+    made, lack = yield from embedding.embed_texts(texts.values(), scope)
     changed = {name: made[words] for name, words in texts.items() if words in made}
     put = Put(
         (Draft(record, changed),),

@@ -20,11 +20,19 @@ from salience.language.entities import folded
 from salience.language.tokens import stem, text_key, words
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
-from salience.records.filters import Both, Compare, Filter
-from salience.records.record import Added, Draft, MemoryRecord, Outcome, number
-from salience.retrieval.operations import Alike, Events, Find, Read, Same
+from salience.records.filters import And, Compare, Filter
+from salience.records.record import Draft, MemoryRecord
+from salience.records.validation import number
+from salience.retrieval.operations import (
+    Events,
+    FindByTextHash,
+    NearestVectors,
+    ReadRecords,
+    RowsById,
+)
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import Item, Scope
+from salience.write.items import Item, WriteContext
+from salience.write.outcomes import Added, Outcome
 
 SIMILAR = 0.92
 """The cosine from which two facts or notes of one owner say the same."""
@@ -44,7 +52,7 @@ Owner = tuple[str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Dedup:
+class DedupPolicy:
     """How writes are held against what is known.
 
     `similar` is the cosine from which two texts say the same, unless `differences` tells some;
@@ -58,7 +66,7 @@ class Dedup:
     strict: bool = False
 
     @classmethod
-    def of(cls, given: Any, usual: Dedup) -> Dedup:
+    def of(cls, given: Any, usual: DedupPolicy) -> DedupPolicy:
         """What a caller says: None for the usual, True, False, or a cosine in (0, 1].
 
         Raises:
@@ -70,7 +78,7 @@ class Dedup:
             return NO_DEDUP
         if given is True:
             return cls(usual.similar or SIMILAR, usual.loop_seconds, strict=True)
-        if isinstance(given, Dedup):
+        if isinstance(given, DedupPolicy):
             return given
         least = number("dedup", given, 1.0)
         if not least:
@@ -78,11 +86,11 @@ class Dedup:
         return cls(least, usual.loop_seconds, strict=True)
 
 
-NO_DEDUP = Dedup(None, 0.0)
+NO_DEDUP = DedupPolicy(None, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class DedupVerdict:
     """What is known of an item: the outcome, and the memory that it is held against.
 
     The memory is as the items before have left it; `gained` is what it takes on from this one.
@@ -100,7 +108,7 @@ class Known:
 
 
 @dataclass
-class _Memory:
+class _MatchIndex:
     """What items are held against: the memories there are, as the items before them leave them.
 
     Items go by their places, for ids may occur twice.
@@ -125,7 +133,7 @@ class _Memory:
         self.taken[place] = record.id
         self.texts.setdefault((owner_of(record), self.keys[place]), []).append(place)
 
-    def strengthen(self, place: int, found: Known) -> None:
+    def strengthen(self, place: int, found: DedupVerdict) -> None:
         """Let a memory take on what it gains from an item."""
         if not found.gained:
             return
@@ -204,8 +212,8 @@ def is_turn(record: MemoryRecord) -> bool:
 
 
 def known(
-    drafts: Mapping[int, tuple[Draft, Item]], scope: Scope, policy: Dedup
-) -> Plan[dict[int, Known]]:
+    drafts: Mapping[int, tuple[Draft, Item]], scope: WriteContext, policy: DedupPolicy
+) -> Plan[dict[int, DedupVerdict]]:
     """The plan of holding drafts against what is known: what is known of each, by its place.
 
     Drafts of which nothing is known are not in it. Each is held against what there will be by then:
@@ -227,9 +235,9 @@ def known(
     same = yield from _same(keys, scope)
     alike = yield from _alike(held, scope, policy.similar)
     given = {} if policy.strict else {place: _given(item) for place, (_, item) in drafts.items()}
-    memory = _Memory(keys, same, alike, _near(held, policy.similar), recalled, given)
+    memory = _MatchIndex(keys, same, alike, _near(held, policy.similar), recalled, given)
     ids = yield from _ids_there([drafts[place] for place in held], scope)
-    found: dict[int, Known] = {}
+    found: dict[int, DedupVerdict] = {}
     for place, (draft, item) in drafts.items():
         judged = _judged(place, draft, memory) if place in held else None
         if judged is not None:
@@ -245,13 +253,13 @@ def known(
     return found
 
 
-def _ids_there(drafts: Iterable[tuple[Draft, Item]], scope: Scope) -> Plan[set[str]]:
+def _ids_there(drafts: Iterable[tuple[Draft, Item]], scope: WriteContext) -> Plan[set[str]]:
     """Those of the given ids that are taken."""
     given = tuple({draft.record.id for draft, item in drafts if "id" in item.given})
-    return set((yield from ask(Find(scope.namespace, given)))) if given else set()
+    return set((yield from ask(RowsById(scope.namespace, given)))) if given else set()
 
 
-def _judged(place: int, draft: Draft, memory: _Memory) -> Known | None:
+def _judged(place: int, draft: Draft, memory: _MatchIndex) -> DedupVerdict | None:
     new = draft.record
     match = memory.match(place, new)
     if match is None:
@@ -267,7 +275,7 @@ def _judged(place: int, draft: Draft, memory: _Memory) -> Known | None:
         return _strengthened(old, new, "DUPLICATE", "the same text", None)
     if apart:
         reason = f"much like {old.id}, but with another {' and '.join(apart)}"
-        return Known(Added(new.id, "SUPERSEDES", reason, old.id, cosine), old)
+        return DedupVerdict(Added(new.id, "SUPERSEDES", reason, old.id, cosine), old)
     if content_stems(new.content) > content_stems(old.content):
         reason = "it says all that the other said, and more"
         return _strengthened(old, new, "MERGED", reason, cosine)
@@ -293,13 +301,13 @@ def content_stems(text: str) -> frozenset[str]:
 
 def _refused(
     old: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None, **gained: Any
-) -> Known:
-    return Known(Added(old.id, outcome, reason, old.id, cosine), old, gained)
+) -> DedupVerdict:
+    return DedupVerdict(Added(old.id, outcome, reason, old.id, cosine), old, gained)
 
 
 def _strengthened(
     old: MemoryRecord, new: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None
-) -> Known:
+) -> DedupVerdict:
     """What says the same or more, with what the memory there is takes on from it."""
     return _refused(old, outcome, reason, cosine, **_gained(old, new, outcome))
 
@@ -336,9 +344,9 @@ def _near(drafts: Mapping[int, Draft], least: float) -> dict[int, list[tuple[int
     return found
 
 
-def _same(keys: Mapping[int, int], scope: Scope) -> Plan[dict[int, list[MemoryRecord]]]:
+def _same(keys: Mapping[int, int], scope: WriteContext) -> Plan[dict[int, list[MemoryRecord]]]:
     """Active memories with the texts of some keys, by key."""
-    asked = Same(scope.namespace, tuple(dict.fromkeys(keys.values())))
+    asked = FindByTextHash(scope.namespace, tuple(dict.fromkeys(keys.values())))
     rows: Mapping[int, Sequence[int]] = yield from ask(asked)
     flat = [row for each in rows.values() for row in each]
     records = yield from _read(flat)
@@ -352,7 +360,7 @@ def _same(keys: Mapping[int, int], scope: Scope) -> Plan[dict[int, list[MemoryRe
 
 
 def _alike(
-    drafts: Mapping[int, Draft], scope: Scope, least: float
+    drafts: Mapping[int, Draft], scope: WriteContext, least: float
 ) -> Plan[dict[int, tuple[MemoryRecord, float]]]:
     """The active memory of its owner that each draft is most alike, from a cosine on, by place."""
     by_owner: dict[Owner, list[int]] = {}
@@ -360,7 +368,9 @@ def _alike(
         if "content" in draft.vectors and draft.vectors["content"].any():
             by_owner.setdefault(owner_of(draft.record), []).append(place)
     answers = yield [
-        Alike(scope.namespace, [drafts[p].vectors["content"] for p in own], least, _facts(owner))
+        NearestVectors(
+            scope.namespace, [drafts[p].vectors["content"] for p in own], least, _facts(owner)
+        )
         for owner, own in by_owner.items()
     ]
     near: dict[int, tuple[int, float]] = {}
@@ -375,7 +385,7 @@ def _alike(
 def _facts(owner: Owner) -> Filter:
     """Passes the active memories of an owner that are no turns."""
     agent, user, speaker = owner
-    return Both(
+    return And(
         (
             Compare("status", "eq", "active"),
             Compare("session_id", "eq", None),
@@ -391,11 +401,11 @@ def _read(rows: Sequence[int]) -> Plan[dict[int, MemoryRecord]]:
     distinct = np.unique(np.array(rows, dtype=np.int64))
     if not len(distinct):
         return {}
-    records = yield from ask(Read(distinct))
+    records = yield from ask(ReadRecords(distinct))
     return {row: r for row, r in zip(distinct.tolist(), records, strict=True) if r is not None}
 
 
-def _recalled(scope: Scope, policy: Dedup) -> Plan[dict[str, MemoryRecord]]:
+def _recalled(scope: WriteContext, policy: DedupPolicy) -> Plan[dict[str, MemoryRecord]]:
     """The memories that were recalled just now, by id."""
     if policy.loop_seconds <= 0.0:
         return {}
@@ -406,7 +416,7 @@ def _recalled(scope: Scope, policy: Dedup) -> Plan[dict[str, MemoryRecord]]:
     )
     if not ids:
         return {}
-    rows: Mapping[str, int] = yield from ask(Find(scope.namespace, ids))
+    rows: Mapping[str, int] = yield from ask(RowsById(scope.namespace, ids))
     records = yield from _read(list(rows.values()))
     return {record.id: record for record in records.values()}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.language.english import PREFERENCE, TEMPORAL
-from salience.records.record import text
+from salience.records.validation import text
 
 FACETS = ("personal_info", "preferences", "events")
 FacetExtractor = Callable[[str, str], Mapping[str, str]]

@@ -10,22 +10,17 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS, Type
-from salience.records.record import (
-    BLANK,
-    LINK_TYPES,
-    Link,
-    MemoryRecord,
-    Vector,
+from salience.records.record import BLANK, LINK_TYPES, Embedding, Link, MemoryRecord, new_id
+from salience.records.validation import (
     choice,
     flag,
-    metadata_of,
-    moment,
-    new_id,
+    metadata_mapping,
     number,
-    optional_moment,
     optional_text,
+    optional_timestamp,
     text,
     texts,
+    timestamp,
     unit,
     vector,
 )
@@ -49,9 +44,9 @@ def _check(name: str) -> Check:
     by_type: dict[Type, Check] = {
         "text": text if required else optional_text,
         "number": flag if name == "pinned" else number,
-        "time": moment if required else optional_moment,
+        "time": timestamp if required else optional_timestamp,
         "list": texts,
-        "json": lambda _, value: metadata_of(value),
+        "json": lambda _, value: metadata_mapping(value),
     }
     return by_type[field.type]
 
@@ -62,7 +57,7 @@ _ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links", "supersedes",
 
 
 @dataclass(frozen=True)
-class Scope:
+class WriteContext:
     """Where a write goes: the namespace, whether there is an embedder and which, when and who.
 
     `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
@@ -81,7 +76,7 @@ class Item:
     """One checked item of a write."""
 
     record: MemoryRecord
-    vectors: Mapping[str, Vector]
+    vectors: Mapping[str, Embedding]
     vector_texts: Mapping[str, str]  # what further vectors are made of, by their name
     links: tuple[Link, ...]
     named: bool  # whether the caller said what entities there are
@@ -90,7 +85,7 @@ class Item:
     key: str | None = None
 
 
-def item(given: Any, scope: Scope, dimensions: Mapping[str, int]) -> Item:
+def item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
     """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
 
     Raises:
@@ -156,7 +151,7 @@ def check_span(record: MemoryRecord) -> None:
         )
 
 
-def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Vector]:
+def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -218,7 +213,7 @@ def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def link(scope: Scope, source: Any, target: Any, type: Any, weight: Any) -> Link:
+def link(scope: WriteContext, source: Any, target: Any, type: Any, weight: Any) -> Link:
     """A checked link."""
     if not isinstance(type, str) or type not in LINK_TYPES:
         raise InvalidInput(

@@ -2,88 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from salience.errors import InvalidInput, shown
-from salience.records.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType, as_told
-from salience.records.record import Link, MemoryRecord, optional_text, plain, text, texts
-from salience.retrieval.operations import Events, Find, Log, Neighbors, Put, Touch
+from salience.records.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType
+from salience.records.record import Link, MemoryRecord, to_json
+from salience.records.validation import optional_text, text, texts
+from salience.retrieval.operations import LinksOf, Log, Put, RowsById, Touch
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import Scope, link
+from salience.write.items import WriteContext, link
 from salience.write.update import link_all, no_memory, read
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A memory as it was from one edit to the next; `until` is None for the present version."""
-
-    record: MemoryRecord
-    since: datetime
-    until: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """What happened to a memory, and what it said in turn; oldest first."""
-
-    id: str
-    versions: tuple[Version, ...]
-    events: tuple[Event, ...]
-
-    def __iter__(self) -> Iterator[Event]:
-        return iter(self.events)
-
-    def __len__(self) -> int:
-        return len(self.events)
-
-    def __getitem__(self, index: int) -> Event:
-        return self.events[index]
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "id": self.id,
-            "versions": [
-                {
-                    "since": plain(version.since),
-                    "until": plain(version.until),
-                    **version.record.to_dict(),
-                }
-                for version in self.versions
-            ],
-            "events": [event.to_dict() for event in self.events],
-        }
-
-
-def history(id: str, namespace: str) -> Plan[History]:
-    """The plan of telling a memory's history.
-
-    Raises:
-        NotFound: there is none of that id.
-    """
-    record = yield from existing(id, namespace)
-    events: Sequence[Event] = yield from ask(Events(namespace, (id,)))
-    begun = next((at for at, event in enumerate(events) if event.type == "write"), None)
-    if begun is None:  # erased since it was read
-        raise no_memory(id, namespace)
-    events = events[begun:]  # what happened to all before it was there is none of its own
-    turns = [at for at, event in enumerate(events) if _reworded(event)]
-    starts, ends = [0, *turns], [*turns, len(events)]
-    versions = []
-    for start, end in zip(starts, ends, strict=True):
-        was = as_told(record, events, events[:end])
-        until = events[end].at if end < len(events) else None
-        versions.append(Version(was, events[start].at, until))
-    return History(id, tuple(versions), tuple(events))
-
-
-def _reworded(event: Event) -> bool:
-    return "content" in event.payload.get("was", ())
 
 
 def existing(id: str, namespace: str) -> Plan[MemoryRecord]:
@@ -94,12 +26,12 @@ def existing(id: str, namespace: str) -> Plan[MemoryRecord]:
     return record
 
 
-def touch(ids: Any, use: str, at: datetime, session: Any, scope: Scope) -> Plan[None]:
+def touch(ids: Any, use: str, at: datetime, session: Any, scope: WriteContext) -> Plan[None]:
     """The plan of counting a use of memories."""
     if not isinstance(use, str) or use not in USES:
         raise InvalidInput("use", f"there is no {shown(use)}", f"use one of {', '.join(USES)}")
     wanted = texts("ids", ids)
-    found: Mapping[str, int] = yield from ask(Find(scope.namespace, wanted))
+    found: Mapping[str, int] = yield from ask(RowsById(scope.namespace, wanted))
     for id in wanted:
         if id not in found:
             raise no_memory(id, scope.namespace)
@@ -110,7 +42,7 @@ def touch(ids: Any, use: str, at: datetime, session: Any, scope: Scope) -> Plan[
 
 
 def log(
-    id: str, type: EventType, payload: Mapping[str, Any], scope: Scope, session: Any = None
+    id: str, type: EventType, payload: Mapping[str, Any], scope: WriteContext, session: Any = None
 ) -> Plan[MemoryRecord]:
     """The plan of logging what happened to a memory; what has become of it."""
     where = optional_text("session_id", session)
@@ -120,7 +52,9 @@ def log(
     return (yield from existing(id, scope.namespace))
 
 
-def feedback(id: str, kind: Any, context: Any, session: Any, scope: Scope) -> Plan[MemoryRecord]:
+def feedback(
+    id: str, kind: Any, context: Any, session: Any, scope: WriteContext
+) -> Plan[MemoryRecord]:
     """The plan of judging a memory."""
     if not isinstance(kind, str) or kind not in WEIGHTS:
         raise InvalidInput("kind", f"there is no {shown(kind)}", f"use one of {', '.join(WEIGHTS)}")
@@ -129,7 +63,7 @@ def feedback(id: str, kind: Any, context: Any, session: Any, scope: Scope) -> Pl
     return (yield from log(id, "feedback", payload, scope, session))
 
 
-def move(id: str, action: str, scope: Scope) -> Plan[MemoryRecord]:
+def adjust_score(id: str, action: str, scope: WriteContext) -> Plan[MemoryRecord]:
     """The plan of moving a memory's score: `action` is promote or demote."""
     if action not in SCORE_STEPS:
         known = ", ".join(SCORE_STEPS)
@@ -137,13 +71,13 @@ def move(id: str, action: str, scope: Scope) -> Plan[MemoryRecord]:
     return (yield from log(id, "feedback", {"feedback": action}, scope))
 
 
-def decay_all(scope: Scope) -> Plan[None]:
+def decay_all(scope: WriteContext) -> Plan[None]:
     """The plan of letting every memory of the namespace fade."""
     event = Event("decay", None, scope.now, scope.actor)
     yield from ask(Log(scope.namespace, (event,)))
 
 
-def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
+def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
     """The plan of letting a memory take the place of another.
 
     What the old one says holds until the new one does: from its `valid_from`, else its creation;
@@ -169,26 +103,28 @@ def supersede(old: str, new: str, scope: Scope) -> Plan[None]:
         raise no_memory(id, scope.namespace)
 
 
-def _superseded_by(newest: str, id: str, scope: Scope) -> Plan[bool]:
+def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
     """Whether a memory took the place of another, directly or through others."""
     seen, last = {newest}, {newest}
     while last and id not in seen:
-        links: Sequence[Link] = yield from ask(Neighbors(scope.namespace, tuple(sorted(last))))
+        links: Sequence[Link] = yield from ask(LinksOf(scope.namespace, tuple(sorted(last))))
         last = {one.target for one in links if one.type == "supersedes" and one.source in last}
         last -= seen
         seen |= last
     return id in seen
 
 
-def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tuple[Event, ...]:
+def superseding(
+    before: MemoryRecord, after: MemoryRecord, scope: WriteContext
+) -> tuple[Event, ...]:
     """The events of one memory's taking the place of another."""
     turn = after.valid_from or after.created_at
     ends = turn if before.valid_to is None else min(turn, before.valid_to)
     if before.valid_from is not None:  # the newer one may be the older, as after moving back
         ends = max(ends, before.valid_from)
     changes = {
-        before.id: {"status": "superseded", "valid_to": plain(ends)},
-        after.id: {"valid_from": plain(turn)},
+        before.id: {"status": "superseded", "valid_to": to_json(ends)},
+        after.id: {"valid_from": to_json(turn)},
     }
     return tuple(
         Event("status", id, scope.now, scope.actor, payload={"set": values})
@@ -196,7 +132,7 @@ def superseding(before: MemoryRecord, after: MemoryRecord, scope: Scope) -> tupl
     )
 
 
-def contradict(one: str, other: str, scope: Scope) -> Plan[None]:
+def contradict(one: str, other: str, scope: WriteContext) -> Plan[None]:
     """The plan of saying that two memories contradict each other."""
     if text("one", one) == text("other", other):
         raise InvalidInput(

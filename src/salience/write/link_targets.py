@@ -12,10 +12,10 @@ from datetime import datetime
 
 from salience.language.tokens import slug
 from salience.records.record import Link, MemoryRecord
-from salience.retrieval.operations import Fetch, Find, Neighbors, Put, Search
+from salience.retrieval.operations import FetchColumns, LinksOf, Put, RowsById, SearchRoute
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Scan
+from salience.retrieval.routes import MatchAll
 
 ALIASES = "aliases"  # the key of the metadata
 
@@ -34,7 +34,7 @@ def _names(title: str | None, aliases: object) -> frozenset[str]:
     return frozenset(written) | {slug(each) for each in written if slug(each)}
 
 
-def waiting(
+def pending_for(
     namespace: str, named: Mapping[str, Iterable[str]], now: datetime
 ) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
     """The pending links that lead to one of some names: (as they are, as they are to be).
@@ -49,8 +49,8 @@ def waiting(
     if not leads:
         return (), ()
     links, taken = yield [
-        Neighbors(namespace, tuple(sorted(leads))),
-        Find(namespace, tuple(sorted(leads))),
+        LinksOf(namespace, tuple(sorted(leads))),
+        RowsById(namespace, tuple(sorted(leads))),
     ]
     old = tuple(link for link in links if link.target in leads and link.target not in taken)
     return (
@@ -65,7 +65,7 @@ def resolved(namespace: str, links: Sequence[Link], known: Iterable[str]) -> Pla
     strange = sorted({link.target for link in links} - here)
     if not strange:
         return list(links)
-    found: Mapping[str, int] = yield from ask(Find(namespace, tuple(strange)))
+    found: Mapping[str, int] = yield from ask(RowsById(namespace, tuple(strange)))
     names = [target for target in strange if target not in found]
     if not names:
         return list(links)
@@ -84,9 +84,9 @@ def _by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
     for target in targets:
         for name in {target, slug(target) or target}:
             wanted.setdefault(name, []).append(target)
-    rows = (yield from ask(Search(Scan(), Query("", (namespace,), 0.0), None))).rows
+    rows = (yield from ask(SearchRoute(MatchAll(), Query("", (namespace,), 0.0), None))).rows
     rows.sort()
-    columns = yield from ask(Fetch(rows, ("id", "title", f"metadata.{ALIASES}")))
+    columns = yield from ask(FetchColumns(rows, ("id", "title", f"metadata.{ALIASES}")))
     leads: dict[str, str] = {}
     each = (columns[name].tolist() for name in ("id", "title", f"metadata.{ALIASES}"))
     for id, title, aliases in zip(*each, strict=True):
@@ -99,11 +99,11 @@ def _by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
 def pending(namespace: str, links: Sequence[Link] | None = None) -> Plan[list[Link]]:
     """The links (all of the namespace for None) that lead to no memory."""
     if links is None:
-        links = yield from ask(Neighbors(namespace))
+        links = yield from ask(LinksOf(namespace))
     targets = tuple(sorted({link.target for link in links}))
     if not targets:
         return []
-    there = yield from ask(Find(namespace, targets))
+    there = yield from ask(RowsById(namespace, targets))
     return [link for link in links if link.target not in there]
 
 

@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from salience.errors import EmbedderError, InvalidInput, NotFound, StoreError
+from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.events import Event
 from salience.records.fields import FIELDS
-from salience.records.record import Draft, Link, MemoryRecord, Vector, plain, text
+from salience.records.record import Draft, Embedding, Link, MemoryRecord, to_json
+from salience.records.validation import text
 from salience.retrieval.operations import (
     Delete,
-    Dimensions,
     Embed,
     Events,
     Extract,
-    Find,
     Log,
     Put,
-    Read,
+    ReadRecords,
+    RowsById,
 )
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
+from salience.write.embedding import _naming_text, dimensions_of, embed_items, with_entities
 from salience.write.items import (
     CHECKS,
     OF_WORDS,
     Item,
-    Scope,
+    WriteContext,
     check_span,
     embedded_text,
     item,
@@ -37,89 +38,11 @@ from salience.write.items import (
     with_texts,
 )
 
-_MAKE_MISSING = (
-    "which the same embedder makes later: `salience reembed --missing --embedder NAME`, "
-    "or Memory.reembed(url, embedder=..., missing=True)"
-)
 TRIES = 100  # of changing a memory that others change, too
 
 
-def dimensions_of(chunk: Sequence[Any], scope: Scope) -> Plan[dict[str, int]]:
-    """How long the vectors of each name are, as far as it is known and any is given."""
-    known = {} if scope.dimensions is None else {"content": scope.dimensions}
-    given = [each.get("vectors") for each in chunk if isinstance(each, Mapping)]
-    names = {name for each in given if isinstance(each, Mapping) for name in each}
-    if names:
-        asked = tuple(sorted(name for name in names if _is_text(name)))
-        known = {**(yield from ask(Dimensions(scope.namespace, asked))), **known}
-    return known
-
-
-def _is_text(value: Any) -> bool:
-    try:
-        return bool(text("name", value))
-    except InvalidInput:
-        return False
-
-
-Named = tuple[MemoryRecord, Item]
-"""An item, and the record of it with its entities."""
-
-
-def named(items: Sequence[Item]) -> Plan[list[Named]]:
-    """The items, with the entities that their texts name where the caller gave none."""
-    nameless = [each.record for each in items if not each.named]
-    if not nameless:
-        return [(each.record, each) for each in items]
-    found = yield from ask(Extract(tuple(map(_naming_text, nameless))))
-    names = iter(found)
-    return [
-        (each.record if each.named else each.record.naming(next(names)), each) for each in items
-    ]
-
-
-def _naming_text(record: MemoryRecord) -> str:
-    return f"{record.title}\n{record.content}" if record.title else record.content
-
-
-def embedded(items: Sequence[Named], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
-    """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
-    wanted = [
-        {
-            name: words
-            for name, words in {"content": embedded_text(record), **each.vector_texts}.items()
-            if name not in each.vectors
-        }
-        for record, each in items
-    ]
-    made, problem = yield from vectors_of((t for texts in wanted for t in texts.values()), scope)
-    drafts = [
-        (Draft(record, {**each.vectors, **_made(texts, made)}), each)
-        for (record, each), texts in zip(items, wanted, strict=True)
-    ]
-    return drafts, problem
-
-
-def _made(texts: Mapping[str, str], made: Mapping[str, Vector]) -> dict[str, Vector]:
-    return {name: made[words] for name, words in texts.items() if words in made}
-
-
-def vectors_of(texts: Iterable[str], scope: Scope) -> Plan[tuple[dict[str, Vector], str]]:
-    """The plan of embedding texts: vectors by text, none where that cannot be done, and why."""
-    distinct = tuple(dict.fromkeys(texts))
-    if not distinct:
-        return {}, ""
-    if not scope.embeds:
-        return {}, "vector: the store was opened without an embedder; words alone are searched"
-    try:
-        rows = yield from ask(Embed(distinct, "document"))
-    except EmbedderError as trouble:
-        return {}, f"vector: {trouble}; kept without a vector, {_MAKE_MISSING}"
-    return dict(zip(distinct, rows, strict=True)), ""
-
-
 def put(
-    drafts: Sequence[tuple[Draft, Item]], scope: Scope, strict: bool
+    drafts: Sequence[tuple[Draft, Item]], scope: WriteContext, strict: bool
 ) -> Plan[tuple[set[str], list[Link]]]:
     """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
 
@@ -140,7 +63,7 @@ def put(
     while fresh:
         given = [one for _, each in fresh for one in each.links]
         links = yield from link_targets.resolved(scope.namespace, given, seen)
-        old, new = yield from link_targets.waiting(
+        old, new = yield from link_targets.pending_for(
             scope.namespace,
             {d.record.id: link_targets.names_of(d.record) for d, _ in fresh},
             scope.now,
@@ -169,7 +92,7 @@ def put(
     return taken, links
 
 
-def _raced(drafts: Sequence[Draft], scope: Scope) -> Plan[set[str]]:
+def _raced(drafts: Sequence[Draft], scope: WriteContext) -> Plan[set[str]]:
     """The ids of drafts whose idempotency key the log has."""
     keyed = {draft.note["key"]: draft.record.id for draft in drafts if "key" in draft.note}
     if not keyed:
@@ -178,7 +101,7 @@ def _raced(drafts: Sequence[Draft], scope: Scope) -> Plan[set[str]]:
     return {keyed[event.payload["key"]] for event in events}
 
 
-def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+def drafts(items: Sequence[Any], scope: WriteContext) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
     """Items checked, named and embedded, ready to be written; and why they lack vectors.
 
     Raises:
@@ -186,10 +109,10 @@ def drafts(items: Sequence[Any], scope: Scope) -> Plan[tuple[list[tuple[Draft, I
     """
     dimensions = yield from dimensions_of(items, scope)
     checked = [item(given, scope, dimensions) for given in items]
-    return (yield from embedded((yield from named(checked)), scope))
+    return (yield from embed_items((yield from with_entities(checked)), scope))
 
 
-def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryRecord]:
+def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[MemoryRecord]:
     """The plan of changing a memory; words that change are embedded again."""
     allowed = set(CHECKS) - {"id"}
     unknown = set(changes) - allowed
@@ -214,7 +137,7 @@ def update(id: str, changes: Mapping[str, Any], scope: Scope) -> Plan[MemoryReco
 def revise(
     id: str,
     changes_of: Callable[[MemoryRecord], Mapping[str, Any] | None],
-    scope: Scope,
+    scope: WriteContext,
     *,
     in_place: bool = False,
 ) -> Plan[MemoryRecord | None]:
@@ -223,7 +146,7 @@ def revise(
     Changes `in_place`, of fields that can be, are made whatever others change. None where there is
     no such memory, or `changes_of` it is None.
     """
-    made: dict[str, Vector] = {}
+    made: dict[str, Embedding] = {}
     for _ in range(TRIES):
         record = yield from read(id, scope.namespace)
         changes = None if record is None else changes_of(record)
@@ -240,8 +163,8 @@ def revise(
 def _updated(
     record: MemoryRecord,
     checked: Mapping[str, Any],
-    made: dict[str, Vector],
-    scope: Scope,
+    made: dict[str, Embedding],
+    scope: WriteContext,
     in_place: bool,
 ) -> Plan[MemoryRecord | None]:
     """Change a memory that was just read; None if somebody else has changed it meanwhile.
@@ -257,16 +180,16 @@ def _updated(
         if record.entities == read_out:  # they were read out of the words that change
             changed = replace(changed, entities=named)
     names = link_targets.names_of(changed) - link_targets.names_of(record)
-    old, new = yield from link_targets.waiting(scope.namespace, {id: names}, scope.now)
+    old, new = yield from link_targets.pending_for(scope.namespace, {id: names}, scope.now)
     if in_place:
-        became = {name: plain(value) for name, value in checked.items()}
+        became = {name: to_json(value) for name, value in checked.items()}
         event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
         if (yield from ask(Log(scope.namespace, (event,)))):
             return None
         if new:
             yield from ask(Put((), new, old, actor=scope.actor))
         return changed
-    vectors: dict[str, Vector] = {}
+    vectors: dict[str, Embedding] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
     if stale:
         changed = with_texts(changed, dict.fromkeys(OF_WORDS))
@@ -298,17 +221,17 @@ def contested(id: str) -> StoreError:
     return StoreError(f"the memory {id!r} is changed by others all the time; try again")
 
 
-def link_all(links: Sequence[Link], scope: Scope) -> Plan[None]:
+def link_all(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
     """The plan of linking memories that exist."""
     ends = tuple(dict.fromkeys(end for one in links for end in (one.source, one.target)))
-    found = yield from ask(Find(scope.namespace, ends))
+    found = yield from ask(RowsById(scope.namespace, ends))
     missing = [end for end in ends if end not in found]
     if missing:
         raise no_memory(missing[0], scope.namespace)
     yield from ask(Put((), tuple(links), actor=scope.actor))
 
 
-def delete(id: str, scope: Scope) -> Plan[bool]:
+def delete(id: str, scope: WriteContext) -> Plan[bool]:
     """The plan of erasing one memory; whether there was one."""
     count = yield from ask(Delete(scope.namespace, (id,)))
     return bool(count)
@@ -317,10 +240,10 @@ def delete(id: str, scope: Scope) -> Plan[bool]:
 def read(id: str, namespace: str) -> Plan[MemoryRecord | None]:
     """The plan of reading one memory; None where there is none."""
     for _ in range(TRIES):
-        found: Mapping[str, int] = yield from ask(Find(namespace, (id,)))
+        found: Mapping[str, int] = yield from ask(RowsById(namespace, (id,)))
         if id not in found:
             return None
-        [record] = yield from ask(Read(np.array([found[id]], dtype=np.int64)))
+        [record] = yield from ask(ReadRecords(np.array([found[id]], dtype=np.int64)))
         if record is not None:  # else an edit has given it another row meanwhile
             return record
     raise contested(id)

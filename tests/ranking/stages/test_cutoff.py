@@ -25,7 +25,7 @@ from salience.ranking.stages import (
 )
 from salience.ranking.stages.sessions import neighbors
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.routes import Scan
+from salience.retrieval.routes import MatchAll
 from support.world import World, query, table
 
 
@@ -134,7 +134,7 @@ def test_neighbors_are_charged_to_what_the_hits_leave(
 
 
 def test_a_pipeline_has_to_begin_end_and_score() -> None:
-    scan, scored = retrieve(Scan(), depth=5), score(Col("importance").default(0.0))
+    scan, scored = retrieve(MatchAll(), depth=5), score(Col("importance").default(0.0))
     (scan >> scored >> cut()).check()
     (scan >> scored >> pack() >> neighbors()).check()
     for wrong in (scored >> cut(), scan >> scored, scan >> cut()):

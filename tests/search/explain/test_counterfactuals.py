@@ -11,7 +11,7 @@ from salience import Explanation, Profile
 from salience.ranking.expressions import Signal
 from salience.ranking.signals import importance, similarity
 from salience.ranking.stages import cut, retrieve, score
-from salience.retrieval.routes import Scan, Vector
+from salience.retrieval.routes import MatchAll, Vector
 from salience.search.explain.counterfactuals import Change, beyond, rescored
 from support.kitchen import QUERY, crowd, kitchen
 
@@ -82,7 +82,7 @@ def test_a_factor_is_a_part_like_any_other() -> None:
 
 
 def test_equal_scores_are_decided_by_the_id() -> None:
-    plain = Profile("plain", retrieve(Scan(), Vector()) >> score(_sum()) >> cut())
+    plain = Profile("plain", retrieve(MatchAll(), Vector()) >> score(_sum()) >> cut())
     memory = kitchen()
     early = memory.explain(QUERY, "bread", profile=plain, limit=2)
     late = memory.explain(QUERY, "tea", profile=plain, limit=2)

@@ -13,7 +13,7 @@ import pytest
 from salience import Explanation
 from salience.errors import NotFound
 from salience.ranking import profiles
-from salience.search.explain import Reason
+from salience.search.explain import ExplainReport
 from support.kitchen import QUERY, check_snapshot, crowd, kitchen
 
 
@@ -113,7 +113,7 @@ def test_parts_of_a_sum_that_are_0_share_a_line_and_stay_in_the_data() -> None:
 
 def test_snapshots() -> None:
     memory = kitchen()
-    asked: dict[str, Reason] = {
+    asked: dict[str, ExplainReport] = {
         "composite_hit": memory.explain(QUERY, "risotto", profile="composite", limit=3),
         "composite_cut": memory.explain(QUERY, "tea", profile="composite", limit=3),
         "balanced_hit": memory.explain(QUERY, "paella", limit=3),

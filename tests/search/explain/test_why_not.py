@@ -107,7 +107,7 @@ def test_below_min_score() -> None:
 def test_what_a_search_can_be_asked_can_be_explained() -> None:
     memory = kitchen()
     absent = left(memory, "bread", profile="composite", min_similarity=0.5)
-    assert absent.stage == "at_least"
+    assert absent.stage == "min_value"
     assert absent.reason == "its vector.score is 0.3000, 0.2000 below 0.5"
     assert absent.gap == pytest.approx(0.2, abs=1e-3)
     assert left(memory, "salad", profile="composite", threshold=0.5).stage == "min_score"

@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salience.evaluation import sample
+from salience.language.analysis_types import QueryAnalysis
 from salience.language.tokens import terms, words
 from salience.records.record import Draft, MemoryRecord
 from salience.retrieval.operations import Put
-from salience.retrieval.query import Query, Reading
+from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
 from salience.stores.index import postings
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -127,7 +128,7 @@ def scored(
     """By id, of the memories that there are."""
     ids = sorted(records.find("n", [f"m{i}" for i in range(1000)]).items(), key=lambda e: e[1])
     rows = np.array([row for _, row in ids], dtype=np.int64)
-    asked = Query("x", ("n",), 0.0, reading=Reading(terms=tuple(query)))
+    asked = Query("x", ("n",), 0.0, reading=QueryAnalysis(terms=tuple(query)))
     return [float(score) for score in index.score(route, asked, rows)]
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from salience.stores.index import quantization
 from salience.stores.index import vector_index as module
-from salience.stores.index.quantization import Codes
-from salience.stores.index.vector_index import Vectors, _radius
+from salience.stores.index.quantization import QuantizedVectors
+from salience.stores.index.vector_index import VectorIndex, _radius
 
 Matrix = NDArray[np.float32]
 
@@ -28,9 +28,9 @@ def random_unit(count: int, dimensions: int, seed: int) -> Matrix:
     return unit(np.random.default_rng(seed).standard_normal((count, dimensions)))
 
 
-def filled(rows: Matrix, parts: Sequence[int] = ()) -> Vectors:
+def filled(rows: Matrix, parts: Sequence[int] = ()) -> VectorIndex:
     """The vectors of memories 0, 1, ..., appended in parts."""
-    found = Vectors(rows.shape[1])
+    found = VectorIndex(rows.shape[1])
     start = 0
     for size in [*parts, len(rows)]:
         blobs = [row.astype(np.float16).tobytes() for row in rows[start : start + size]]
@@ -64,7 +64,7 @@ def test_a_cosine_does_not_depend_on_its_neighbours(dimensions: int) -> None:
 
 def test_what_has_no_vector_has_no_cosine() -> None:
     rows = random_unit(3, 8, 1)
-    found = Vectors(8)
+    found = VectorIndex(8)
     blob = [row.astype(np.float16).tobytes() for row in rows]
     found.extend(2, [blob[0], None, blob[1]])  # memories 0 and 1 came before the first vector
     found.extend(7, [blob[2]])
@@ -106,7 +106,7 @@ def scenes(draw: st.DrawFn) -> tuple[Matrix, Matrix, int, NDArray[np.bool_] | No
 
 
 def covers(
-    rows: Matrix, query: Matrix, depth: int, mask: NDArray[np.bool_] | None, found: Vectors
+    rows: Matrix, query: Matrix, depth: int, mask: NDArray[np.bool_] | None, found: VectorIndex
 ) -> bool:
     """Whether `nearest` holds every memory that may be among the first `depth`, ties included."""
     near = found.nearest(query, depth, mask)
@@ -162,7 +162,7 @@ def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.Monke
     for name in ("_CODED", "_SWEPT", "_LOOKED_UP"):
         monkeypatch.setattr(quantization, name, 64)
     rows = random_unit(500, 100, 8)
-    whole, parts = Codes(100), Codes(100)
+    whole, parts = QuantizedVectors(100), QuantizedVectors(100)
     whole.extend(rows)
     for start, end in ((0, 1), (1, 300), (300, 300), (300, 500)):
         parts.extend(rows[start:end])

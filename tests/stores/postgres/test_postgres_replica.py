@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput, NotFound, StoreError
-from salience.retrieval.operations import Find, Mend, PutVectors
+from salience.retrieval.operations import PutVectors, RowsById, SetFields
 from salience.stores import open_store
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.replica import manager
@@ -65,7 +65,9 @@ def happen(memory: Memory, step: tuple[Any, ...]) -> None:
         elif kind == "decay":
             memory.decay_all()
         elif kind == "mend":
-            memory._core.world.batch([Mend(memory.namespace, {given[0]: {"importance": 0.25}})])
+            memory._core.world.batch(
+                [SetFields(memory.namespace, {given[0]: {"importance": 0.25}})]
+            )
         elif kind == "erase":
             memory.delete_all({"speaker": "Bo"})
         else:
@@ -249,7 +251,7 @@ def test_vectors_made_anew_elsewhere_are_noticed(database: str) -> None:
     ):
         memory.add_many(words(30))
         before = memory.search("topic3", touch=False)
-        rows = other._core.world.batch([Find("default", ("m0001",))])[0]
+        rows = other._core.world.batch([RowsById("default", ("m0001",))])[0]
         unlike = -EMBEDDER.embed(["topic3"], kind="query")[0]
         given = PutVectors("default", "content", np.array([rows["m0001"]]), [unlike])
         other._core.world.batch([given])

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
+from salience.language.analysis_types import QueryAnalysis
 from salience.language.entities import Aliases, folded
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
@@ -20,13 +21,13 @@ from salience.ranking.expressions import (
     Col,
     Constant,
     Default,
-    Fact,
     FirstOf,
-    Given,
     Product,
+    QueryFlag,
     Quotient,
     Signal,
     Sum,
+    WhenQuery,
     at_most,
     exp,
     log,
@@ -34,8 +35,8 @@ from salience.ranking.expressions import (
     maximum,
 )
 from salience.ranking.signals import (
-    BestOf,
     EntityOverlap,
+    GroupMax,
     MinMax,
     SaidBy,
     access,
@@ -54,8 +55,8 @@ from salience.ranking.signals import (
 )
 from salience.ranking.weights import walk
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.query import Query, Reading
-from salience.stores.postgres.sql.expressions import Form, NoForm, sql_form
+from salience.retrieval.query import Query
+from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression, sql_form
 from salience.stores.postgres.sql.identifiers import spelling
 
 NOW = 1_790_000_000.0
@@ -80,11 +81,11 @@ QUERY = Query(
     "",
     ("default",),
     NOW,
-    reading=Reading(speakers=frozenset({"Ana"}), facts={"asks_when": 1.0}),
+    reading=QueryAnalysis(speakers=frozenset({"Ana"}), facts={"asks_when": 1.0}),
     entities=frozenset({"ana", "rome"}),
     aliases=Aliases.of({"la Roma": "Rome"}),
 )
-COLUMNS = {"vector.score": Form("m.near", low=-1.0, high=1.0)}
+COLUMNS = {"vector.score": SqlExpression("m.near", low=-1.0, high=1.0)}
 
 
 def _row() -> st.SearchStrategy[dict[str, Any]]:
@@ -110,7 +111,7 @@ _LEAF: st.SearchStrategy[Signal] = st.one_of(
             lookup("tier", {"short": 6.0, "long": 2160.0}),
             lookup("layer", {"knowledge": -1.5}),
             lookup("review", {}),
-            Fact("asks_when"),
+            QueryFlag("asks_when"),
             SaidBy("named"),
             SaidBy("user"),
             SaidBy("nobody"),
@@ -144,7 +145,7 @@ def _branch(inner: st.SearchStrategy[Signal]) -> st.SearchStrategy[Signal]:
         st.tuples(inner, st.sampled_from([0.0, 0.5, -1.0])).map(lambda both: Default(*both)),
         parts.map(FirstOf),
         inner.map(lambda of: of.named("part")),
-        st.tuples(st.sampled_from(["asks_when", "else"]), inner).map(lambda both: Given(*both)),
+        st.tuples(st.sampled_from(["asks_when", "else"]), inner).map(lambda both: WhenQuery(*both)),
         functions.flatmap(
             lambda name: st.tuples(
                 *[inner] * (2 if name in ("minimum", "maximum", "at_most") else 1)
@@ -195,7 +196,7 @@ def _spellings(row: dict[str, Any]) -> list[str]:
     return [spelling(name, folded(value)) for name, value in held]
 
 
-def _numbers(connection: psycopg.Connection[Any], form: Form) -> Floats:
+def _numbers(connection: psycopg.Connection[Any], form: SqlExpression) -> Floats:
     found = connection.execute(f"SELECT {form.sql} FROM m ORDER BY at", form.parameters).fetchall()
     return np.array([value for (value,) in found], dtype=np.float64)
 
@@ -212,7 +213,7 @@ def test_the_server_has_the_numbers_of_the_process(
     candidates = _filled(server, rows)
     try:
         form = sql_form(tree, QUERY, COLUMNS)
-    except NoForm:
+    except NotCompilable:
         assume(False)
     try:
         tested = _numbers(server, form)
@@ -267,7 +268,7 @@ def test_where_the_server_is_more_particular(
     ("signal", "why"),
     [
         (1.0 * MinMax(Col("vector.score")), r"minmax\(vector.score\) \(MinMax\) has no SQL form"),
-        (BestOf(Col("importance")), r"BestOf"),
+        (GroupMax(Col("importance")), r"BestOf"),
         (vitality(), "BaseLevel"),
         (Col("metadata.stars"), "metadata.stars is no column of numbers"),
         (Apply("floor", (similarity(),)), "is only nearly the same on the server"),
@@ -278,6 +279,6 @@ def test_where_the_server_is_more_particular(
     ids=str,
 )
 def test_what_has_no_form_says_why(signal: Signal, why: str) -> None:
-    near = {"vector.score": Form("m.near", low=-1.0, high=1.0, error=1e-5)}
-    with pytest.raises(NoForm, match=why):
+    near = {"vector.score": SqlExpression("m.near", low=-1.0, high=1.0, error=1e-5)}
+    with pytest.raises(NotCompilable, match=why):
         sql_form(signal, QUERY, near)

@@ -17,7 +17,7 @@ from salience.ranking import profiles
 from salience.ranking.expressions import Col, at_most, exp, log, maximum
 from salience.ranking.signals import MinMax, confidence, days_since, decay, importance, similarity
 from salience.ranking.stages import cut, keep, retrieve, score
-from salience.retrieval.routes import Scan, Vector
+from salience.retrieval.routes import MatchAll, Vector
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.sql import top_k
 from salience.stores.postgres.wire.commands import Command, Statement
@@ -28,7 +28,7 @@ DAY = 86_400.0
 WORDS = ("apple", "pear", "plum", "Rome", "Ana")
 OWN = Profile(
     "own",
-    retrieve(Vector(), Scan(), depth=None)
+    retrieve(Vector(), MatchAll(), depth=None)
     >> score(similarity() + 0.5 * exp(-1.0 * log(1.0 + Col("access_count"))), into="first")
     >> score(0.5 * Col("first") + confidence() * at_most(days_since(), 14.0))
     >> cut(),
@@ -145,9 +145,11 @@ def test_the_hits_are_those_of_reading_everything(
 @pytest.mark.parametrize(
     "profile",
     [
-        Profile("scaled", retrieve(Scan(), depth=None) >> score(MinMax(importance())) >> cut()),
-        Profile("kept", retrieve(Scan(), depth=None) >> score(importance()) >> keep(3) >> cut()),
-        Profile("few", retrieve(Scan(), depth=5) >> score(importance()) >> cut()),
+        Profile("scaled", retrieve(MatchAll(), depth=None) >> score(MinMax(importance())) >> cut()),
+        Profile(
+            "kept", retrieve(MatchAll(), depth=None) >> score(importance()) >> keep(3) >> cut()
+        ),
+        Profile("few", retrieve(MatchAll(), depth=5) >> score(importance()) >> cut()),
         Profile(
             "near",
             retrieve(Vector(min_similarity=0.1), depth=None) >> score(similarity()) >> cut(),
@@ -179,7 +181,7 @@ def test_what_the_server_cannot_rank_is_read(
 
 def test_what_is_infinite_here_and_an_error_there(both: tuple[Memory, Memory]) -> None:
     fading = importance() + decay(1e308, days_since())  # 300 days times that
-    profile = Profile("fading", retrieve(Scan(), depth=None) >> score(fading) >> cut())
+    profile = Profile("fading", retrieve(MatchAll(), depth=None) >> score(fading) >> cut())
     memories = [{"words": [word], "age": 300.0} for word in WORDS]
     for memory in both:
         memory.add_many(_items(memories), strict=True)

@@ -5,7 +5,7 @@ To add one, write it into the module of its family and name it here.
 """
 
 from salience.ranking.signals.fusion import rrf
-from salience.ranking.signals.normalization import BestOf, MinMax, OverMax
+from salience.ranking.signals.normalization import GroupMax, MaxScaled, MinMax
 from salience.ranking.signals.priors import (
     access,
     confidence,
@@ -18,22 +18,22 @@ from salience.ranking.signals.priors import (
 )
 from salience.ranking.signals.query_match import EntityOverlap, OnDate, SaidBy
 from salience.ranking.signals.recency import DAY, Age, days_since, decay, hourly_rate, hours_since
-from salience.ranking.signals.session_context import Nearby, SessionCover
-from salience.ranking.signals.validity import Lapsed, Latest
+from salience.ranking.signals.session_context import NeighborMass, SessionCover
+from salience.ranking.signals.validity import Expired, LatestFact
 from salience.ranking.signals.vitality import BaseLevel, vitality, zone
 
 __all__ = [
     "DAY",
     "Age",
     "BaseLevel",
-    "BestOf",
     "EntityOverlap",
-    "Lapsed",
-    "Latest",
+    "Expired",
+    "GroupMax",
+    "LatestFact",
+    "MaxScaled",
     "MinMax",
-    "Nearby",
+    "NeighborMass",
     "OnDate",
-    "OverMax",
     "SaidBy",
     "SessionCover",
     "access",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from salience.ranking.expressions import Col, Constant, Named, Sum
+from salience.ranking.expressions import Col, Constant, NamedExpression, Sum
 
 
-def rrf(*routes: str, constant: float = 15.0) -> Named:
+def rrf(*routes: str, constant: float = 15.0) -> NamedExpression:
     """rrf = sum over routes of 1 / (constant + rank), 0 for a route without it; ranks from 1.
 
     In [0, routes / (constant + 1)]. The routes are added by name, so that their order changes

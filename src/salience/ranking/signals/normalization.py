@@ -8,12 +8,12 @@ import numpy as np
 
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.explanation import Explanation
-from salience.ranking.expressions import Composed, Signal
+from salience.ranking.expressions import Elementwise, Signal
 from salience.retrieval.candidates import Floats
 
 
 @dataclass(frozen=True)
-class MinMax(Composed):
+class MinMax(Elementwise):
     """(x - min) / (max - min) within [0, 1], NaN kept; 0 where min = max.
 
     min and max are those of `over` among the candidates, of x itself by default.
@@ -44,7 +44,7 @@ class MinMax(Composed):
 
 
 @dataclass(frozen=True)
-class OverMax(Composed):
+class MaxScaled(Elementwise):
     """x / max, NaN kept; 0 where the max is not above 0.
 
     max is that of `over` among the candidates, of x itself by default.
@@ -71,7 +71,7 @@ class OverMax(Composed):
 
 
 @dataclass(frozen=True)
-class BestOf(Signal):
+class GroupMax(Signal):
     """max of x over the candidates with the same value of a text column; x where it has none.
 
     Sessions of two namespaces are two, even if they have the same name.
@@ -94,7 +94,7 @@ class BestOf(Signal):
         return f"best({self.of}, {self.group})"
 
 
-def _scaled(scaled: MinMax | OverMax, ev: Evaluation, row: int) -> Explanation:
+def _scaled(scaled: MinMax | MaxScaled, ev: Evaluation, row: int) -> Explanation:
     """The tree without `over`, which is not a part of the value but its yardstick."""
     inner = scaled.of.explain(ev, row)
     return Explanation(scaled.label(), ev.at(scaled, row), scaled.how(), (inner,))

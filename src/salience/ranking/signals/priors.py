@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from salience.ranking.expressions import Col, Named, maximum, minimum
+from salience.ranking.expressions import Col, NamedExpression, maximum, minimum
 
 ENOUGH_ACCESSES = 20
 
 
-def similarity(route: str = "vector") -> Named:
+def similarity(route: str = "vector") -> NamedExpression:
     """cosine(query, memory) in [-1, 1], 0 where either has no vector."""
     return Col(f"{route}.score").default(0.0).named("similarity")
 
 
-def likeness(route: str = "vector") -> Named:
+def likeness(route: str = "vector") -> NamedExpression:
     """max(0, cosine(query, memory)) in [0, 1], 0 where either has no vector."""
     return maximum(0.0, Col(f"{route}.score").default(0.0)).named("similarity")
 
 
-def importance() -> Named:
+def importance() -> NamedExpression:
     """The memory's importance in [0, 1], 0.5 where none was given."""
     return Col("importance").default(0.5).named("importance")
 
 
-def access() -> Named:
+def access() -> NamedExpression:
     """min(1, access_count / 20): how often it was retrieved, in [0, 1].
 
     Source: the design of the "six_factor" profile, access frequency.
@@ -30,7 +30,7 @@ def access() -> Named:
     return minimum(1.0, Col("access_count") / ENOUGH_ACCESSES).named("access")
 
 
-def feedback() -> Named:
+def feedback() -> NamedExpression:
     """(1 + for) / (2 + for + against): the mean of a Beta(1, 1) prior after feedback, in (0, 1).
 
     `for` and `against` are the sums of the weights of positive and negative feedback; 0.5 without
@@ -43,16 +43,16 @@ def feedback() -> Named:
     return ((1.0 + good) / (2.0 + good + bad)).named("feedback")
 
 
-def strength() -> Named:
+def strength() -> NamedExpression:
     """How strong the memory is, in [0, 1]; 1 where that was never changed, as at its beginning."""
     return Col("strength").default(1.0).named("strength")
 
 
-def confidence() -> Named:
+def confidence() -> NamedExpression:
     """How sure the memory was when it was written, in [0, 1]; 1 where that was not said."""
     return Col("confidence").default(1.0).named("confidence")
 
 
-def memory_score() -> Named:
+def memory_score() -> NamedExpression:
     """How well the memory has served, in [0, 1]; 0.5 where nobody judged it."""
     return Col("memory_score").default(0.5).named("memory_score")

@@ -13,7 +13,7 @@ from salience.language.tokens import texts_of
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
-from salience.retrieval.candidates import Coded, Floats
+from salience.retrieval.candidates import CategoricalColumn, Floats
 
 _MONTHS = 12
 _FAR = 4  # days from which on a day is not around another
@@ -76,7 +76,7 @@ class EntityOverlap(Signal):
     def _holding(ev: Evaluation, name: str, key: str) -> NDArray[np.bool_]:
         """Which memories have an entity in a column."""
         column, aliases = ev.candidates.columns[name], ev.query.aliases
-        if isinstance(column, Coded) and column.naming is not None:
+        if isinstance(column, CategoricalColumn) and column.naming is not None:
             holding = np.zeros(len(column.distinct) + 1, dtype=bool)  # -1, "nothing", is the last
             holding[column.naming(aliases.spellings({key}))] = True
             return holding[column.codes]

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from salience.ranking.evaluation import Evaluation, Values
-from salience.ranking.expressions import Apply, Col, Named, Signal, exp, first_of, lookup
+from salience.ranking.expressions import Apply, Col, NamedExpression, Signal, exp, first_of, lookup
 
 DAY = 86_400.0
 HOUR = 3_600.0
@@ -55,7 +55,7 @@ def decay(rate: Signal | float, age: Signal) -> Apply:
     return exp(-1.0 * rate * age if isinstance(rate, Signal) else -rate * age)
 
 
-def hourly_rate() -> Named:
+def hourly_rate() -> NamedExpression:
     """rate = decay_rate, else ln 2 / half-life of its tier; twice that once marked outdated.
 
     Half-lives are 6 hours (short), 7 days (medium) and 90 days (long, and for a memory without a

@@ -12,7 +12,7 @@ from salience.retrieval.candidates import Floats
 
 
 @dataclass(frozen=True)
-class Nearby(Signal):
+class NeighborMass(Signal):
     """sum of x^2 * exp(-distance / tau) over the session's other candidates, distance in turns.
 
     The `reach` candidates nearest before and after count; 0 where there is no session.

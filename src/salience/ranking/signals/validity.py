@@ -38,7 +38,7 @@ def _time(ev: Evaluation) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
-class Lapsed(Signal):
+class Expired(Signal):
     """1 for what says itself that it did not hold at the time that the query is about, else 0.
 
     That is the time it names ("in March 2024"), else now; all of it is before `valid_from`, or not
@@ -59,7 +59,7 @@ class Lapsed(Signal):
 
 
 @dataclass(frozen=True)
-class Latest(Signal):
+class LatestFact(Signal):
     """exp(-d / 730) for a fact, d the days from when it held first to the end of the time asked.
 
     In [0, 1], 0 for what is no fact and for what held only later. Of two facts about the same, the

@@ -17,7 +17,7 @@ from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import (
     Apply,
     Col,
-    Named,
+    NamedExpression,
     Signal,
     at_most,
     lookup,
@@ -116,7 +116,7 @@ def _mean_power(low: Floats, high: Floats, d: Floats) -> Floats:
     return np.power(low, -d) * share
 
 
-def effective_decay(d: float = 0.5) -> Named:
+def effective_decay(d: float = 0.5) -> NamedExpression:
     """d * rate / s: the decay of a memory, by its layer and by how many others link to it.
 
     rate is 0.1 for entities, 1 for knowledge (and where no layer was given), 2 for episodes and 3
@@ -126,24 +126,24 @@ def effective_decay(d: float = 0.5) -> Named:
     return (d * rate.named("metabolic rate") / structural_boost()).named("decay")
 
 
-def structural_boost() -> Named:
+def structural_boost() -> NamedExpression:
     """s = 1 + 0.1 * min(in_degree, 10), in [1, 2]: what others build on fades more slowly."""
     return (1.0 + 0.1 * minimum(Col("in_degree").default(0.0), 10.0)).named("structural boost")
 
 
-def spreading_boost() -> Named:
+def spreading_boost() -> NamedExpression:
     """boost * 2^(-days since / 7): what the use of linked memories lent, in [0, 1]; else 0."""
     fading = decay(math.log(2.0) / BOOST_HALF_LIFE_DAYS, days_since("boosted_at"))
     return (Col("boost") * fading).default(0.0).named("boost")
 
 
-def revival() -> Named:
+def revival() -> NamedExpression:
     """exp(-0.2 * days since the newest incoming link) for 14 days, then 0; in [0, 1]."""
     age = days_since("newest_link")
     return (decay(0.2, age) * at_most(age, REVIVAL_DAYS)).default(0.0).named("revival")
 
 
-def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Named:
+def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> NamedExpression:
     """max(alive, 0.5 if it is a cut vertex), in (0, 1); see `alive`."""
     kept = FLOOR * Col("is_cut_vertex").default(0.0)
     return maximum(alive(tau, scale, d), kept.named("bridge floor")).named("vitality")

@@ -14,34 +14,34 @@ A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
 """
 
 from salience.ranking.stages.conflict import Conflict, conflict
-from salience.ranking.stages.cutoff import AtLeast, Cut, Keep, Pack, at_least, cut, keep, pack
+from salience.ranking.stages.cutoff import Cut, Keep, MinValue, Pack, cut, keep, min_value, pack
 from salience.ranking.stages.mmr import Mmr, mmr
-from salience.ranking.stages.retrieve import Recall, retrieve
+from salience.ranking.stages.retrieve import Retrieve, retrieve
 from salience.ranking.stages.sessions import Neighbors, SessionFirst, neighbors, session_first
 from salience.ranking.stages.spreading_activation import Spread, spread
 from salience.ranking.stages.stage import STORED, Depth, Pipeline, Score, Stage, is_stored, score
 
 __all__ = [
     "STORED",
-    "AtLeast",
     "Conflict",
     "Cut",
     "Depth",
     "Keep",
+    "MinValue",
     "Mmr",
     "Neighbors",
     "Pack",
     "Pipeline",
-    "Recall",
+    "Retrieve",
     "Score",
     "SessionFirst",
     "Spread",
     "Stage",
-    "at_least",
     "conflict",
     "cut",
     "is_stored",
     "keep",
+    "min_value",
     "mmr",
     "neighbors",
     "pack",

@@ -11,7 +11,7 @@ from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.operations import Linked
+from salience.retrieval.operations import LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
@@ -48,7 +48,7 @@ class Conflict(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        edges = yield from ask(Linked(candidates.rows, query))
+        edges = yield from ask(LinksBetween(candidates.rows, query))
         place = {row: at for at, row in enumerate(candidates.rows.tolist())}
         pairs = {
             (min(place[a], place[b]), max(place[a], place[b]))

@@ -9,13 +9,13 @@ import numpy as np
 
 from salience.ranking.stages.stage import Depth, Stage
 from salience.retrieval.candidates import Candidates, best_first
-from salience.retrieval.operations import Texts
+from salience.retrieval.operations import ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
 
 @dataclass(frozen=True)
-class AtLeast(Stage):
+class MinValue(Stage):
     """The rows where a column is there and at least `least`."""
 
     column: str
@@ -28,9 +28,9 @@ class AtLeast(Stage):
         return candidates.take(candidates.floats(self.column) >= self.least)
 
 
-def at_least(column: str, least: float) -> AtLeast:
+def min_value(column: str, least: float) -> MinValue:
     """Keep the rows where a column is at least a number."""
-    return AtLeast(column, least)
+    return MinValue(column, least)
 
 
 def ranked(query: Query, candidates: Candidates, k: int | None, by: str = "score") -> Candidates:
@@ -52,7 +52,7 @@ def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
     block = query.k
     start = 0
     while start < len(candidates) and len(taken) < query.k and left > 0:
-        texts = yield from ask(Texts(candidates.rows[start : start + block]))
+        texts = yield from ask(ReadTexts(candidates.rows[start : start + block]))
         for place, text in enumerate(texts, start):
             cost = query.count_tokens(text or "")
             if cost <= left and len(taken) < query.k:

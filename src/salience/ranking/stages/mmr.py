@@ -12,7 +12,7 @@ from salience.errors import InvalidInput, shown
 from salience.ranking.stages.cutoff import ranked
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.operations import Vectors
+from salience.retrieval.operations import FetchVectors
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
@@ -54,7 +54,7 @@ class Mmr(Stage):
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         best = ranked(query, candidates, None)
-        vectors = np.nan_to_num((yield from ask(Vectors(best.rows, self.vector))))
+        vectors = np.nan_to_num((yield from ask(FetchVectors(best.rows, self.vector))))
         tags = [frozenset(tag.casefold() for tag in each or ()) for each in best["tags"]]
         count = len(best) if query.token_budget is not None else min(query.k, len(best))
         return self._picked(best, vectors, tags, count)

@@ -11,18 +11,26 @@ from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
 from salience.ranking.stages.stage import Depth, Stage, is_stored
-from salience.retrieval.candidates import Candidates, Held, Ranks, Rows, union
-from salience.retrieval.operations import Chosen, Fetch, Matched, Mentions, Op, Ranking, Search
-from salience.retrieval.operations import Score as ScoreOp
+from salience.retrieval.candidates import Candidates, Held, LazyRanks, Rows, union
+from salience.retrieval.operations import (
+    FetchColumns,
+    MatchedTerms,
+    Mentions,
+    Op,
+    Ranking,
+    SearchRoute,
+    TopKResult,
+)
+from salience.retrieval.operations import ScoreRows as ScoreOp
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
-from salience.retrieval.routes import During, Lexical, Route, Scan, Vector, check_depth
+from salience.retrieval.routes import Lexical, MatchAll, Route, TimeWindow, Vector, check_depth
 
 _MENTIONS = {f"mentions_{what}": what for what in ("named", "year", "month", "day")}
 
 
 @dataclass(frozen=True)
-class Recall(Stage):
+class Retrieve(Stage):
     """The union of the first `depth` rows of each route (all rows for None).
 
     Writes `<route>.rank`, and on demand the exact `<route>.score` of every candidate, whichever
@@ -69,7 +77,7 @@ class Recall(Stage):
         # Where nothing else is made of their ranks, all rows need not be sorted for the hits'.
         ordered = [depth is not None or f"{r.name}.rank" in wanted for r in self.routes]
         rankings = yield [
-            Search(route, query, depth, sort)
+            SearchRoute(route, query, depth, sort)
             for route, sort in zip(self.routes, ordered, strict=True)
         ]
         rows, places = union([ranking.rows for ranking in rankings])
@@ -88,7 +96,9 @@ class Recall(Stage):
     def everything(self) -> tuple[Route, ...]:
         return self.routes if self.depth is None else ()
 
-    def begin(self, query: Query, wanted: frozenset[str], best: Chosen | None) -> Plan[Candidates]:
+    def begin(
+        self, query: Query, wanted: frozenset[str], best: TopKResult | None
+    ) -> Plan[Candidates]:
         if best is None:
             return (yield from self.plan(query, Candidates.empty(), wanted))
         columns = yield from self._columns(query, best.rows, wanted)
@@ -104,7 +114,7 @@ class Recall(Stage):
             if f"previous.{route.name}.score" in wanted:
                 scored[f"previous.{route.name}.score"] = ScoreOp(route, query, rows, "previous")
             if isinstance(route, Lexical) and f"{route.name}.matched" in wanted:
-                scored[f"{route.name}.matched"] = Matched(route, query, rows)
+                scored[f"{route.name}.matched"] = MatchedTerms(route, query, rows)
         unmentioned: dict[str, Held] = {}
         for name in _MENTIONS.keys() & wanted:
             wordings = query.reading.wordings.get(_MENTIONS[name])
@@ -114,7 +124,7 @@ class Recall(Stage):
                 unmentioned[name] = np.zeros(len(rows))
         if len(query.namespaces) > 1:
             wanted |= {"namespace"}  # sessions of two are not the same, whatever their names
-        fetched, *scores = yield [Fetch(rows, _stored(wanted)), *scored.values()]
+        fetched, *scores = yield [FetchColumns(rows, _stored(wanted)), *scored.values()]
         return {**fetched, **dict(zip(scored, scores, strict=True)), **unmentioned}
 
     @staticmethod
@@ -130,9 +140,9 @@ class Recall(Stage):
         if named is None:
             found[places] = np.arange(1, len(places) + 1)
             return found
-        newest_first = isinstance(route, (Scan, During))
+        newest_first = isinstance(route, (MatchAll, TimeWindow))
         found[places] = ranking.rows if newest_first else ranking.scores
-        return Ranks(found, named.names, np.arange(len(rows)))
+        return LazyRanks(found, named.names, np.arange(len(rows)))
 
 
 @lru_cache(maxsize=256)
@@ -145,6 +155,6 @@ def _stored(wanted: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in wanted if is_stored(name)))
 
 
-def retrieve(*routes: Route, depth: int | Depth | None = 200) -> Recall:
+def retrieve(*routes: Route, depth: int | Depth | None = 200) -> Retrieve:
     """The union of the first `depth` rows of each route."""
-    return Recall(routes, depth)
+    return Retrieve(routes, depth)

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from salience.ranking.stages.stage import Stage
+from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.retrieval.candidates import Candidates, Column, Floats
-from salience.retrieval.operations import Beside, Texts
+from salience.retrieval.operations import ReadTexts, SessionNeighbors
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 
-SESSION_CHUNK = "session_chunk"
-TURN_CHUNK = "turn_chunk"
 _REASONS = tuple(
     f"turn_support.{reason}"
     for reason in ("supporting_turn_count", "best_turn", "best_turn_routes")
@@ -114,11 +113,11 @@ class Neighbors(Stage):
         sides = np.full((2, len(candidates)), -1, dtype=np.int64)
         costs: dict[int, int] = {}
         if len(parts):
-            [beside] = yield [Beside(candidates.rows[parts], query)]
+            [beside] = yield [SessionNeighbors(candidates.rows[parts], query)]
             sides[:, parts] = beside
             if query.token_budget is not None:
                 rows = np.unique(sides[sides >= 0])
-                [texts] = yield [Texts(rows)]
+                [texts] = yield [ReadTexts(rows)]
                 counted = (query.count_tokens(text or "") for text in texts)
                 costs = dict(zip(rows.tolist(), counted, strict=True))
         return self._given(query, candidates, sides, costs)

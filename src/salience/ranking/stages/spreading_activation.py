@@ -13,7 +13,7 @@ from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage, is_stored
 from salience.retrieval.candidates import Candidates, Floats, Held, Rows
-from salience.retrieval.operations import Edge, Fetch, Linked
+from salience.retrieval.operations import Edge, FetchColumns, LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
@@ -90,7 +90,7 @@ class Spread(Stage):
         for hop in range(1, self.hops + 1):
             if not len(rows):
                 break
-            edges, names = yield [Linked(rows, query), Fetch(rows, ("id",))]
+            edges, names = yield [LinksBetween(rows, query), FetchColumns(rows, ("id",))]
             reached = self._reached(_Front(rows, values), names["id"], edges, hop)
             # What is no better by a longer way cannot be better further on.
             better = {
@@ -104,7 +104,7 @@ class Spread(Stage):
         fresh = np.setdiff1d(np.array(list(active), dtype=np.int64), candidates.rows)
         if len(fresh):
             stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
-            columns = yield from ask(Fetch(fresh, stored))
+            columns = yield from ask(FetchColumns(fresh, stored))
             candidates = candidates.joined(Candidates(fresh, columns))
             seeds = np.append(seeds, np.zeros(len(fresh)))
         return self._written(candidates, seeds, active)

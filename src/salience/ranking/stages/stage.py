@@ -13,13 +13,13 @@ import numpy as np
 
 from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.language.features import FEATURES
-from salience.ranking.evaluation import Evaluation, Layout
+from salience.ranking.evaluation import Evaluation, Program
 from salience.ranking.expressions import Col, Signal
 from salience.ranking.serialization import misread
 from salience.ranking.weights import rewrite
 from salience.records.fields import FIELDS, GRAPH
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.operations import Best, Chosen
+from salience.retrieval.operations import TopK, TopKResult
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
@@ -103,7 +103,9 @@ class Stage:
         """The routes of which it leaves every row, if it does."""
         return ()
 
-    def begin(self, query: Query, wanted: frozenset[str], best: Chosen | None) -> Plan[Candidates]:
+    def begin(
+        self, query: Query, wanted: frozenset[str], best: TopKResult | None
+    ) -> Plan[Candidates]:
         """The table of a pipeline that begins with it; of the best rows alone if they are given."""
         return (yield from self.plan(query, Candidates.empty(), wanted))
 
@@ -150,18 +152,18 @@ class Score(Stage):
             "say what stands in for it: .default(0.0) after that part",
         )
 
-    def _layout(self, facts: Mapping[str, float]) -> Layout:
+    def _layout(self, facts: Mapping[str, float]) -> Program:
         """How the signal is computed for a question of these facts, kept."""
         key = tuple(facts.items())
         layout = self._layouts.get(key)
         if layout is None:
-            layout = Layout(facts)
+            layout = Program(facts)
             layout(self.signal)
             self._layouts[key] = layout
         return layout
 
     @cached_property
-    def _layouts(self) -> dict[tuple[tuple[str, float], ...], Layout]:
+    def _layouts(self) -> dict[tuple[tuple[str, float], ...], Program]:
         return {}
 
 
@@ -244,12 +246,12 @@ class Pipeline:
                     raise misread(f"stages[{place}]", stage, name, sorted(known | STORED))
             known |= stage.writes()
 
-    def best(self, query: Query) -> Plan[Chosen | None]:
+    def best(self, query: Query) -> Plan[TopKResult | None]:
         """The rows among which all hits are, where the store can tell them without the others."""
         routes = self.stages[0].everything()
         if self.decisive is None or not routes or query.token_budget is not None:
             return None
-        found: Chosen | None = yield from ask(Best(routes, self.decisive, query))
+        found: TopKResult | None = yield from ask(TopK(routes, self.decisive, query))
         return found
 
     def plan(self, query: Query) -> Plan[list[Candidates]]:

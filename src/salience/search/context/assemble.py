@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput, shown
-from salience.records.filters import Both, Filter, parse
-from salience.records.record import whole
+from salience.records.filters import And, Filter, parse
+from salience.records.validation import integer
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
 from salience.search.context.formats import FORMATS, Block, Format, messages
@@ -24,7 +24,7 @@ from salience.search.context.sections import (
     referred,
     sections_of,
 )
-from salience.search.search import MOST_HITS, Request
+from salience.search.request import MOST_HITS, SearchRequest
 
 _HITS = 100  # of a search that fills a section
 
@@ -116,7 +116,7 @@ class Context:
 
 def assemble(
     query: str,
-    request: Callable[..., Request],
+    request: Callable[..., SearchRequest],
     *,
     max_tokens: int,
     format: Format,
@@ -136,7 +136,7 @@ def assemble(
         InvalidInput: an argument is wrong, or a section that has to be whole does not fit.
     """
     _check(format, counter)
-    max_tokens = whole("max_tokens", max_tokens, 1)
+    max_tokens = integer("max_tokens", max_tokens, 1)
     asked = [
         (section, request(query, **_asked(section, filters), now=now, touch=False, **ranking))
         for section in sections_of(sections)
@@ -179,7 +179,7 @@ def _asked(section: Section, filters: Any) -> dict[str, Any]:
     both = [f for f in (parse(section.filters, path), parse(filters)) if f is not None]
     return {
         "limit": section.limit or (MOST_HITS if section.whole else _HITS),
-        "filters": Both(tuple(both)) if both else None,
+        "filters": And(tuple(both)) if both else None,
         "namespaces": None if section.namespace is None else [section.namespace],
     }
 

@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.records.filters import Filter
-from salience.records.record import MemoryRecord, boolean, text, whole
-from salience.retrieval.operations import Find, List, Read
+from salience.records.record import MemoryRecord
+from salience.records.validation import boolean, integer, text
+from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
-from salience.search.search import MOST_HITS, Request, rank
+from salience.search.request import MOST_HITS, SearchRequest
+from salience.search.search import rank
 
 Source = Literal["search", "recent", "listed"]
 _SHORT = 12  # characters of an id that needs no shortening
@@ -64,7 +66,7 @@ class Section:
         if self.title is not None and self.title != "":
             text(f"{where}.title", self.title)
         if self.limit is not None:
-            whole(f"{where}.limit", self.limit, 1, MOST_HITS)
+            integer(f"{where}.limit", self.limit, 1, MOST_HITS)
 
     @property
     def heading(self) -> str:
@@ -151,12 +153,12 @@ def _section(given: SectionLike) -> Section:
     return found
 
 
-def gather(section: Section, asked: Request) -> Plan[Gathered]:
+def gather(section: Section, asked: SearchRequest) -> Plan[Gathered]:
     """The plan of reading what a section may hold; refs are given later."""
     if section.source == "search":
         ranked, degraded, _ = yield from rank(asked, hits_only=True)
         final = ranked.final
-        records = yield from ask(Read(final.rows))
+        records = yield from ask(ReadRecords(final.rows))
         scores = final.floats("score").tolist() if len(final) else []
         items = tuple(
             Item(record, row, score=score)
@@ -180,11 +182,11 @@ def gather(section: Section, asked: Request) -> Plan[Gathered]:
     return Gathered(section, items)
 
 
-def _newest(asked: Request) -> Plan[tuple[Item, ...]]:
+def _newest(asked: SearchRequest) -> Plan[tuple[Item, ...]]:
     """The newest memories, the newest first; of the same time the one written last."""
-    page = yield from ask(List(asked.namespaces, asked.where, asked.limit))
+    page = yield from ask(ListRecords(asked.namespaces, asked.where, asked.limit))
     [namespace] = asked.namespaces
-    rows = yield from ask(Find(namespace, tuple(record.id for record in page.records)))
+    rows = yield from ask(RowsById(namespace, tuple(record.id for record in page.records)))
     items = (Item(record, rows[record.id]) for record in page.records if record.id in rows)
     return tuple(sorted(items, key=lambda item: (item.record.created_at, item.row), reverse=True))
 

@@ -7,7 +7,7 @@ page     the answer as one HTML file                      (page.py)
 """
 
 from salience.search.explain.counterfactuals import Change
-from salience.search.explain.report import Reason, explain
+from salience.search.explain.report import ExplainReport, explain
 from salience.search.explain.why_not import OnRoute, Part, Unmet, WhyNot
 
-__all__ = ["Change", "OnRoute", "Part", "Reason", "Unmet", "WhyNot", "explain"]
+__all__ = ["Change", "ExplainReport", "OnRoute", "Part", "Unmet", "WhyNot", "explain"]

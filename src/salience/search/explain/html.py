@@ -12,12 +12,12 @@ from salience.ranking.explanation import Explanation, figure, number
 from salience.search.explain.counterfactuals import beyond
 
 if TYPE_CHECKING:
-    from salience.search.explain.report import Reason
+    from salience.search.explain.report import ExplainReport
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(reason: Reason) -> str:
+def page(reason: ExplainReport) -> str:
     """The page of a reason."""
     style = files("salience.search.explain").joinpath("page.css").read_text(encoding="utf-8")
     sections = [
@@ -37,7 +37,7 @@ def page(reason: Reason) -> str:
     )
 
 
-def _head(reason: Reason) -> str:
+def _head(reason: ExplainReport) -> str:
     kind, short, said = "verdict", f"hit {reason.rank}", f"of {reason.of} that were scored."
     if reason.why_not is not None:
         kind, short = "verdict not", "not returned"
@@ -59,7 +59,7 @@ def _head(reason: Reason) -> str:
     )
 
 
-def _absence(reason: Reason) -> Iterator[str]:
+def _absence(reason: ExplainReport) -> Iterator[str]:
     if reason.why_not is None:
         return
     if reason.why_not.unmet:
@@ -83,7 +83,7 @@ def _absence(reason: Reason) -> Iterator[str]:
         yield _section("On the routes", _table(head, rows))
 
 
-def _parts(reason: Reason) -> Iterator[str]:
+def _parts(reason: ExplainReport) -> Iterator[str]:
     """A bar for what each part puts into the score, and a mark where it would be even."""
     if reason.why is None:
         return
@@ -116,7 +116,7 @@ def _parts(reason: Reason) -> Iterator[str]:
     yield _section(f"What makes up its score of {figure(reason.why.value)}", body)
 
 
-def _changes(reason: Reason) -> Iterator[str]:
+def _changes(reason: ExplainReport) -> Iterator[str]:
     """For each part its range among the candidates, with its value and the value needed."""
     rows = []
     for change in reason.nearest:
@@ -138,7 +138,7 @@ def _changes(reason: Reason) -> Iterator[str]:
     yield _section("What would change it", body)
 
 
-def _tree(reason: Reason) -> Iterator[str]:
+def _tree(reason: ExplainReport) -> Iterator[str]:
     if reason.why is not None:
         yield _section("The whole computation", _node(reason.why, opened=True))
 

@@ -12,22 +12,24 @@ import numpy as np
 from salience.errors import NotFound
 from salience.language.tokens import shortened
 from salience.ranking.explanation import Explanation, figure
-from salience.ranking.profile import Profile, Ranked
-from salience.ranking.stages import Cut, Neighbors, Recall, Score
-from salience.records.record import MemoryRecord, plain
+from salience.ranking.profile import Profile
+from salience.ranking.run import RankedRun
+from salience.ranking.stages import Cut, Neighbors, Retrieve, Score
+from salience.records.record import MemoryRecord, to_json
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Find, Read, Stats
+from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.search.explain.counterfactuals import Change, among_the_first, beyond, changes
 from salience.search.explain.html import page
 from salience.search.explain.why_not import WhyNot, why_not
-from salience.search.search import Request, rank
+from salience.search.request import SearchRequest
+from salience.search.search import rank
 
 _SHOWN = 5  # lines of a list before the rest is only counted
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class ExplainReport:
     """Why a memory was returned for a query, or why not, and what would change that.
 
     `rank` is its place among the hits, or else among the `of` that were scored; None where it has
@@ -107,7 +109,7 @@ class Reason:
             "why": None if self.why is None else self.why.to_dict(),
             "why_not": None if self.why_not is None else self.why_not.to_dict(),
             "changes": None if self.changes is None else [c.to_dict() for c in self.changes],
-            "left": {name: plain(value) for name, value in self.left.items()},
+            "left": {name: to_json(value) for name, value in self.left.items()},
             "degraded": list(self.degraded),
             "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
         }
@@ -140,7 +142,7 @@ class Reason:
                 yield f"{part.name} costs it {figure(part.behind)}: {both}"
         if self.routes:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
-        yield from (f"{name}: {plain(value)}" for name, value in self.left.items())
+        yield from (f"{name}: {to_json(value)}" for name, value in self.left.items())
         yield from (f"without {each}" for each in self.degraded)
         if self.read is not None:
             yield f"the search reads {self.read[0]:,} of {self.read[1]:,} memories"
@@ -149,7 +151,7 @@ class Reason:
         return "\n".join(self.lines())
 
 
-def explain(asked: Request, id: str, *, everywhere: bool = False) -> Plan[Reason]:
+def explain(asked: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[ExplainReport]:
     """The plan of explaining one memory for a query; with `everywhere` it is looked for in all
     namespaces of the store.
 
@@ -157,13 +159,13 @@ def explain(asked: Request, id: str, *, everywhere: bool = False) -> Plan[Reason
         NotFound: there is no such memory.
     """
     row = yield from _row(asked.namespaces, id, everywhere)
-    [record] = yield from ask(Read(np.array([row], dtype=np.int64)))
+    [record] = yield from ask(ReadRecords(np.array([row], dtype=np.int64)))
     if record is None:
         raise NotFound(f"the memory {id!r} was deleted meanwhile")
     if record.namespace not in asked.namespaces:
         searched = ", ".join(repr(name) for name in asked.namespaces)
         reason = f"it is in the namespace {record.namespace!r}, and {searched} was searched"
-        return Reason(
+        return ExplainReport(
             asked.text,
             record,
             asked.profile.name,
@@ -178,7 +180,7 @@ def explain(asked: Request, id: str, *, everywhere: bool = False) -> Plan[Reason
         absent = yield from why_not(ranked, row)
     tree, scored = ranked.tree(row), ranked.scored
     last = ranked.tables[ranked.last_seen(row) or 0]
-    return Reason(
+    return ExplainReport(
         query=asked.text,
         record=record,
         profile=asked.profile.name,
@@ -199,9 +201,9 @@ def explain(asked: Request, id: str, *, everywhere: bool = False) -> Plan[Reason
 def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
     looked = list(namespaces)
     if everywhere:
-        known = yield from ask(Stats())
+        known = yield from ask(ReadStats())
         looked += [name for name in sorted(known["namespaces"]) if name not in namespaces]
-    answers = yield [Find(name, (id,)) for name in looked]
+    answers = yield [RowsById(name, (id,)) for name in looked]
     row = next((found[id] for found in answers if id in found), None)
     if row is None:
         where = ", ".join(repr(name) for name in namespaces)
@@ -214,7 +216,7 @@ def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
 
 
 def _changes(
-    ranked: Ranked, row: int, tree: Explanation | None, absent: WhyNot | None
+    ranked: RankedRun, row: int, tree: Explanation | None, absent: WhyNot | None
 ) -> tuple[Change, ...] | None:
     """Changes of one part that would turn the outcome of the cut by the score, if there is one."""
     at = None if tree is None else _deciding(ranked, row, found=absent is None)
@@ -224,7 +226,7 @@ def _changes(
     return changes(tree, ranked.parts(), within)
 
 
-def _deciding(ranked: Ranked, row: int, *, found: bool) -> int | None:
+def _deciding(ranked: RankedRun, row: int, *, found: bool) -> int | None:
     """The stage, by place, whose cut by the final score decides on the row; None if none does."""
     stages = ranked.profile.pipeline.stages
     scored = max(i for i, s in enumerate(stages) if isinstance(s, Score) and s.into == "score")
@@ -251,7 +253,7 @@ def _left(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
     written = {
         name
         for stage in profile.pipeline.stages
-        if not isinstance(stage, (Recall, Score, Neighbors))
+        if not isinstance(stage, (Retrieve, Score, Neighbors))
         for name in stage.writes()
         if "." in name  # what has no dot is a number that formulas read, and in the tree
     }

@@ -11,24 +11,25 @@ from typing import Any
 import numpy as np
 
 from salience.ranking.explanation import Explanation, figure
-from salience.ranking.profile import Profile, Ranked
+from salience.ranking.profile import Profile
+from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.stages import (
-    AtLeast,
     Cut,
     Depth,
     Keep,
+    MinValue,
     Mmr,
     Pack,
     Pipeline,
-    Recall,
+    Retrieve,
     SessionFirst,
 )
 from salience.ranking.stages.cutoff import ranked as by_score
 from salience.records.fields import field_type
-from salience.records.filters import Both, Compare, Either, Filter, fields_of, holds
+from salience.records.filters import And, Compare, Filter, Or, fields_of, holds
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import Fetch, Search, Texts
-from salience.retrieval.operations import Score as ScoreOp
+from salience.retrieval.operations import FetchColumns, ReadTexts, SearchRoute
+from salience.retrieval.operations import ScoreRows as ScoreOp
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
@@ -111,7 +112,7 @@ class WhyNot:
         }
 
 
-def why_not(ranked: Ranked, row: int) -> Plan[WhyNot]:
+def why_not(ranked: RankedRun, row: int) -> Plan[WhyNot]:
     """The plan of finding out where a row that is not among the hits left."""
     seen = ranked.last_seen(row)
     if seen is None:
@@ -131,7 +132,7 @@ def why_not(ranked: Ranked, row: int) -> Plan[WhyNot]:
         return tight or _outranked(ranked, seen, row, order)
     if isinstance(stage, SessionFirst):
         return _a_turn(stage, before, row)
-    if isinstance(stage, AtLeast):
+    if isinstance(stage, MinValue):
         return _too_little(stage, before, row)
     return WhyNot(stage.called, f"{stage.called} left it out")
 
@@ -139,10 +140,10 @@ def why_not(ranked: Ranked, row: int) -> Plan[WhyNot]:
 # Before the first table
 
 
-def _never_recalled(ranked: Ranked, row: int) -> Plan[WhyNot]:
+def _never_recalled(ranked: RankedRun, row: int) -> Plan[WhyNot]:
     rows, where = np.array([row], dtype=np.int64), ranked.query.where
     names = tuple(sorted(fields_of(where)))
-    columns = yield from ask(Fetch(rows, names))
+    columns = yield from ask(FetchColumns(rows, names))
     values = {name: _value(columns[name][0]) for name in names}
     unmet = () if where is None else tuple(_unmet(where, values))
     if unmet:
@@ -154,7 +155,7 @@ def _never_recalled(ranked: Ranked, row: int) -> Plan[WhyNot]:
         return WhyNot("filter", said, unmet)
     routes: list[OnRoute] = []
     for stage in ranked.profile.pipeline.stages:
-        if isinstance(stage, Recall):
+        if isinstance(stage, Retrieve):
             routes.extend((yield from _on_routes(stage, ranked.query, rows)))
     found = [each for each in routes if each.rank is not None]
     reason = "no route has any evidence for it"
@@ -163,7 +164,7 @@ def _never_recalled(ranked: Ranked, row: int) -> Plan[WhyNot]:
         reason = f"{best.route} brings {best.depth}, and it is number {best.rank} there"
         if best.score is not None and best.cut is not None:
             reason += f" with {figure(best.score)}, the last one taken has {figure(best.cut)}"
-        free = yield from _without_depth(ranked.profile).plan(ranked.query)
+        free = yield from run_profile(_without_depth(ranked.profile), ranked.query)
         reason += f"; with no such limit it would be number {free.rank(row)} of {len(free.scored)}"
     return WhyNot("recall", reason, routes=tuple(routes))
 
@@ -171,13 +172,13 @@ def _never_recalled(ranked: Ranked, row: int) -> Plan[WhyNot]:
 def _without_depth(profile: Profile) -> Profile:
     """The profile with every memory that a route has evidence for as a candidate."""
     stages = profile.pipeline.stages
-    free = (replace(s, depth=None) if isinstance(s, Recall) else s for s in stages)
+    free = (replace(s, depth=None) if isinstance(s, Retrieve) else s for s in stages)
     return replace(profile, pipeline=Pipeline(tuple(free)))
 
 
-def _on_routes(stage: Recall, query: Query, rows: Any) -> Plan[list[OnRoute]]:
+def _on_routes(stage: Retrieve, query: Query, rows: Any) -> Plan[list[OnRoute]]:
     depth = stage.depth.of(query) if isinstance(stage.depth, Depth) else stage.depth
-    searches = [Search(route, query, None) for route in stage.routes]
+    searches = [SearchRoute(route, query, None) for route in stage.routes]
     scores = [ScoreOp(route, query, rows) for route in stage.routes]
     answers = yield [*searches, *scores]
     found = []
@@ -192,7 +193,7 @@ def _on_routes(stage: Recall, query: Query, rows: Any) -> Plan[list[OnRoute]]:
 
 def _unmet(condition: Filter, values: Mapping[str, Any]) -> list[Unmet]:
     """The smallest parts of a filter that do not hold."""
-    if isinstance(condition, Both):
+    if isinstance(condition, And):
         return [each for part in condition.parts for each in _unmet(part, values)]
     if _holds(condition, values):
         return []
@@ -203,9 +204,9 @@ def _unmet(condition: Filter, values: Mapping[str, Any]) -> list[Unmet]:
 def _holds(condition: Filter, values: Mapping[str, Any]) -> bool:
     if isinstance(condition, Compare):
         return holds(condition.operator, values[condition.field], condition.value)
-    if isinstance(condition, Both):
+    if isinstance(condition, And):
         return all(_holds(part, values) for part in condition.parts)
-    if isinstance(condition, Either):
+    if isinstance(condition, Or):
         return any(_holds(part, values) for part in condition.parts)
     return not _holds(condition.part, values)
 
@@ -215,8 +216,8 @@ def _text(condition: Filter) -> str:
     if isinstance(condition, Compare):
         value = _said(_readable(condition.field, condition.value))
         return f"{condition.field} {_SIGNS[condition.operator]} {value}"
-    if isinstance(condition, (Both, Either)):
-        joint = " and " if isinstance(condition, Both) else " or "
+    if isinstance(condition, (And, Or)):
+        joint = " and " if isinstance(condition, And) else " or "
         return "(" + joint.join(_text(part) for part in condition.parts) + ")"
     return f"not ({_text(condition.part)})"
 
@@ -255,7 +256,7 @@ def _below_least(query: Query, before: Candidates, row: int) -> WhyNot | None:
     )
 
 
-def _too_little(stage: AtLeast, before: Candidates, row: int) -> WhyNot:
+def _too_little(stage: MinValue, before: Candidates, row: int) -> WhyNot:
     """It lacks a value, or has less of it than was asked for."""
     own = _at(before, stage.column, row)
     if not math.isfinite(own):
@@ -265,7 +266,7 @@ def _too_little(stage: AtLeast, before: Candidates, row: int) -> WhyNot:
     return WhyNot(stage.called, reason, gap=gap)
 
 
-def _outranked(ranked: Ranked, seen: int, row: int, order: Candidates) -> WhyNot:
+def _outranked(ranked: RankedRun, seen: int, row: int, order: Candidates) -> WhyNot:
     """It comes after as many as go on, which are the first of an order."""
     stage, after = ranked.profile.pipeline.stages[seen + 1], ranked.tables[seen + 1]
     by, last = getattr(stage, "by", "score"), int(after.rows[-1])
@@ -290,7 +291,7 @@ def _over_budget(
     if np.count_nonzero(taken) >= query.k:
         return None
     left = query.token_budget - int(after.floats("pack.tokens")[taken].sum())
-    [text] = yield from ask(Texts(np.array([row], dtype=np.int64)))
+    [text] = yield from ask(ReadTexts(np.array([row], dtype=np.int64)))
     cost = query.count_tokens(text or "")
     return WhyNot(
         "budget",

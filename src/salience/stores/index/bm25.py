@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.language.analysis_types import Term
 from salience.language.tokens import term_id
 from salience.retrieval.candidates import Floats
-from salience.retrieval.query import Term
 from salience.retrieval.routes import Lexical
 from salience.stores.index.postings import WINDOW, Hits, Postings
 

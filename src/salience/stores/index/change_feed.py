@@ -20,7 +20,7 @@ class Changes:
     until: int | None = None  # the last row that this is about, None where that is `seq`
 
 
-class Version(NamedTuple):
+class IndexVersion(NamedTuple):
     """`epoch` is another one whenever there is news that an index has not counted in itself.
 
     The accesses of this process are none; `seq` is where the feed stands, those included.
@@ -30,7 +30,7 @@ class Version(NamedTuple):
     seq: int
 
 
-class Source(Protocol):
+class ChangeFeed(Protocol):
     """Where an index gets its memories from; rows always ascend."""
 
     def changes(self, namespace: str, after: int) -> Changes:

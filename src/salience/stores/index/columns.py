@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import ACCESSES_KEPT, FIELDS
-from salience.records.filters import Both, Compare, Either, Filter, Not, Operator, holds
-from salience.retrieval.candidates import Coded, Naming, key_of
-from salience.stores.index.growable_array import Growable
+from salience.records.filters import And, Compare, Filter, Not, Operator, Or, holds
+from salience.retrieval.candidates import CategoricalColumn, Naming, key_of
+from salience.stores.index.growable_array import GrowableArray
 
 Mask = NDArray[np.bool_]
 _NONE = type(None)
@@ -22,7 +22,7 @@ class NumberColumn:
     """Numbers and times (seconds) as float64, NaN where there is none."""
 
     def __init__(self) -> None:
-        self._values = Growable(np.float64)
+        self._values = GrowableArray(np.float64)
         self._any = False  # whether there ever was a number
 
     def extend(self, values: Sequence[Any]) -> None:
@@ -70,7 +70,7 @@ class TimesColumn:
     """The most recent access times of each memory, newest first: (memories, kept), NaN-filled."""
 
     def __init__(self) -> None:
-        self._values = Growable(np.float64, (ACCESSES_KEPT,))
+        self._values = GrowableArray(np.float64, (ACCESSES_KEPT,))
 
     def extend(self, values: Sequence[bytes | None]) -> None:
         self._values.extend(np.array([self._row(v) for v in values]).reshape(-1, ACCESSES_KEPT))
@@ -105,7 +105,7 @@ class CodedColumn:
     """Any values as int32 codes into the list of distinct ones, so that each is looked at once."""
 
     def __init__(self) -> None:
-        self._codes = Growable(np.int32)
+        self._codes = GrowableArray(np.int32)
         self.distinct: list[Any] = []
         self._code_of: dict[Hashable, int] = {}
 
@@ -137,8 +137,8 @@ class CodedColumn:
         """The code of a value, -1 where no memory has it."""
         return self._code_of.get(key_of(value), -1)
 
-    def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> Coded:
-        return Coded(self._codes.view[ordinals], self.distinct, naming, self.code(None))
+    def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> CategoricalColumn:
+        return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self.code(None))
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
         if operator == "eq" and isinstance(operand, str):
@@ -178,12 +178,12 @@ def evaluate(condition: Filter, column_of: Any, size: int) -> Mask:
         return found
     if isinstance(condition, Not):
         return ~evaluate(condition.part, column_of, size)
-    if isinstance(condition, Both):
+    if isinstance(condition, And):
         found = np.ones(size, dtype=bool)
         for part in condition.parts:
             found &= evaluate(part, column_of, size)
         return found
-    assert isinstance(condition, Either)
+    assert isinstance(condition, Or)
     found = np.zeros(size, dtype=bool)
     for part in condition.parts:
         found |= evaluate(part, column_of, size)

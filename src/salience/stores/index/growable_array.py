@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 
-class Growable:
+class GrowableArray:
     """A NumPy array with spare room behind it; `view` is the part in use."""
 
     def __init__(self, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> None:

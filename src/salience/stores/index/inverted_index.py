@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.language.analysis_types import QueryAnalysis, Term, Wording
 from salience.language.tokens import term_id, term_ids, terms
 from salience.records.fields import LEXICAL
 from salience.retrieval.candidates import Floats, Rows
-from salience.retrieval.query import Reading, Term, Wording
 from salience.retrieval.routes import Lexical
 from salience.stores.index.bm25 import Lengths, WordScores, bm25
-from salience.stores.index.change_feed import Source
+from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.postings import Postings
-from salience.stores.index.session_order import Sessions
+from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.ts_rank import ts_rank
 from salience.stores.index.vocabulary import Vocabulary
 
@@ -25,10 +25,10 @@ Alive = NDArray[np.bool_]
 Ordinals = NDArray[np.int64]
 
 
-class LexicalIndex:
+class InvertedIndex:
     """Which memories hold which words; arrays are by ordinal."""
 
-    def __init__(self, source: Source, namespace: str) -> None:
+    def __init__(self, source: ChangeFeed, namespace: str) -> None:
         self._source = source
         self._namespace = namespace
         self._postings = {name: Postings() for name in LEXICAL}
@@ -59,7 +59,12 @@ class LexicalIndex:
         return mentions(self._postings["content"], wordings, ordinals, size)
 
     def scores(
-        self, route: Lexical, reading: Reading, rows: Rows, alive: Alive, sessions: Sessions
+        self,
+        route: Lexical,
+        reading: QueryAnalysis,
+        rows: Rows,
+        alive: Alive,
+        sessions: SessionOrder,
     ) -> WordScores:
         """The route's score of every memory; the last answer is kept."""
         key = (route, reading.terms, reading.phrases, reading.prefixes)
@@ -82,7 +87,7 @@ class LexicalIndex:
             self._lengths[names] = Lengths.over([self._postings[name] for name in names], alive)
         return self._lengths[names]
 
-    def _expanded(self, reading: Reading) -> tuple[Term, ...]:
+    def _expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
         """The terms, with every word that begins so in place of one that ends in a star."""
         if not reading.prefixes:
             return reading.terms

@@ -9,24 +9,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.language.analysis_types import Speakers
 from salience.language.features import FEATURES
-from salience.language.query_analysis import named, people
+from salience.language.speakers import named_speakers, speakers_of
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
 from salience.records.link_graph import LinkGraph
 from salience.retrieval.candidates import Floats, Rows
-from salience.retrieval.operations import Named, Names
-from salience.retrieval.query import People, Query
+from salience.retrieval.operations import FindSpeakers, SpeakerMatches
+from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
-from salience.stores.index.change_feed import Changes, Source
+from salience.stores.index.change_feed import ChangeFeed, Changes
 from salience.stores.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
 from salience.stores.index.exact_match import ExactIndex
-from salience.stores.index.growable_array import Growable
-from salience.stores.index.inverted_index import LexicalIndex
+from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.inverted_index import InvertedIndex
 from salience.stores.index.nicknames import nicknames
-from salience.stores.index.session_order import Sessions
+from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.trigram_index import TrigramIndex
-from salience.stores.index.vector_index import Vectors
+from salience.stores.index.vector_index import VectorIndex
 
 Ordinals = NDArray[np.int64]
 _EAGER = (
@@ -38,10 +39,10 @@ read so besides is up to who makes the index.)"""
 _COMPACT_AT = 0.25  # share of dead ordinals at which the index is loaded anew
 
 
-class Loaded:
+class MemoryTable:
     """Arrays over the memories of one namespace: which there are, and what they hold."""
 
-    def __init__(self, source: Source, namespace: str, columns: Iterable[str] = ()) -> None:
+    def __init__(self, source: ChangeFeed, namespace: str, columns: Iterable[str] = ()) -> None:
         self.namespace = namespace
         self._source = source
         self._eager = tuple(dict.fromkeys((*_EAGER, *columns)))
@@ -49,17 +50,17 @@ class Loaded:
 
     def _clear(self) -> None:
         self._seq = 0
-        self._rows = Growable(np.int64)
-        self._alive = Growable(np.bool_)
+        self._rows = GrowableArray(np.int64)
+        self._alive = GrowableArray(np.bool_)
         self._dead = 0
         self._ids: list[str] = []
         self._sequence = NumberColumn()
-        self._features = Growable(np.float32, (len(FEATURES),))
+        self._features = GrowableArray(np.float32, (len(FEATURES),))
         self._columns: dict[str, Column] = {name: _new_column(name) for name in self._eager}
-        self._lexical = LexicalIndex(self._source, self.namespace)
-        self._vectors: dict[str, Vectors] = {}
+        self._lexical = InvertedIndex(self._source, self.namespace)
+        self._vectors: dict[str, VectorIndex] = {}
         self._embedder: str | None = None  # identity of what made them
-        self._sessions = Sessions()
+        self._sessions = SessionOrder()
         self._trigrams: dict[str, TrigramIndex] = {}
         self._values_of: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
@@ -67,7 +68,7 @@ class Loaded:
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_dense: tuple[Query | None, dict[Route, Floats]] = (None, {})
-        self._known_people: People | None = None
+        self._known_people: Speakers | None = None
 
     # Keeping current
 
@@ -156,7 +157,7 @@ class Loaded:
             vectors = self._vectors.get(name)
             size = len(known[0][1]) // 2
             if vectors is None or vectors.dimensions != size:  # those of another length are gone
-                vectors = self._vectors[name] = Vectors(size, len(self))
+                vectors = self._vectors[name] = VectorIndex(size, len(self))
             start, end = known[0][0], known[-1][0] + 1
             spread: list[bytes | None] = [None] * (end - start)
             for ordinal, blob in known:
@@ -307,15 +308,17 @@ class Loaded:
             made.extend(column)
         return found
 
-    def named(self, op: Names) -> Named:
+    def named(self, op: FindSpeakers) -> SpeakerMatches:
         """Whom words of a question name."""
         here = self._people()
         looking = [word for word in op.words if word in op.proper]
         said = self._lexical.known(looking, self._alive.view) if looking else ()
         strange = {word for word, known in zip(looking, said, strict=True) if not known}
-        return Named.among(here, named(op.words, here.names, strange, op.ordinary))
+        return SpeakerMatches.among(
+            here, named_speakers(op.words, here.names, strange, op.ordinary)
+        )
 
-    def _people(self) -> People:
+    def _people(self) -> Speakers:
         """Who speaks here; kept until something changes."""
         if self._known_people is None:
             speakers = self._coded("speaker")
@@ -328,7 +331,7 @@ class Loaded:
             called = nicknames(
                 self._coded("greets"), speakers, self._coded("session_id"), self._alive.view
             )
-            self._known_people = people(spoken, called)
+            self._known_people = speakers_of(spoken, called)
         return self._known_people
 
     def _coded(self, name: str) -> CodedColumn:

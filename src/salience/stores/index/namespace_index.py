@@ -10,19 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import EmbedderMismatch, InvalidInput
+from salience.language.analysis_types import Wording
 from salience.language.features import FEATURES
 from salience.records.fields import GRAPH
 from salience.records.filters import Filter
-from salience.retrieval.candidates import Coded, Floats, Held, Rows, best_first
+from salience.retrieval.candidates import CategoricalColumn, Floats, Held, Rows, best_first
 from salience.retrieval.candidates import Column as Values
-from salience.retrieval.query import Query, Wording
-from salience.retrieval.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+from salience.retrieval.query import Query
+from salience.retrieval.routes import (
+    ExactMatch,
+    Lexical,
+    MatchAll,
+    Route,
+    TimeWindow,
+    Trigram,
+    Vector,
+)
 from salience.stores.index.bm25 import WordScores
 from salience.stores.index.columns import CodedColumn, NumberColumn, TimesColumn, nothing
 from salience.stores.index.exact_match import ExactIndex
-from salience.stores.index.memory_table import Loaded, Ordinals
+from salience.stores.index.memory_table import MemoryTable, Ordinals
 from salience.stores.index.trigram_index import TrigramIndex
-from salience.stores.index.vector_index import Vectors
+from salience.stores.index.vector_index import VectorIndex
 
 _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
@@ -31,7 +40,7 @@ _WORKED_OUT = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "namespace", "posi
 _FEW = 500  # rows whose links are looked up without asking first which have any
 
 
-class NamespaceIndex(Loaded):
+class NamespaceIndex(MemoryTable):
     """Searchable arrays over the memories of one namespace."""
 
     def search(
@@ -44,7 +53,7 @@ class NamespaceIndex(Loaded):
         ordinals, scores = self._found(route, query, depth, self.mask(query.where))
         if depth is None and not ordered:
             return self._rows.view[ordinals], scores
-        if isinstance(route, (Scan, During)):
+        if isinstance(route, (MatchAll, TimeWindow)):
             return self._rows.view[ordinals[::-1][:depth]], scores[:depth]
         order = best_first(scores, lambda places: self._names_of(ordinals[places]), depth)
         return self._rows.view[ordinals[order]], scores[order]
@@ -70,11 +79,11 @@ class NamespaceIndex(Loaded):
                 keep = scores >= route.min_similarity
                 return ordinals[keep], scores[keep]
             return ordinals, scores
-        if isinstance(route, (Scan, During)):
+        if isinstance(route, (MatchAll, TimeWindow)):
             ordinals = np.arange(len(self)) if mask is None else np.flatnonzero(mask)
-            if isinstance(route, During):
+            if isinstance(route, TimeWindow):
                 ordinals = ordinals[self._during(query)[ordinals]]
-            return ordinals, np.full(len(ordinals), float(isinstance(route, During)))
+            return ordinals, np.full(len(ordinals), float(isinstance(route, TimeWindow)))
         dense = self._dense(route, query)
         least = route.min_similarity if isinstance(route, Trigram) else 0.0
         passing = dense >= least if least > 0.0 else dense > 0.0
@@ -88,7 +97,7 @@ class NamespaceIndex(Loaded):
             return ordinals[keep], scores[keep]
         return ordinals, scores
 
-    def _comparable(self, route: Vector, query: Query) -> Vectors | None:
+    def _comparable(self, route: Vector, query: Query) -> VectorIndex | None:
         vectors = self._vectors.get(route.vector)
         if vectors is None or query.vector is None:
             return vectors
@@ -129,9 +138,9 @@ class NamespaceIndex(Loaded):
             if vectors is None or query.vector is None:
                 return np.full(len(ordinals), np.nan)
             return vectors.cosines(query.vector, ordinals)
-        if isinstance(route, Scan):
+        if isinstance(route, MatchAll):
             return np.zeros(len(ordinals))
-        if isinstance(route, During):
+        if isinstance(route, TimeWindow):
             return self._during(query)[ordinals].astype(np.float64)
         return self._dense(route, query)[ordinals]
 
@@ -143,7 +152,7 @@ class NamespaceIndex(Loaded):
             return np.zeros(len(self), dtype=bool)
         return (created.values >= time.start) & (created.values < time.end)
 
-    def _dense(self, route: Lexical | Trigram | Exact, query: Query) -> Floats:
+    def _dense(self, route: Lexical | Trigram | ExactMatch, query: Query) -> Floats:
         """The route's score of every ordinal; the last answers are kept."""
         if isinstance(route, Lexical):
             return self._worded(route, query).scores
@@ -151,7 +160,7 @@ class NamespaceIndex(Loaded):
             self._last_dense = (query, {})
         known = self._last_dense[1]
         if route not in known:
-            if isinstance(route, Exact):
+            if isinstance(route, ExactMatch):
                 known[route] = self._exact(route, query)
             else:
                 known[route] = self._alike(route, query)
@@ -170,7 +179,7 @@ class NamespaceIndex(Loaded):
                 best = np.maximum(best, index.similarities(asked)[column.codes])
         return best
 
-    def _exact(self, route: Exact, query: Query) -> Floats:
+    def _exact(self, route: ExactMatch, query: Query) -> Floats:
         names = query.aliases.spellings({query.aliases.key(query.text), *query.entities})
         found = np.zeros(len(self))
         for name in route.fields:
@@ -279,22 +288,22 @@ class NamespaceIndex(Loaded):
             if name in _FEATURE:
                 if features is None:
                     features = self._features.view[ordinals].T.astype(np.float64, order="C")
-                values: Coded | Values = features[_FEATURE[name]]
+                values: CategoricalColumn | Values = features[_FEATURE[name]]
             else:
                 values = self._values(name, ordinals)
             if some_gone:
-                if isinstance(values, Coded):
+                if isinstance(values, CategoricalColumn):
                     values = values.without(gone)
                 else:
                     values[gone] = np.nan
             found[name] = values
         return found
 
-    def _values(self, name: str, ordinals: Ordinals) -> Coded | Values:
+    def _values(self, name: str, ordinals: Ordinals) -> CategoricalColumn | Values:
         if name == "id":
-            return Coded(ordinals, self._ids)
+            return CategoricalColumn(ordinals, self._ids)
         if name == "namespace":
-            return Coded(np.zeros(len(ordinals), dtype=np.intp), [self.namespace])
+            return CategoricalColumn(np.zeros(len(ordinals), dtype=np.intp), [self.namespace])
         if name in GRAPH:
             return self._told_by_links(name)[ordinals]
         if name == "position":

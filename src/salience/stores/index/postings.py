@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.stores.index.growable_array import Growable
+from salience.stores.index.growable_array import GrowableArray
 
 WINDOW = 40  # words at the start and the end of a memory that its neighbours' scores draw on
 _ORDINAL_BITS = 22
@@ -150,7 +150,7 @@ class Postings:
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
-        self._lengths = Growable(np.int32)
+        self._lengths = GrowableArray(np.int32)
 
     def extend(self, tokens: Sequence[bytes | None]) -> None:
         """Append memories, each as the bytes of its uint64 terms (None: it lacks the field)."""

@@ -16,8 +16,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.records.record import Vector
-from salience.stores.index.growable_array import Growable
+from salience.records.record import Embedding
+from salience.stores.index.growable_array import GrowableArray
 
 _QUERY_BITS = 4
 _CODED = 1 << 12  # vectors coded at once: as many as fit into a cache,
@@ -28,14 +28,16 @@ Places = NDArray[np.intp]
 Words = NDArray[np.uint64]  # of shape (words, vectors)
 
 
-class Codes:
+class QuantizedVectors:
     """The two-bit codes of a growing list of unit vectors."""
 
     def __init__(self, dimensions: int) -> None:
         self._dimensions = dimensions
         words = (dimensions + 63) // 64
-        self._signs = [Growable(np.uint64) for _ in range(words)]
-        self._both = Growable(np.uint64, (2 * words,))  # the words of signs, then those of sizes
+        self._signs = [GrowableArray(np.uint64) for _ in range(words)]
+        self._both = GrowableArray(
+            np.uint64, (2 * words,)
+        )  # the words of signs, then those of sizes
 
     def __len__(self) -> int:
         return len(self._both)
@@ -60,7 +62,7 @@ class Codes:
                 signs.extend(word)
             self._both.extend(np.concatenate([high, low]).T)
 
-    def apart(self, query: Vector) -> NDArray[np.uint16]:
+    def apart(self, query: Embedding) -> NDArray[np.uint16]:
         """In how many dimensions each vector's sign differs from the query's."""
         total = np.zeros(len(self), dtype=np.uint16)
         asked = _words(query[np.newaxis] > 0)
@@ -70,7 +72,7 @@ class Codes:
                 total[block] += np.bitwise_count(signs.view[block] ^ word)
         return total
 
-    def similarity(self, query: Vector, places: Places) -> NDArray[np.int32]:
+    def similarity(self, query: Embedding, places: Places) -> NDArray[np.int32]:
         """About q . x for the vectors at some places, up to a constant factor and summand.
 
         The query is rounded to 4 bits in two's complement, so that q . bits is a sum of counts.

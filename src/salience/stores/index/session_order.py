@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.stores.index.growable_array import Growable
+from salience.stores.index.growable_array import GrowableArray
 
 _FEW = 64  # changed sessions up to which each is linked by itself
 
 
-class Sessions:
+class SessionOrder:
     """Order of the memories of each session by (created_at, sequence); -1 where there is none.
 
     A session in which one known speaker talks alone has no turns before and after: what one voice
@@ -18,10 +18,13 @@ class Sessions:
     """
 
     def __init__(self) -> None:
-        self._previous = Growable(np.int32)
-        self._next = Growable(np.int32)
-        self._position = Growable(np.int32)
-        self._beside = Growable(np.int32), Growable(np.int32)  # before and after, whoever speaks
+        self._previous = GrowableArray(np.int32)
+        self._next = GrowableArray(np.int32)
+        self._position = GrowableArray(np.int32)
+        self._beside = (
+            GrowableArray(np.int32),
+            GrowableArray(np.int32),
+        )  # before and after, whoever speaks
 
     def update(
         self,

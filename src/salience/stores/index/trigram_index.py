@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from salience.language.tokens import term_id, texts_of, trigrams
+from salience.language.tokens import term_id, texts_of
+from salience.language.trigrams import trigrams
 from salience.retrieval.candidates import Floats
 from salience.stores.index.columns import CodedColumn
 from salience.stores.index.postings import Postings

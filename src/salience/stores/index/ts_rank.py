@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.retrieval.query import Term
+from salience.language.analysis_types import Term
 from salience.retrieval.routes import Lexical
 from salience.stores.index.bm25 import Lengths, WordScores, informed, occurrences
 from salience.stores.index.postings import Postings

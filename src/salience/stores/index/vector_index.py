@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.records.record import Vector
+from salience.records.record import Embedding
 from salience.retrieval.candidates import Floats
-from salience.stores.index.growable_array import Growable
-from salience.stores.index.quantization import Codes
+from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.quantization import QuantizedVectors
 
 EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
@@ -26,17 +26,17 @@ _NOISE = 1e-5  # more than single precision can be off between two ways of addin
 Ordinals = NDArray[np.int64]
 
 
-class Vectors:
+class VectorIndex:
     """The unit vectors of one name over a namespace; `ordinals[i]` is the memory of vector i."""
 
     def __init__(self, dimensions: int, expected: int = 0) -> None:
         self.dimensions = dimensions
-        self._matrix = Growable(np.float32, (dimensions,))
+        self._matrix = GrowableArray(np.float32, (dimensions,))
         self._matrix.reserve(expected)
-        self._ordinals = Growable(np.int32)
-        self._place = Growable(np.int32)  # by ordinal, -1 where the memory has no vector
-        self._codes = Codes(dimensions)
-        self._last: tuple[Vector, Floats] | None = None  # the cosines of all with a query
+        self._ordinals = GrowableArray(np.int32)
+        self._place = GrowableArray(np.int32)  # by ordinal, -1 where the memory has no vector
+        self._codes = QuantizedVectors(dimensions)
+        self._last: tuple[Embedding, Floats] | None = None  # the cosines of all with a query
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
@@ -58,7 +58,7 @@ class Vectors:
         blocks = range(0, len(ordinals), _BLOCK)
         return any(alive[ordinals[start : start + _BLOCK]].any() for start in blocks)
 
-    def cosines(self, query: Vector, ordinals: NDArray[Any]) -> Floats:
+    def cosines(self, query: Embedding, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
         place = self._places(ordinals)
         lacking = place < 0  # whose place, the last, is read for nothing
@@ -74,7 +74,7 @@ class Vectors:
     def _exact(self) -> bool:
         return len(self._matrix) <= EXACT_BELOW
 
-    def _compared(self, query: Vector) -> Floats:
+    def _compared(self, query: Embedding) -> Floats:
         """q . m for all vectors; the last answer is kept.
 
         Each row is added up on its own, so that its value does not depend on which others there
@@ -90,7 +90,7 @@ class Vectors:
         ordinals = self._ordinals.view.astype(np.int64)
         return ordinals if mask is None else ordinals[mask[ordinals]]
 
-    def all(self, query: Vector, mask: NDArray[np.bool_] | None) -> tuple[Ordinals, Floats]:
+    def all(self, query: Embedding, mask: NDArray[np.bool_] | None) -> tuple[Ordinals, Floats]:
         """Every memory that has a vector and passes, and its cosine."""
         cosines = self._compared(query)
         if mask is not None:
@@ -112,7 +112,7 @@ class Vectors:
         known = ordinals < size
         return np.where(known, self._place.view[np.where(known, ordinals, 0)], -1)
 
-    def nearest(self, query: Vector, depth: int, mask: NDArray[np.bool_] | None) -> Ordinals:
+    def nearest(self, query: Embedding, depth: int, mask: NDArray[np.bool_] | None) -> Ordinals:
         """Memories that hold the `depth` nearest, and some more.
 
         Certain up to EXACT_BELOW vectors; above, some in a thousand of them may be missed.
@@ -169,7 +169,7 @@ class Vectors:
         return found
 
     def _nearest_by_codes(
-        self, query: Vector, depth: int, allowed: NDArray[np.bool_] | None
+        self, query: Embedding, depth: int, allowed: NDArray[np.bool_] | None
     ) -> Ordinals:
         self._codes.extend(self._matrix.view[len(self._codes) :])
         apart = self._codes.apart(query)

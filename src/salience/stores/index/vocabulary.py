@@ -6,10 +6,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
+from salience.language.analysis_types import QueryAnalysis, Term
 from salience.language.tokens import indexed_words, stem
 from salience.records.fields import LEXICAL
-from salience.retrieval.query import Reading, Term
-from salience.stores.index.change_feed import Source
+from salience.stores.index.change_feed import ChangeFeed
 
 _MOST = 2_000  # words that one beginning stands for
 _LAST = "\U0010ffff"
@@ -21,7 +21,7 @@ class Vocabulary:
     Postings know a word only by a hash, so this is made from the texts when it is first asked for.
     """
 
-    def __init__(self, source: Source, namespace: str) -> None:
+    def __init__(self, source: ChangeFeed, namespace: str) -> None:
         self._source = source
         self._namespace = namespace
         self._seen: set[str] = set()
@@ -34,7 +34,7 @@ class Vocabulary:
                 self._seen.update(words_of(chunk[name]))
         self._words = sorted(self._seen)
 
-    def expanded(self, reading: Reading) -> tuple[Term, ...]:
+    def expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
         """The terms of a question, with the words that begin so for one that ends in a star."""
         return expanded(reading, self._words)
 
@@ -43,7 +43,7 @@ class Vocabulary:
         return 150 * len(self._seen)
 
 
-def expanded(reading: Reading, known: Sequence[str]) -> tuple[Term, ...]:
+def expanded(reading: QueryAnalysis, known: Sequence[str]) -> tuple[Term, ...]:
     """The terms of a question, with those of some sorted words that begin so for starred ones.
 
     A starred word that is a form of an irregular one keeps the other forms: "found*" means "find",

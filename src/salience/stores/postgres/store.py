@@ -16,14 +16,14 @@ from salience.records.events import ACCESSES
 from salience.records.filters import fields_of
 from salience.retrieval import operations
 from salience.stores import codec
-from salience.stores.postgres.replica.manager import Gone, memory_limit
-from salience.stores.postgres.replica.replica import Kept, found_by_index
+from salience.stores.postgres.replica.manager import NotReplicated, memory_limit
+from salience.stores.postgres.replica.replica import Replicas, found_by_index
 from salience.stores.postgres.schema import check
-from salience.stores.postgres.search.read_cache import Numbers, Sight, together
-from salience.stores.postgres.search.searcher import Answers
-from salience.stores.postgres.search.snapshot import Spaces
-from salience.stores.postgres.wire.async_connection import AwaitedDatabase
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.search.read_cache import RowIds, SearchCache
+from salience.stores.postgres.search.searcher import Searcher
+from salience.stores.postgres.search.snapshot import SnapshotCache
+from salience.stores.postgres.wire.async_connection import AsyncDatabase
+from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Database
 from salience.stores.postgres.write import erase, event_log, put
 from salience.stores.postgres.write.access_queue import Waiting
@@ -31,26 +31,26 @@ from salience.stores.postgres.write.access_queue import Waiting
 T = TypeVar("T")
 _MANY = 24  # memories beyond which to write them is left to a thread
 _BY_ROW = (
-    operations.Score,
-    operations.Matched,
+    operations.ScoreRows,
+    operations.MatchedTerms,
     operations.Mentions,
-    operations.Fetch,
-    operations.Read,
-    operations.Texts,
-    operations.Vectors,
-    operations.Linked,
-    operations.Beside,
+    operations.FetchColumns,
+    operations.ReadRecords,
+    operations.ReadTexts,
+    operations.FetchVectors,
+    operations.LinksBetween,
+    operations.SessionNeighbors,
     operations.Touch,
 )
 _OVERLAID = (
     *_BY_ROW,
-    operations.Names,
+    operations.FindSpeakers,
     operations.VectorNames,
     operations.Dimensions,
-    operations.Search,
-    operations.Same,
-    operations.Alike,
-    operations.Find,
+    operations.SearchRoute,
+    operations.FindByTextHash,
+    operations.NearestVectors,
+    operations.RowsById,
     operations.Unembedded,
     operations.Notes,
 )
@@ -97,13 +97,13 @@ class PostgresStore:
         self.database = Database(url)
         check(self.database)
         self.database.open()
-        self.awaited = AwaitedDatabase(self.database)
-        self._numbers = Numbers()
-        self._spaces = Spaces()
-        self._sight: ContextVar[Sight | None] = ContextVar("sight", default=None)
+        self.awaited = AsyncDatabase(self.database)
+        self._numbers = RowIds()
+        self._spaces = SnapshotCache()
+        self._sight: ContextVar[SearchCache | None] = ContextVar("sight", default=None)
         self._closed = False
         self._waiting = Waiting(self.database)
-        self._kept = Kept(self._numbers, self._waiting.of, self.database.read, limit, at_once)
+        self._kept = Replicas(self._numbers, self._waiting.of, self.database.read, limit, at_once)
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
         """Answer every operation, in order; what only reads goes into common round trips."""
@@ -174,8 +174,8 @@ class PostgresStore:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
         if not all(isinstance(op, _BY_ROW) for op in batch):
             before = self._sight.get()
-            ranks = any(isinstance(op, (operations.Best, operations.Search)) for op in batch)
-            self._sight.set(Sight(begun=before.begun if before and ranks else frozenset()))
+            ranks = any(isinstance(op, (operations.TopK, operations.SearchRoute)) for op in batch)
+            self._sight.set(SearchCache(begun=before.begun if before and ranks else frozenset()))
         answers: list[Any] = []
         at = 0
         while at < len(batch):
@@ -196,9 +196,9 @@ class PostgresStore:
         namespaces = self._namespaces(batch)
         if any(map(_counts, batch)):  # what was counted shows
             yield _Flush(namespaces)
-        sight = self._sight.get() or Sight()
+        sight = self._sight.get() or SearchCache()
         self._sight.set(sight)
-        answers = Answers(
+        answers = Searcher(
             self._numbers,
             self._spaces,
             sight,
@@ -209,32 +209,32 @@ class PostgresStore:
 
         def steps() -> Steps[list[Any]]:
             yield from self._prepare(batch, sight)
-            searches = [op for op in batch if isinstance(op, operations.Search)]
-            others = [op for op in batch if not isinstance(op, operations.Search)]
-            rankings, *rest = yield from together(
+            searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
+            others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
+            rankings, *rest = yield from concurrently(
                 [
                     self._rankings(searches, answers, sight),
                     *(self._answered(op, answers, sight) for op in others),
                 ]
             )
             found, left = iter(rankings), iter(rest)
-            return [next(found if isinstance(op, operations.Search) else left) for op in batch]
+            return [next(found if isinstance(op, operations.SearchRoute) else left) for op in batch]
 
         try:
             answered: list[Any] = yield _Read(steps, namespaces)
         except StoreError as problem:
             beyond = isinstance(problem.__cause__, NumericValueOutOfRange)
-            if beyond and all(isinstance(op, operations.Best) for op in batch):
+            if beyond and all(isinstance(op, operations.TopK) for op in batch):
                 return [None] * len(batch)  # what is infinite here is an error there
             raise
         self._spaces.learn(sight.known.values())
-        if any(isinstance(op, operations.Search) for op in batch):
+        if any(isinstance(op, operations.SearchRoute) for op in batch):
             self._kept.searched(sight.known.values())
         return answered
 
-    def _prepare(self, batch: Sequence[operations.Op], sight: Sight) -> Steps[None]:
+    def _prepare(self, batch: Sequence[operations.Op], sight: SearchCache) -> Steps[None]:
         """Decide what is answered out of memory, and bring that up to date, once a search."""
-        searches = [op for op in batch if isinstance(op, operations.Search)]
+        searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
         if searches:
             names = frozenset(name for op in searches for name in op.query.namespaces)
             if not all(map(found_by_index, searches)):
@@ -244,29 +244,29 @@ class PostgresStore:
             else:
                 sight.kept = yield from self._kept.prepare(names)
             sight.begun = frozenset()
-        elif any(isinstance(op, operations.Names) for op in batch):
+        elif any(isinstance(op, operations.FindSpeakers) for op in batch):
             names = frozenset(name for op in batch for name in getattr(op, "namespaces", ()))
             sight.kept = sight.begun = yield from self._kept.prepare(names)
 
-    def _answered(self, op: operations.Op, answers: Answers, sight: Sight) -> Steps[Any]:
+    def _answered(self, op: operations.Op, answers: Searcher, sight: SearchCache) -> Steps[Any]:
         """Answer an operation out of memory, else by the server."""
-        if isinstance(op, operations.Best) and self._kept.holds(op.query.namespaces):
+        if isinstance(op, operations.TopK) and self._kept.holds(op.query.namespaces):
             return None  # all columns are at hand
         if self._kept.covers(op, sight.kept):
             try:
                 return (yield from self._kept.answer(op))
-            except Gone:
+            except NotReplicated:
                 sight.kept = frozenset()
         return (yield from self._READS[type(op)](answers, op))
 
     def _rankings(
-        self, searches: Sequence[operations.Search], answers: Answers, sight: Sight
+        self, searches: Sequence[operations.SearchRoute], answers: Searcher, sight: SearchCache
     ) -> Steps[list[operations.Ranking]]:
         """The same for all routes of a search."""
         if sight.kept:
             try:
                 return (yield from self._kept.rankings(searches))
-            except Gone:
+            except NotReplicated:
                 sight.kept = frozenset()
         return (yield from answers.searches(searches))
 
@@ -307,7 +307,7 @@ class PostgresStore:
         refused: tuple[str, ...] = yield _Write(lambda: event_log.log(op), (op.namespace,))
         return refused
 
-    def _mend(self, op: operations.Mend) -> Work[None]:
+    def _mend(self, op: operations.SetFields) -> Work[None]:
         yield _Flush((op.namespace,))
         yield _Write(lambda: event_log.mend(op), (op.namespace,))
 
@@ -368,37 +368,37 @@ class PostgresStore:
         """Write the accesses that wait; what could not be written waits on."""
         self._waiting.flush()
 
-    _READS: ClassVar[dict[type, Callable[[Answers, Any], Steps[Any]]]] = {
-        operations.Names: Answers.names,
-        operations.VectorNames: Answers.vector_names,
-        operations.Dimensions: Answers.dimensions,
-        operations.Best: Answers.best,
-        operations.Score: Answers.score,
-        operations.Matched: Answers.matched,
-        operations.Mentions: Answers.mentions,
-        operations.Fetch: Answers.fetch,
-        operations.Read: Answers.read,
-        operations.Texts: Answers.texts,
-        operations.Vectors: Answers.vectors,
-        operations.Linked: Answers.linked,
-        operations.Beside: Answers.beside,
-        operations.Same: Answers.same,
-        operations.Alike: Answers.alike,
-        operations.Find: Answers.find,
-        operations.Order: Answers.order,
-        operations.List: Answers.listing,
-        operations.Unembedded: Answers.unembedded,
-        operations.Neighbors: Answers.neighbors,
-        operations.Stats: Answers.stats,
+    _READS: ClassVar[dict[type, Callable[[Searcher, Any], Steps[Any]]]] = {
+        operations.FindSpeakers: Searcher.names,
+        operations.VectorNames: Searcher.vector_names,
+        operations.Dimensions: Searcher.dimensions,
+        operations.TopK: Searcher.best,
+        operations.ScoreRows: Searcher.score,
+        operations.MatchedTerms: Searcher.matched,
+        operations.Mentions: Searcher.mentions,
+        operations.FetchColumns: Searcher.fetch,
+        operations.ReadRecords: Searcher.read,
+        operations.ReadTexts: Searcher.texts,
+        operations.FetchVectors: Searcher.vectors,
+        operations.LinksBetween: Searcher.linked,
+        operations.SessionNeighbors: Searcher.beside,
+        operations.FindByTextHash: Searcher.same,
+        operations.NearestVectors: Searcher.alike,
+        operations.RowsById: Searcher.find,
+        operations.RowsInWriteOrder: Searcher.order,
+        operations.ListRecords: Searcher.listing,
+        operations.Unembedded: Searcher.unembedded,
+        operations.LinksOf: Searcher.neighbors,
+        operations.ReadStats: Searcher.stats,
         operations.Events: lambda _, op: event_log.events(op),
         operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
         operations.Notes: lambda _, op: event_log.notes(op),
     }
-    _ASKED: ClassVar[frozenset[type]] = frozenset({*_READS, operations.Search})
+    _ASKED: ClassVar[frozenset[type]] = frozenset({*_READS, operations.SearchRoute})
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         operations.Put: _put,
         operations.Log: _log,
-        operations.Mend: _mend,
+        operations.SetFields: _mend,
         operations.Note: _note,
         operations.Touch: _touch,
         operations.Delete: _delete,

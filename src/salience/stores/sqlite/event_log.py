@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from salience.records.events import Event, advance
-from salience.retrieval.operations import Events, Note, Past
+from salience.records.events import Event, apply_with_previous
+from salience.retrieval.operations import Events, ImportedHistory, Note
 from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.connection import decoding
@@ -67,7 +67,7 @@ class SqliteLog(SqliteReader, ABC):
         )
         return first
 
-    def _remember(self, db: sqlite3.Connection, past: Past) -> None:
+    def _remember(self, db: sqlite3.Connection, past: ImportedHistory) -> None:
         """Log what happened elsewhere, each event in its place."""
         space = self._space(db, past.namespace)
         ids = sorted({event.id for event in past.events if event.id is not None})
@@ -125,7 +125,7 @@ class SqliteLog(SqliteReader, ABC):
         for event in events:
             entry = event
             for id in list(known) if event.id is None else [event.id]:
-                changes, entry = advance(known[id], event)
+                changes, entry = apply_with_previous(known[id], event)
                 known[id].update(changes)
                 changed.setdefault(id, {}).update(changes)
             sequence = 0 if event.id is None else known[event.id]["sequence"]

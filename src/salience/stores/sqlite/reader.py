@@ -14,8 +14,8 @@ from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval.operations import STAGED
 from salience.stores import codec
-from salience.stores.access_queue import Batch, Touches, overlay
-from salience.stores.index.change_feed import Changes, Version
+from salience.stores.access_queue import AccessQueue, Batch, overlay
+from salience.stores.index.change_feed import Changes, IndexVersion
 from salience.stores.sqlite.connection import decoding, guarded, transaction, translated
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
@@ -35,13 +35,13 @@ class SqliteReader:
     path: str
     _reader: sqlite3.Connection
     _read_lock: threading.RLock
-    _touches: Touches
+    _touches: AccessQueue
     _writes: int
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
         self._moved = (-1, -1)  # SQLite's data version and our own writes when they were looked up
-        self._version = Version(0, 0)
+        self._version = IndexVersion(0, 0)
         self._counted = (0, 0)  # nothing but accesses of our own lies between these two of the feed
 
     @contextmanager
@@ -55,7 +55,7 @@ class SqliteReader:
         with self._reading() as db, transaction(db):
             yield db
 
-    def version(self) -> Version:
+    def version(self) -> IndexVersion:
         """What the indexes should have taken in, and where the feed stands."""
         try:  # asked for by every search, so without the ceremony of `_reading`
             with self._read_lock:
@@ -67,7 +67,7 @@ class SqliteReader:
                         first, last = self._counted
                         # The indexes count accesses in themselves.
                         news = not (first <= self._version.seq and seq == last)
-                        self._version = Version(self._version.epoch + news, seq)
+                        self._version = IndexVersion(self._version.epoch + news, seq)
                 return self._version
         except sqlite3.Error as problem:
             raise translated(self.path, problem) from problem

@@ -19,7 +19,7 @@ from salience.records.filters import Filter, fields_of, passes
 from salience.records.record import Draft, Link
 from salience.retrieval.operations import STAGED, Put, Touch
 from salience.stores import codec
-from salience.stores.access_queue import Batch, Touches
+from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.connection import (
     connect,
     decoding,
@@ -79,7 +79,7 @@ class SqliteRecords(SqliteLog):
         self._writes = 0
         self._batches = 0  # of accesses that were begun to be written
         self._lingering = False  # whether the log holds erased text
-        self._touches = Touches(self._write_touches, lazy=path != ":memory:")
+        self._touches = AccessQueue(self._write_touches, lazy=path != ":memory:")
         _OPEN.add(self)
 
     # Writing

@@ -133,13 +133,13 @@ class Vanishing(StoreCase):
         names = (*sorted(STORED), "metadata.k")
         memory.add("An apple.", id="a", session_id="s", tags=["x"], metadata={"k": 1})
         rows = np.array(
-            [*answer(memory, operations.Find("default", ("a",))).values()], dtype=np.int64
+            [*answer(memory, operations.RowsById("default", ("a",))).values()], dtype=np.int64
         )
-        there = answer(memory, operations.Fetch(rows, names))
+        there = answer(memory, operations.FetchColumns(rows, names))
         kinds = {name: np.asarray(there[name]) for name in names}
         memory.delete("a")
         assert found(memory, "apple") == []
-        gone = answer(memory, operations.Fetch(rows, names))
+        gone = answer(memory, operations.FetchColumns(rows, names))
         for name in names:
             column = np.asarray(gone[name])
             assert (column.shape, column.dtype) == (kinds[name].shape, kinds[name].dtype), name

@@ -12,8 +12,9 @@ import pytest
 
 from salience import Memory, Profile
 from salience.errors import InvalidInput, NotFound
+from salience.lifecycle.history import history
 from salience.ranking.profiles import BUILT_IN
-from salience.records.events import STATE, Event, folded
+from salience.records.events import STATE, Event, fold
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import (
@@ -25,7 +26,6 @@ from salience.testing.conformance._case import (
     answer,
     record,
 )
-from salience.write.judgments import history
 
 PROFILES: tuple[str | Profile, ...] = (
     WORDS,
@@ -125,7 +125,7 @@ class Logging(StoreCase):
 
     def test_uses_are_told_apart(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a")
-        [row] = answer(memory, operations.Find("default", ("a",))).values()
+        [row] = answer(memory, operations.RowsById("default", ("a",))).values()
         rows = np.array([row], dtype=np.int64)
         for type_ in ("retrieval", "read", "reference"):
             answer(memory, operations.Touch(rows, clock.pass_(hours=1), type_, "ana", "s1"))
@@ -146,7 +146,7 @@ class Logging(StoreCase):
         answer(memory, operations.Log("default", (Event("decay", None, clock.pass_(days=1)),)))
         memory.search("apple", profile=WORDS)
         for id in "ab":
-            state = folded(events(memory, id))
+            state = fold(events(memory, id))
             assert {n: state[n] for n in STATE} == {
                 n: getattr(record(memory, id), n) for n in STATE
             }
@@ -184,7 +184,7 @@ class Logging(StoreCase):
         memory.update("a", tags=["music"])
         assert not len(answer(memory, operations.Unembedded("default", "_next", 9)))
         memory.update("a", content="The boiler needs a repair")
-        [row] = answer(memory, operations.Find("default", ("a",))).values()
+        [row] = answer(memory, operations.RowsById("default", ("a",))).values()
         assert answer(memory, operations.Unembedded("default", "_next", 9)).tolist() == [row]
         assert not answer(memory, operations.AdoptVectors("_next", "content", "another"))
         former = answer(memory, operations.FormerVectors("default"))
@@ -230,7 +230,8 @@ class Logging(StoreCase):
     def test_mending_logs_nothing(self, memory: Memory) -> None:
         memory.add("x", id="a")
         answer(
-            memory, operations.Mend("default", {"a": {"access_count": 7}, "nobody": {"boost": 1.0}})
+            memory,
+            operations.SetFields("default", {"a": {"access_count": 7}, "nobody": {"boost": 1.0}}),
         )
         assert record(memory, "a").access_count == 7
         assert told(events(memory)) == [("write", "a")]
@@ -428,7 +429,7 @@ class Living(StoreCase):
             "a": {"access_count": 99, "accesses": ()},
             "c": {"feedback_for": 0.5},
         }
-        answer(memory, operations.Mend("default", wrong))
+        answer(memory, operations.SetFields("default", wrong))
         found = memory.verify()
         assert not found
         assert {(d.id, d.field) for d in found} == {

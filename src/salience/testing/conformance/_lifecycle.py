@@ -122,7 +122,7 @@ class Keeping(StoreCase):
             words = iter([f"words {i} of {times}" for i in range(times)])
 
             def answers(asked: Sequence[operations.Op]) -> Sequence[Any]:
-                if any(isinstance(op, operations.Read) for op in asked) and (
+                if any(isinstance(op, operations.ReadRecords) for op in asked) and (
                     said := next(words, None)
                 ):
                     memory.update("a", content=said)
@@ -341,7 +341,7 @@ class Keeping(StoreCase):
         batch = memory._core.world.batch
 
         def interrupted(asked: Sequence[operations.Op]) -> Sequence[Any]:
-            if any(isinstance(op, operations.Order) for op in asked):
+            if any(isinstance(op, operations.RowsInWriteOrder) for op in asked):
                 raise stops
             return batch(asked)
 
@@ -349,7 +349,7 @@ class Keeping(StoreCase):
             yield from ask(operations.Dimensions(memory.namespace, ("content",)))
             raise stops
 
-        for plan in (ask(operations.Order(memory.namespace)), interrupts()):
+        for plan in (ask(operations.RowsInWriteOrder(memory.namespace)), interrupts()):
             locked = held(plan, memory.namespace, Owner("here"), lambda: clock.now)
             with pytest.raises(stops):
                 drive(locked, interrupted)

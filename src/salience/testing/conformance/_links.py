@@ -12,7 +12,7 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput, NotFound
-from salience.lifecycle.spreading_boost import lend
+from salience.lifecycle.spreading_boost import spread_boost
 from salience.records.events import Event
 from salience.records.record import Draft
 from salience.retrieval import operations
@@ -201,7 +201,7 @@ class Lending(StoreCase):
                 memory.delete(doomed.pop(0))  # another one each time
             return batch(asked)
 
-        lent = drive(lend(["a"], 0.5, memory._core.scope()), erasing)
+        lent = drive(spread_boost(["a"], 0.5, memory._core.scope()), erasing)
         assert lent == pytest.approx({"d": 0.3})
         assert self.boosts(memory) == pytest.approx({"a": None, "d": 0.3})
 

@@ -9,10 +9,10 @@ import pytest
 from salience import Memory, Profile
 from salience.errors import InvalidInput, NotFound
 from salience.ranking.expressions import Col, Signal, lookup
-from salience.ranking.signals import BestOf, EntityOverlap
+from salience.ranking.signals import EntityOverlap, GroupMax
 from salience.ranking.stages import cut, retrieve, score
-from salience.ranking.stages.sessions import SESSION_CHUNK, TURN_CHUNK
-from salience.retrieval.routes import Exact, Route, Scan, Trigram
+from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.retrieval.routes import ExactMatch, MatchAll, Route, Trigram
 from salience.testing.conformance._case import (
     EVERYTHING,
     START,
@@ -92,7 +92,7 @@ class Searching(StoreCase):
         assert cut_off.ids == ranked.ids[:2]
         assert memory.search("apple", profile=WORDS, min_score=1e9).ids == ()
 
-    @pytest.mark.parametrize("route", [Trigram(("content",)), Exact(("content",))], ids=str)
+    @pytest.mark.parametrize("route", [Trigram(("content",)), ExactMatch(("content",))], ids=str)
     def test_texts_are_compared_as_they_are_now(self, memory: Memory, route: Route) -> None:
         spelt = Profile("spelt", retrieve(route) >> score(Col(f"{route.name}.score")) >> cut())
         memory.add("Blue whale", id="a")
@@ -112,7 +112,7 @@ class Searching(StoreCase):
             (lookup("metadata.k", {"Zug": 2.0, "5": 3.0}).default(0.0), {"text": 2.0}),
             (EntityOverlap(("metadata.k", "tags")), {"text": 1.0, "list": 1.0, "texts": 1.0}),
             (
-                BestOf(Col("importance").default(0.0), "metadata.k"),
+                GroupMax(Col("importance").default(0.0), "metadata.k"),
                 {"text": 0.5, "list": 0.5, "texts": 0.5, "true": 0.5, "one": 1.0, "again": 1.0}
                 | {"mapping": 0.5, "none": 0.5},
             ),
@@ -134,7 +134,7 @@ class Searching(StoreCase):
                 for importance in [1.0 if id == "again" else 0.5]
             )
         fields = ("metadata.k", "tags")
-        routes = (Scan(), Trigram(fields, min_similarity=0.1), Exact(fields))
+        routes = (MatchAll(), Trigram(fields, min_similarity=0.1), ExactMatch(fields))
         profile = Profile("odd", retrieve(*routes, depth=None) >> score(signal) >> cut())
         for namespaces in (["default"], ["team", "default"]):
             hits = memory.search("Zug", profile=profile, namespaces=namespaces, limit=50)
@@ -212,7 +212,7 @@ class Searching(StoreCase):
 
     def test_what_is_edited_or_erased_speaks_of_no_date(self, memory: Memory) -> None:
         signal = Col("mentions_day") * Col("mentions_month")
-        by_day = Profile("day", retrieve(Scan(), depth=None) >> score(signal) >> cut())
+        by_day = Profile("day", retrieve(MatchAll(), depth=None) >> score(signal) >> cut())
 
         def speaking() -> list[str]:
             hits = memory.search("on 12 June", profile=by_day, touch=False)
@@ -393,7 +393,7 @@ class Namespaces(StoreCase):
         memory.add("a common thing", id="a")
         memory.within("team").add("a common thing", id="b")
         preferring = score(lookup("namespace", {"team": 2.0, "default": 1.0}))
-        profile = Profile("mine", retrieve(Scan(), depth=None) >> preferring >> cut())
+        profile = Profile("mine", retrieve(MatchAll(), depth=None) >> preferring >> cut())
         for spaces in (["default", "team"], ["team"]):
             hits = memory.search("common", namespaces=spaces, profile=profile, touch=False)
             expected = {"default": ("a", 1.0), "team": ("b", 2.0)}

@@ -9,12 +9,12 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.records.record import Added
-from salience.retrieval.operations import Find, Log, Op, Put, Same
+from salience.retrieval.operations import FindByTextHash, Log, Op, Put, RowsById
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, listed, record
 from salience.write.add import add
 from salience.write.dedup import NO_DEDUP
+from salience.write.outcomes import Added
 
 FACT = "Ana keeps the spare key of the flat under the blue pot."
 
@@ -36,7 +36,7 @@ def meanwhile(
         nonlocal judged
         if judged and any(isinstance(op, moment) for op in asked) and next(once, False):
             happens()
-        judged = judged or any(isinstance(op, Same) for op in asked)
+        judged = judged or any(isinstance(op, FindByTextHash) for op in asked)
         return batch(asked)
 
     given = {name: value for name, value in item.items() if name != "content"}
@@ -190,7 +190,7 @@ class Outcomes(StoreCase):
     def test_what_is_strengthened_keeps_what_others_changed_just_then(
         self, memory: Memory, other: dict[str, Any]
     ) -> None:
-        for moment in (Find, Put, Log):
+        for moment in (RowsById, Put, Log):
             fact = {"content": FACT, "tags": ["a"], "metadata": {"v": 1}}
             memory.add_many([{"id": "known", **fact}])
             change = {"metadata": {"v": 2, "w": 2}, "tags": ["a", "checked"]}
@@ -219,7 +219,7 @@ class Outcomes(StoreCase):
             "rewritten": lambda: memory.update("known", content="The boiler needs a repair."),
             "archived": lambda: memory.update("known", status="archived"),
         }
-        added = meanwhile(memory, {"content": FACT, **gains}, Find, happens[how])
+        added = meanwhile(memory, {"content": FACT, **gains}, RowsById, happens[how])
         assert added.outcome == "ADDED"
         assert record(memory, str(added.id)).content == FACT
 

@@ -45,7 +45,7 @@ FROM vectors v WHERE v.namespace = %s AND v.name IN (
 """
 
 
-class Lacking(LookupError):
+class MissingColumns(LookupError):
     """An index asks for what was not read yet: columns of all memories, or their links."""
 
     def __init__(self, namespace: str, names: tuple[str, ...] = (), links: bool = False) -> None:
@@ -53,7 +53,7 @@ class Lacking(LookupError):
         self.namespace, self.names, self.links = namespace, names, links
 
 
-class Feed:
+class ReplicaFeed:
     """What was read of one namespace, handed to its index as that asks for it."""
 
     def __init__(self) -> None:
@@ -80,15 +80,15 @@ class Feed:
         """
         if "features" in names:  # new memories, or all
             if self.fresh is None or (rows is None and self.begun):
-                raise Lacking(namespace)
+                raise MissingColumns(namespace)
             self.begun = True
             yield self.fresh
         elif rows is not None:
             if self.changed is None:
-                raise Lacking(namespace)
+                raise MissingColumns(namespace)
             yield self.changed
         elif self.whole is None or not self.whole.keys() >= set(names):
-            raise Lacking(namespace, names)
+            raise MissingColumns(namespace, names)
         else:
             yield self.whole
 
@@ -123,7 +123,7 @@ class Feed:
             Lacking: they were not read yet.
         """
         if self.given_links is None:
-            raise Lacking(namespace, links=True)
+            raise MissingColumns(namespace, links=True)
         return self.given_links
 
     def emptied(self) -> None:
@@ -132,7 +132,7 @@ class Feed:
         self.given_vectors = ()
 
 
-class Head(NamedTuple):
+class Watermark(NamedTuple):
     """Where a namespace stands: what its index goes by to tell what is newer."""
 
     counter: int = 0
@@ -145,29 +145,29 @@ class Head(NamedTuple):
     told: int = 0  # whether events since then changed something, 2 if every memory
     started: float = 0.0  # the server, which may have lost its last moments before
 
-    def moved(self, other: Head) -> bool:
+    def moved(self, other: Watermark) -> bool:
         """Whether the index has to look at what was written between the two."""
         return other.told > 0 or (other.version, other.started) != (self.version, self.started)
 
-    def broken(self, other: Head) -> bool:
+    def broken(self, other: Watermark) -> bool:
         """Whether there is no way from this to the other but to read everything."""
         once = (self.erased, self.renewed, self.started)
         again = (other.erased, other.renewed, other.started)
         return other.told > 1 or once != again or other.counter < self.counter
 
 
-def head(namespace: str, since: Head, accesses: bool) -> Statement:
+def head(namespace: str, since: Watermark, accesses: bool) -> Statement:
     """Ask where a namespace stands; uses are news where `accesses` are kept."""
     skipped = [] if accesses else list(USES)
     return Statement(_HEAD, (*(namespace,) * 3, since.seq, skipped, namespace))
 
 
-def headed(answer: Sequence[Any]) -> Head:
+def headed(answer: Sequence[Any]) -> Watermark:
     """The answer to `head`."""
-    return Head(*answer[0]) if answer else Head()
+    return Watermark(*answer[0]) if answer else Watermark()
 
 
-class Reading:
+class FeedReading:
     """A request for columns of memories, and what makes columns of its rows."""
 
     def __init__(self, namespace: str, offset: int, names: Sequence[str]) -> None:
@@ -189,7 +189,7 @@ class Reading:
         )
         return [self._clock(), rows]
 
-    def changed(self, since: Head, accesses: bool) -> list[Statement]:
+    def changed(self, since: Watermark, accesses: bool) -> list[Statement]:
         """Ask for the memories known at a time that were changed since."""
         name, skipped = self._namespace, [] if accesses else list(USES)
         told = (name, since.seq, skipped)
@@ -256,7 +256,7 @@ def embedder_of(answer: Sequence[Any]) -> str | None:
     return answer[0][3] if answer else None
 
 
-def gone(namespace: str, since: Head) -> Statement:
+def gone(namespace: str, since: Watermark) -> Statement:
     """Ask for the rows known at a time that were erased since."""
     return Statement(
         'SELECT "row" FROM places WHERE namespace = %s AND version > %s AND NOT living '

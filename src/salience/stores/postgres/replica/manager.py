@@ -22,11 +22,16 @@ from salience.retrieval.candidates import Rows
 from salience.stores.access_queue import Batch
 from salience.stores.index.change_feed import Changes
 from salience.stores.index.namespace_index import NamespaceIndex
-from salience.stores.index_reader import Indexed
+from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
-from salience.stores.postgres.replica.feed import Feed, Head, Lacking, Reading
-from salience.stores.postgres.search.read_cache import Numbers
-from salience.stores.postgres.search.snapshot import Known
+from salience.stores.postgres.replica.feed import (
+    FeedReading,
+    MissingColumns,
+    ReplicaFeed,
+    Watermark,
+)
+from salience.stores.postgres.search.read_cache import RowIds
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.wire.commands import Steps
 
 MEMORY = "SALIENCE_POSTGRES_MEMORY_MB"
@@ -77,11 +82,11 @@ def machine_memory(limits: Sequence[str] = _LIMITS) -> int:
     return min(found)
 
 
-class Gone(LookupError):
+class NotReplicated(LookupError):
     """A namespace is not kept any more: the server has to be asked."""
 
 
-class Net:
+class LinkTable:
     """The links of a namespace, in their order, by the rows that they join."""
 
     def __init__(self, links: Iterable[Sequence[Any]], row_of: Mapping[str, int]) -> None:
@@ -105,13 +110,13 @@ class _Space:
     """An index, what it is fed with, and up to where it is current."""
 
     index: NamespaceIndex
-    feed: Feed
-    head: Head
+    feed: ReplicaFeed
+    head: Watermark
     fed: int = 0  # how often
-    net: Net | None = None  # the links, where they were asked for
+    net: LinkTable | None = None  # the links, where they were asked for
 
 
-class Keeping(Indexed):
+class ReplicaManager(IndexReader):
     """Which namespaces a process keeps, and their indexes; `read` runs steps that only read.
 
     With `at_once` a namespace is read when it is searched first, and the search waits for it.
@@ -119,7 +124,7 @@ class Keeping(Indexed):
 
     def __init__(
         self,
-        numbers: Numbers,
+        numbers: RowIds,
         waiting: Callable[[str], Sequence[Batch]],
         read: Read,
         limit: int,
@@ -143,7 +148,7 @@ class Keeping(Indexed):
         """Whether all of some namespaces are kept."""
         return all(name in self._indexes for name in namespaces)
 
-    def searched(self, states: Iterable[Known]) -> None:
+    def searched(self, states: Iterable[NamespaceSnapshot]) -> None:
         """Note which namespaces the server searched, and as of what."""
         for known in states:
             name, living = known.namespace, int(np.count_nonzero(known.living))
@@ -194,13 +199,13 @@ class Keeping(Indexed):
 
     def _load(self, namespace: str) -> None:
         """Read all of a namespace, unless it is too large."""
-        found: Head = self._read(partial(_headed, namespace), (namespace,))
+        found: Watermark = self._read(partial(_headed, namespace), (namespace,))
         if not self._fits(found.living):
             return
         with self._lock:
             columns = sorted(self._asked)
-        space = _Space(NamespaceIndex(fed := Feed(), namespace, columns), fed, found)
-        reading = Reading(namespace, self._offset(namespace), space.index.wanted)
+        space = _Space(NamespaceIndex(fed := ReplicaFeed(), namespace, columns), fed, found)
+        reading = FeedReading(namespace, self._offset(namespace), space.index.wanted)
         for after in range(found.erased, found.counter, _CHUNK):
             until = min(after + _CHUNK, found.counter)
             waiting = self._waiting(namespace)
@@ -220,7 +225,7 @@ class Keeping(Indexed):
     def _take_in(
         self,
         space: _Space,
-        reading: Reading,
+        reading: FeedReading,
         answers: Sequence[Any],
         waiting: Sequence[Batch],
         until: int,
@@ -249,7 +254,7 @@ class Keeping(Indexed):
     def _index(self, namespace: str) -> NamespaceIndex:
         index = self._indexes.get(namespace)
         if index is None:
-            raise Gone(namespace)
+            raise NotReplicated(namespace)
         return index
 
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
@@ -280,7 +285,7 @@ class Keeping(Indexed):
                 feed.head(space.index.namespace, space.head, self._counts(space)) for space in kept
             ]
             heads = [feed.headed(answer) for answer in answers]
-            if not any(map(Head.moved, before, heads)):
+            if not any(map(Watermark.moved, before, heads)):
                 return self._seen(kept, before, heads)
             if (yield from self._advance(kept, before, heads)):
                 return self.holds(namespaces)
@@ -292,7 +297,7 @@ class Keeping(Indexed):
         return not set(space.index.patched).isdisjoint(ACCESSES)
 
     def _seen(
-        self, spaces: Sequence[_Space], before: Sequence[Head], heads: Sequence[Head]
+        self, spaces: Sequence[_Space], before: Sequence[Watermark], heads: Sequence[Watermark]
     ) -> bool:
         with self._lock:
             for space, old, new in zip(spaces, before, heads, strict=True):
@@ -303,7 +308,7 @@ class Keeping(Indexed):
             return self.holds(space.index.namespace for space in spaces)
 
     def _advance(
-        self, spaces: Sequence[_Space], before: Sequence[Head], heads: Sequence[Head]
+        self, spaces: Sequence[_Space], before: Sequence[Watermark], heads: Sequence[Watermark]
     ) -> Steps[bool]:
         """Take in what is newer; False where there is more to do."""
         moved = [
@@ -338,12 +343,14 @@ class Keeping(Indexed):
                 self._change(space, reading, patched, mine, waits, new)
         return True
 
-    def _news(self, space: _Space, old: Head, new: Head) -> tuple[Reading, Reading, list[Any]]:
+    def _news(
+        self, space: _Space, old: Watermark, new: Watermark
+    ) -> tuple[FeedReading, FeedReading, list[Any]]:
         """What to ask for what is newer."""
         name = space.index.namespace
         offset = self._offset(name)
-        reading = Reading(name, offset, space.index.wanted)
-        patched = Reading(name, offset, space.index.patched)
+        reading = FeedReading(name, offset, space.index.wanted)
+        patched = FeedReading(name, offset, space.index.patched)
         return (
             reading,
             patched,
@@ -358,11 +365,11 @@ class Keeping(Indexed):
     def _change(
         self,
         space: _Space,
-        reading: Reading,
-        patched: Reading,
+        reading: FeedReading,
+        patched: FeedReading,
         answers: Sequence[Any],
         waiting: Sequence[Batch],
-        new: Head,
+        new: Watermark,
     ) -> None:
         name = space.index.namespace
         gone, *rest = answers
@@ -384,7 +391,9 @@ class Keeping(Indexed):
             )
         except BaseException as problem:
             self._drop(name)
-            if not isinstance(problem, Lacking):  # so many are gone that it has to be read anew
+            if not isinstance(
+                problem, MissingColumns
+            ):  # so many are gone that it has to be read anew
                 raise
             return
         space.head = new
@@ -424,10 +433,10 @@ class Keeping(Indexed):
         return self._held
 
 
-def _headed(namespace: str) -> Steps[Head]:
-    [answer] = yield [feed.head(namespace, Head(), accesses=False)]
+def _headed(namespace: str) -> Steps[Watermark]:
+    [answer] = yield [feed.head(namespace, Watermark(), accesses=False)]
     return feed.headed(answer)
 
 
-def _range(reading: Reading, namespace: str, after: int, until: int) -> Steps[list[Any]]:
+def _range(reading: FeedReading, namespace: str, after: int, until: int) -> Steps[list[Any]]:
     return (yield [*reading.between(after, until), feed.vectors(namespace, after, until)])

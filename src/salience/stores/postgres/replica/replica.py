@@ -17,38 +17,38 @@ from salience.records.filters import fields_of
 from salience.retrieval import operations
 from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
-from salience.stores.index_reader import Indexed
+from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
-from salience.stores.postgres.replica.feed import Lacking, Reading
-from salience.stores.postgres.replica.manager import Gone, Keeping, Net
+from salience.stores.postgres.replica.feed import FeedReading, MissingColumns
+from salience.stores.postgres.replica.manager import LinkTable, NotReplicated, ReplicaManager
 from salience.stores.postgres.wire.commands import Steps
 
 _APART = ("id", "content", "metadata")
 _BY_ROW = (
-    operations.Score,
-    operations.Matched,
+    operations.ScoreRows,
+    operations.MatchedTerms,
     operations.Mentions,
-    operations.Fetch,
-    operations.Vectors,
-    operations.Beside,
-    operations.Linked,
+    operations.FetchColumns,
+    operations.FetchVectors,
+    operations.SessionNeighbors,
+    operations.LinksBetween,
 )
 
 
-class Kept(Keeping):
+class Replicas(ReplicaManager):
     """Answers about the namespaces that a process keeps."""
 
     def covers(self, op: operations.Op, kept: frozenset[str]) -> bool:
         """Whether the indexes of the namespaces `kept` can answer an operation."""
-        if isinstance(op, (operations.Names, operations.VectorNames)):
+        if isinstance(op, (operations.FindSpeakers, operations.VectorNames)):
             return bool(kept) and kept.issuperset(op.namespaces)
         if isinstance(op, _BY_ROW):
-            if isinstance(op, operations.Fetch) and "content" in op.names:
+            if isinstance(op, operations.FetchColumns) and "content" in op.names:
                 return False
             return bool(kept) and kept.issuperset(self._numbers.names(op.rows))
         return False
 
-    def _linked(self, op: operations.Linked) -> list[operations.Edge]:
+    def _linked(self, op: operations.LinksBetween) -> list[operations.Edge]:
         found: list[operations.Edge] = []
         with self._lock:
             for index, rows, _ in self._holding(op.rows):
@@ -60,17 +60,17 @@ class Kept(Keeping):
                 found += [edge for edge in edges if passing.issuperset(edge[:2])]
         return found
 
-    def _net(self, index: NamespaceIndex) -> Net:
+    def _net(self, index: NamespaceIndex) -> LinkTable:
         space = self._spaces.get(index.namespace)
         if space is None or space.index is not index:
-            raise Gone(index.namespace)
+            raise NotReplicated(index.namespace)
         if space.net is None:
             rows = index.matching(None)
             row_of = dict(zip(index.ids_of(rows), rows.tolist(), strict=True))
-            space.net = Net(space.feed.links_by_weight(index.namespace), row_of)
+            space.net = LinkTable(space.feed.links_by_weight(index.namespace), row_of)
         return space.net
 
-    INDEXED: ClassVar[dict[type, Any]] = {**Indexed.INDEXED, operations.Linked: _linked}
+    INDEXED: ClassVar[dict[type, Any]] = {**IndexReader.INDEXED, operations.LinksBetween: _linked}
 
     def answer(self, op: operations.Op) -> Steps[Any]:
         """Answer an operation that is covered.
@@ -78,12 +78,14 @@ class Kept(Keeping):
         Raises:
             Gone: a namespace has just been dropped.
         """
-        if isinstance(op, operations.Fetch):
+        if isinstance(op, operations.FetchColumns):
             with self._lock:
                 self._asked.update(name for name in op.names if _is_column(name))
         return (yield from self._supplied(lambda: self.INDEXED[type(op)](self, op)))
 
-    def rankings(self, searches: Sequence[operations.Search]) -> Steps[list[operations.Ranking]]:
+    def rankings(
+        self, searches: Sequence[operations.SearchRoute]
+    ) -> Steps[list[operations.Ranking]]:
         """Answer the routes of a search.
 
         Raises:
@@ -97,7 +99,7 @@ class Kept(Keeping):
         while True:
             try:
                 found = answer()
-            except Lacking as lacking:
+            except MissingColumns as lacking:
                 supplied = lacking.namespace
                 yield from self._supply(lacking)
                 continue
@@ -105,14 +107,14 @@ class Kept(Keeping):
                 self._spaces[supplied].feed.whole = None
             return found
 
-    def _supply(self, lacking: Lacking) -> Steps[None]:
+    def _supply(self, lacking: MissingColumns) -> Steps[None]:
         name = lacking.namespace
         with self._lock:
             space = self._spaces.get(name)
         if space is None:
-            raise Gone(name)
+            raise NotReplicated(name)
         fed, waiting = space.fed, self._waiting(name)
-        reading = Reading(name, self._offset(name), lacking.names)
+        reading = FeedReading(name, self._offset(name), lacking.names)
         answers = yield (
             [feed.all_links(name)] if lacking.links else reading.between(0, space.head.counter)
         )
@@ -126,7 +128,7 @@ class Kept(Keeping):
                 space.feed.whole = reading.columns(answers, every)
 
 
-def found_by_index(op: operations.Search) -> bool:
+def found_by_index(op: operations.SearchRoute) -> bool:
     """Whether a search needs nothing but what an index holds."""
     if "content" in fields_of(op.query.where):
         return False

@@ -8,21 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from salience.language.analysis_types import QueryAnalysis, Term
 from salience.language.tokens import term_id, terms
 from salience.records.fields import LEXICAL
-from salience.retrieval.query import Reading, Term
 from salience.retrieval.routes import Lexical
 from salience.stores.index import vocabulary
 from salience.stores.index.bm25 import WordScores
 from salience.stores.index.inverted_index import within
-from salience.stores.postgres.search.snapshot import Known
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql import postings
 from salience.stores.postgres.wire.commands import Statement, Steps
 
 _PART = 20_000  # memories whose words are read at once
 
 
-def expanded(namespace: str, reading: Reading) -> Steps[tuple[Term, ...]]:
+def expanded(namespace: str, reading: QueryAnalysis) -> Steps[tuple[Term, ...]]:
     """The terms, with every word that begins so in place of one that ends in a star.
 
     Postings know a word only by a hash, so this reads the texts of the namespace.
@@ -50,7 +50,7 @@ def expanded(namespace: str, reading: Reading) -> Steps[tuple[Term, ...]]:
 
 
 def saying(
-    known: Known, held: Any, scored: WordScores, route: Lexical, phrases: Sequence[str]
+    known: NamespaceSnapshot, held: Any, scored: WordScores, route: Lexical, phrases: Sequence[str]
 ) -> Steps[WordScores]:
     """The scores, zero for memories that do not hold every phrase in one field."""
     for phrase in phrases:

@@ -28,10 +28,10 @@ from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.index.bm25 import WordScores
 from salience.stores.index.postings import Segment
-from salience.stores.postgres.search.snapshot import Known
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql.filters import Condition
 from salience.stores.postgres.sql.links import those
-from salience.stores.postgres.wire.commands import Command, Statement, Steps
+from salience.stores.postgres.wire.commands import Statement, Steps
 from salience.stores.postgres.wire.types import Integers, numbered, numbers, unpacked
 
 _ROW_BITS = 28
@@ -71,7 +71,7 @@ def _empty(name: str, size: int) -> Column:
     return np.full(size, np.nan if numeric else None, dtype=float if numeric else object)
 
 
-class Block:
+class ColumnBlock:
     """Values that were read of some rows, by name; None where there is no such memory."""
 
     def __init__(
@@ -122,14 +122,14 @@ class Block:
 
 
 @dataclass(eq=False)
-class Seen:
+class RowCache:
     """The blocks that were read so far, and vectors by name."""
 
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[ColumnBlock] = field(default_factory=list)
     ids: dict[int, str] = field(default_factory=dict)
     _vectors: dict[str, list[tuple[Rows, NDArray[np.float32]]]] = field(default_factory=dict)
 
-    def take(self, block: Block) -> None:
+    def take(self, block: ColumnBlock) -> None:
         """Take in a block, which has ids."""
         if not len(block.rows):
             return
@@ -211,7 +211,7 @@ class Seen:
         return found
 
 
-class Numbers:
+class RowIds:
     """The numbers that this process gave to namespaces."""
 
     def __init__(self) -> None:
@@ -265,13 +265,13 @@ class Around:
 
 
 @dataclass(eq=False)
-class Sight:
+class SearchCache:
     """What was seen by the search that a thread runs at the moment."""
 
-    known: dict[str, Known] = field(default_factory=dict)
+    known: dict[str, NamespaceSnapshot] = field(default_factory=dict)
     segments: dict[str, dict[str, list[Segment]]] = field(default_factory=dict)
     scores: dict[tuple[str, Any], WordScores] = field(default_factory=dict)
-    seen: Seen = field(default_factory=Seen)
+    seen: RowCache = field(default_factory=RowCache)
     around: Around = field(default_factory=Around)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
@@ -285,47 +285,6 @@ class Sight:
         if where != self.around.where:
             self.around = Around(where)
         return self.around
-
-
-def together(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
-    """Several steps at once: what they ask for at the same time goes into the same round trip."""
-    answers: list[Any] = [None] * len(parts)
-    waiting: dict[int, Sequence[Command]] = {}
-
-    def advance(place: int, results: list[Any] | None) -> None:
-        part = parts[place]
-        try:
-            waiting[place] = next(part) if results is None else part.send(results)
-        except StopIteration as end:
-            waiting.pop(place, None)
-            answers[place] = end.value
-
-    for place in range(len(parts)):
-        advance(place, None)
-    while waiting:
-        commands: list[Command] = []
-        at: dict[int, list[int]] = {}
-        for place, asked in waiting.items():
-            at[place] = [_place(commands, command) for command in asked]
-        results = yield commands
-        for place, places in at.items():
-            advance(place, [results[i] for i in places])
-    return answers
-
-
-def _place(commands: list[Command], command: Command) -> int:
-    """Where a command stands among those to send; it is added unless it is there."""
-    for i, known in enumerate(commands):
-        if known is command or (_plain(known) and _plain(command) and known == command):
-            return i
-    commands.append(command)
-    return len(commands) - 1
-
-
-def _plain(command: Command) -> bool:
-    return isinstance(command, Statement) and not any(
-        isinstance(value, np.ndarray) for value in command.parameters
-    )
 
 
 # Reading memories
@@ -355,11 +314,11 @@ class Reader:
     """Reads memories by row, each only once a search; `waiting` gives a namespace's accesses that
     are not written yet."""
 
-    def __init__(self, numbers: Numbers, waiting: Callable[[str], Sequence[Batch]]) -> None:
+    def __init__(self, numbers: RowIds, waiting: Callable[[str], Sequence[Batch]]) -> None:
         self.numbers = numbers
         self._waiting = waiting
 
-    def load(self, sight: Sight, rows: Rows, names: Iterable[str]) -> Steps[None]:
+    def load(self, sight: SearchCache, rows: Rows, names: Iterable[str]) -> Steps[None]:
         """See that some kept values of rows are in sight; of few rows, all are read."""
         wanted = set(names)
         missing = sight.seen.missing(rows, wanted)
@@ -377,14 +336,14 @@ class Reader:
         for (namespace, _, _), kept in zip(parts, answers[: len(parts)], strict=True):
             given.append(self.numbers.rows(namespace, [values[0] for values in kept]))
             cells += kept
-        block = Block(missing, ("row", *asked), np.concatenate(given), cells)
+        block = ColumnBlock(missing, ("row", *asked), np.concatenate(given), cells)
         seqs = iter(answers[len(parts) :])
         for (_, part, places), waiting in zip(parts, waits, strict=True):
             if waiting:
                 _overlaid(block, missing[places], part, waiting, next(seqs))
         sight.seen.take(block)
 
-    def found(self, sight: Sight, namespace: str, which: Condition) -> Steps[Rows]:
+    def found(self, sight: SearchCache, namespace: str, which: Condition) -> Steps[Rows]:
         """See that the memories `m` of a condition are in sight; their rows, ascending."""
         waiting = self._waiting(namespace)
         clocks = [Statement(_CLOCK, (namespace,))] if waiting else []
@@ -392,13 +351,13 @@ class Reader:
         kept = sorted(kept, key=itemgetter(0))
         within = np.array([values[0] for values in kept], dtype=np.int64)
         given = self.numbers.rows(namespace, within)
-        block = Block(given, ("row", *_KEPT), given, kept)
+        block = ColumnBlock(given, ("row", *_KEPT), given, kept)
         if waiting:
             _overlaid(block, given, within, waiting, seqs[0])
         sight.seen.take(block)
         return given
 
-    def features(self, sight: Sight, rows: Rows) -> Steps[None]:
+    def features(self, sight: SearchCache, rows: Rows) -> Steps[None]:
         """See that the features of rows are in sight."""
         missing = sight.seen.missing(rows, {"features"})
         if not len(missing):
@@ -416,9 +375,9 @@ class Reader:
             found = self.numbers.rows(namespace, () if given is None else given)
             size = len(packed or b"") // max(1, len(found))
             cells = [(packed[at * size : (at + 1) * size],) for at in range(len(found))]
-            sight.seen.blocks.append(Block(missing[places], ("features",), found, cells))
+            sight.seen.blocks.append(ColumnBlock(missing[places], ("features",), found, cells))
 
-    def contents(self, sight: Sight, rows: Rows) -> Steps[None]:
+    def contents(self, sight: SearchCache, rows: Rows) -> Steps[None]:
         """See that the words of rows are in sight, long ones, too."""
         yield from self.load(sight, rows, FIELDS)
         unread = sight.seen.columns(rows, ("content",))["content"] == None  # noqa: E711
@@ -436,9 +395,9 @@ class Reader:
         ]
         for (namespace, _, places), kept in zip(parts, answers, strict=True):
             given = self.numbers.rows(namespace, [row for row, _ in kept])
-            sight.seen.blocks.append(Block(missing[places], ("row", "content"), given, kept))
+            sight.seen.blocks.append(ColumnBlock(missing[places], ("row", "content"), given, kept))
 
-    def identified(self, sight: Sight, rows: Rows) -> Steps[None]:
+    def identified(self, sight: SearchCache, rows: Rows) -> Steps[None]:
         """See that the ids of rows are in sight."""
         ids = sight.seen.ids
         missing = np.array([r for r in rows.tolist() if r not in ids], dtype=np.int64)
@@ -451,7 +410,7 @@ class Reader:
             given = self.numbers.rows(namespace, [row for row, _ in kept]).tolist()
             ids.update(zip(given, (id for _, id in kept), strict=True))
 
-    def vectors(self, sight: Sight, rows: Rows, name: str) -> Steps[None]:
+    def vectors(self, sight: SearchCache, rows: Rows, name: str) -> Steps[None]:
         """See that the vectors of a name of rows are in sight."""
         missing = sight.seen.unvectored(name, rows)
         if not len(missing):
@@ -471,7 +430,7 @@ class Reader:
         sight.seen.see_vectors(name, none, np.empty((len(none), 0), dtype=np.float32))
 
     def see_vectors(
-        self, sight: Sight, namespace: str, name: str, rows: Any, packed: bytes | None
+        self, sight: SearchCache, namespace: str, name: str, rows: Any, packed: bytes | None
     ) -> Rows:
         """Take in vectors as they were read; the rows that they are of."""
         given = self.numbers.rows(namespace, () if rows is None else rows)
@@ -479,7 +438,7 @@ class Reader:
             sight.seen.see_vectors(name, given[places], vectors)
         return given
 
-    def records(self, sight: Sight, rows: Rows) -> list[MemoryRecord | None]:
+    def records(self, sight: SearchCache, rows: Rows) -> list[MemoryRecord | None]:
         """The records of rows whose words are in sight."""
         found: list[MemoryRecord | None] = [None] * len(rows)
         kept = sight.seen.records(rows, FIELDS)
@@ -489,7 +448,7 @@ class Reader:
                 found[place] = None if each is None else codec.record(namespace, plain(each))
         return found
 
-    def previous(self, sight: Sight, rows: Rows) -> Rows:
+    def previous(self, sight: SearchCache, rows: Rows) -> Rows:
         """The row right before each in its session, -1 for none; its namespace is in sight."""
         found = np.full(len(rows), -1, dtype=np.int64)
         for namespace, part, places in self.numbers.parts(rows):
@@ -498,7 +457,9 @@ class Reader:
             found[places] = np.where(before >= 0, given, -1)
         return found
 
-    def columns(self, sight: Sight, rows: Rows, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    def columns(
+        self, sight: SearchCache, rows: Rows, names: Iterable[str]
+    ) -> dict[str, NDArray[Any]]:
         """Columns of rows whose values are in sight."""
         names = tuple(names)
         kept = sight.seen.columns(rows, needed(names))
@@ -528,7 +489,7 @@ class Reader:
                 found[name][gone] = None
         return found
 
-    def _positions(self, sight: Sight, rows: Rows) -> Floats:
+    def _positions(self, sight: SearchCache, rows: Rows) -> Floats:
         found = np.full(len(rows), np.nan)
         for namespace, part, places in self.numbers.parts(rows):
             at = sight.known[namespace].beside(part, "position")
@@ -537,7 +498,7 @@ class Reader:
 
 
 def _overlaid(
-    block: Block, rows: Rows, given: Rows, waiting: Sequence[Batch], answer: Sequence[Any]
+    block: ColumnBlock, rows: Rows, given: Rows, waiting: Sequence[Batch], answer: Sequence[Any]
 ) -> None:
     """Count in what had not been written when the rows were read."""
     seq = answer[0][0] if answer else 0

@@ -16,37 +16,36 @@ from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
 from salience.stores import codec, cursor
 from salience.stores.access_queue import Batch
-from salience.stores.postgres.replica.replica import Kept
+from salience.stores.postgres.replica.replica import Replicas
 from salience.stores.postgres.search.read_cache import (
     BEFORE,
     Around,
-    Numbers,
     Reader,
-    Sight,
+    RowIds,
+    SearchCache,
     needed,
     plain,
-    together,
 )
 from salience.stores.postgres.search.routes import Routes
-from salience.stores.postgres.search.snapshot import Known, Spaces
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot, SnapshotCache
 from salience.stores.postgres.sql.filters import compiled
 from salience.stores.postgres.sql.links import beside, links, standing_beside, those, within_reach
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 
 _HOPS = 2  # links that are followed ahead
 _LINK = "source, target, type, weight, created_at"
 
 
-class Stored:
+class StoreReader:
     """Answers about what is kept, within what one thread has in sight."""
 
     def __init__(
         self,
-        numbers: Numbers,
-        spaces: Spaces,
-        sight: Sight,
+        numbers: RowIds,
+        spaces: SnapshotCache,
+        sight: SearchCache,
         waiting: Callable[[str], Sequence[Batch]],
-        kept: Kept,
+        kept: Replicas,
         distributed: bool = False,
     ) -> None:
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
@@ -57,11 +56,11 @@ class Stored:
         self._reader = Reader(numbers, waiting)
         self._routes = Routes(self._reader)
 
-    def known(self, namespace: str) -> Known:
+    def known(self, namespace: str) -> NamespaceSnapshot:
         """What is known of a namespace, as of what is in sight."""
         return self._sight.known.get(namespace) or self._spaces.known(namespace)
 
-    def current(self, namespace: str) -> Steps[Known]:
+    def current(self, namespace: str) -> Steps[NamespaceSnapshot]:
         """The namespace as of this search."""
         known = self._sight.known.get(namespace)
         if known is None:
@@ -69,7 +68,7 @@ class Stored:
             known = self._routes.see(self._sight, before, (yield before.news()))
         return known
 
-    def people(self, namespace: str) -> Steps[Known]:
+    def people(self, namespace: str) -> Steps[NamespaceSnapshot]:
         """The namespace with who speaks in it and what they are called."""
         known = self._spaces.settled(namespace)
         if known is None and namespace not in self._sight.known:
@@ -88,13 +87,13 @@ class Stored:
 
     # Memories
 
-    def fetch(self, op: operations.Fetch) -> Steps[dict[str, NDArray[Any]]]:
+    def fetch(self, op: operations.FetchColumns) -> Steps[dict[str, NDArray[Any]]]:
         names = [name for name in op.names if name not in GRAPH]
         graph = [name for name in op.names if name in GRAPH]
         parts = [self._reader.load(self._sight, op.rows, needed(names) | {"id"})]
         if "position" in names or not BEFORE.isdisjoint(names):
             parts.append(self._beside(op.rows, names))
-        yield from together(parts)
+        yield from concurrently(parts)
         found = self._reader.columns(self._sight, op.rows, names)
         if graph:
             found.update((yield from self._graph(op.rows, graph)))
@@ -135,22 +134,22 @@ class Stored:
                 found[name][places] = values
         return found
 
-    def read(self, op: operations.Read) -> Steps[list[MemoryRecord | None]]:
+    def read(self, op: operations.ReadRecords) -> Steps[list[MemoryRecord | None]]:
         yield from self._reader.contents(self._sight, op.rows)
         return self._reader.records(self._sight, op.rows)
 
-    def texts(self, op: operations.Texts) -> Steps[list[str | None]]:
+    def texts(self, op: operations.ReadTexts) -> Steps[list[str | None]]:
         yield from self._reader.contents(self._sight, op.rows)
         found: list[str | None] = self._sight.seen.columns(op.rows, ("content",))[
             "content"
         ].tolist()
         return found
 
-    def vectors(self, op: operations.Vectors) -> Steps[NDArray[np.float32]]:
+    def vectors(self, op: operations.FetchVectors) -> Steps[NDArray[np.float32]]:
         yield from self._reader.vectors(self._sight, op.rows, op.name)
         return self._sight.seen.vectors(op.name, op.rows)
 
-    def linked(self, op: operations.Linked) -> Steps[list[operations.Edge]]:
+    def linked(self, op: operations.LinksBetween) -> Steps[list[operations.Edge]]:
         edges: list[operations.Edge] = []
         for namespace, rows, places in self._numbers.parts(op.rows):
             known = self._sight.known.get(namespace)
@@ -173,7 +172,7 @@ class Stored:
             for (source, target), (_, _, weight, type) in zip(ends.tolist(), found, strict=True)
         ]
 
-    def beside(self, op: operations.Beside) -> Steps[Rows]:
+    def beside(self, op: operations.SessionNeighbors) -> Steps[Rows]:
         around = self._sight.around_within(op.query.where)
         missing = [row for row in op.rows.tolist() if row not in around.beside]
         for namespace, rows, _ in self._numbers.parts(np.array(missing, dtype=np.int64)):
@@ -199,11 +198,11 @@ class Stored:
                 parts.append(self._see_links(around, namespace, within, query))
             if "beside" in query.around:
                 parts.append(self._see_sides(around, namespace, within, query))
-        yield from together(parts)
+        yield from concurrently(parts)
 
     def _see_links(self, around: Around, namespace: str, rows: Rows, query: Query) -> Steps[None]:
         reach = within_reach(namespace, rows, _HOPS)
-        given, found = yield from together(
+        given, found = yield from concurrently(
             [
                 self._reader.found(self._sight, namespace, reach),
                 _one(links(namespace, reach, query.where)),
@@ -213,7 +212,7 @@ class Stored:
         around.edges += self._edges(namespace, found)
 
     def _see_sides(self, around: Around, namespace: str, rows: Rows, query: Query) -> Steps[None]:
-        _, found = yield from together(
+        _, found = yield from concurrently(
             [
                 self._reader.found(
                     self._sight, namespace, standing_beside(namespace, rows, query.where)
@@ -223,7 +222,7 @@ class Stored:
         )
         self._see_beside(around, namespace, found)
 
-    def same(self, op: operations.Same) -> Steps[dict[int, tuple[int, ...]]]:
+    def same(self, op: operations.FindByTextHash) -> Steps[dict[int, tuple[int, ...]]]:
         [kept] = yield [
             Statement(
                 'SELECT text_key, "row" FROM memories WHERE namespace = %s '
@@ -237,7 +236,7 @@ class Stored:
             found[key] = (*found.get(key, ()), global_row)
         return found
 
-    def order(self, op: operations.Order) -> Steps[Rows]:
+    def order(self, op: operations.RowsInWriteOrder) -> Steps[Rows]:
         [[[rows]]] = yield [
             Statement(
                 'SELECT array_agg("row" ORDER BY sequence) FROM memories WHERE namespace = %s',
@@ -246,7 +245,7 @@ class Stored:
         ]
         return self._numbers.rows(op.namespace, () if rows is None else rows)
 
-    def find(self, op: operations.Find) -> Steps[dict[str, int]]:
+    def find(self, op: operations.RowsById) -> Steps[dict[str, int]]:
         [found] = yield [
             Statement(
                 'SELECT id, "row" FROM memories WHERE namespace = %s AND id = ANY(%s::text[])',
@@ -257,7 +256,7 @@ class Stored:
         by_id = dict(zip((id for id, _ in found), rows, strict=True))
         return {id: by_id[id] for id in op.ids if id in by_id}
 
-    def listing(self, op: operations.List) -> Steps[operations.Page]:
+    def listing(self, op: operations.ListRecords) -> Steps[operations.Page]:
         after = cursor.parsed(op.cursor)
         condition = compiled(op.where, "m")
         page = ""
@@ -305,7 +304,7 @@ class Stored:
         ]
         return self._numbers.rows(op.namespace, [row for (row,) in found])
 
-    def neighbors(self, op: operations.Neighbors) -> Steps[list[Link]]:
+    def neighbors(self, op: operations.LinksOf) -> Steps[list[Link]]:
         clause = "" if op.ids is None else " AND (source = ANY(%s::text[]) OR target = ANY(%s))"
         ids = () if op.ids is None else (list(op.ids), list(op.ids))
         [found] = yield [
@@ -320,7 +319,7 @@ class Stored:
             for source, target, type, weight, at in found
         ]
 
-    def stats(self, op: operations.Stats) -> Steps[dict[str, Any]]:
+    def stats(self, op: operations.ReadStats) -> Steps[dict[str, Any]]:
         clause, chosen = ("", ()) if not op.namespaces else (" AND namespace = ANY(%s::text[])",
                                                              (list(op.namespaces),))  # fmt: skip
         counts, links, size, embedder = yield [

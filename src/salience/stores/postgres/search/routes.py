@@ -15,16 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import EmbedderMismatch, InvalidInput
+from salience.language.analysis_types import QueryAnalysis, Term, Wording
 from salience.language.tokens import term_id
 from salience.records.fields import FIELDS, LEXICAL
 from salience.retrieval.candidates import Floats, Rows
-from salience.retrieval.query import Query, Reading, Term, Wording
-from salience.retrieval.routes import During, Exact, Lexical, Route, Scan, Trigram, Vector
+from salience.retrieval.query import Query
+from salience.retrieval.routes import (
+    ExactMatch,
+    Lexical,
+    MatchAll,
+    Route,
+    TimeWindow,
+    Trigram,
+    Vector,
+)
 from salience.stores.index.bm25 import WordScores
 from salience.stores.index.inverted_index import MEASURES
 from salience.stores.index.postings import Postings
-from salience.stores.postgres.search.read_cache import Reader, Sight
-from salience.stores.postgres.search.snapshot import Known, fingerprint
+from salience.stores.postgres.search.read_cache import Reader, SearchCache
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot, fingerprint
 from salience.stores.postgres.sql import postings as segments
 from salience.stores.postgres.sql.filters import compiled, mask, masks, passing
 from salience.stores.postgres.sql.identifiers import (
@@ -65,14 +74,19 @@ class Routes:
         self._reader = reader
 
     def found(
-        self, sight: Sight, known: Known, route: Route, query: Query, depth: int | None
+        self,
+        sight: SearchCache,
+        known: NamespaceSnapshot,
+        route: Route,
+        query: Query,
+        depth: int | None,
     ) -> Steps[tuple[Rows, Floats]]:
         """A superset of the best `depth` rows of a route, with exact scores."""
         if isinstance(route, Lexical):
             return self._lexical(sight, known, route, query, depth)
         if isinstance(route, Vector):
             return self._vector(sight, known, route, query, depth)
-        if isinstance(route, (Scan, During)):
+        if isinstance(route, (MatchAll, TimeWindow)):
             return self._scan(sight, known, route, query, depth)
         if isinstance(route, Trigram):
             return self._trigram(sight, known, route, query)
@@ -81,7 +95,12 @@ class Routes:
     # Words
 
     def _lexical(
-        self, sight: Sight, known: Known, route: Lexical, query: Query, depth: int | None
+        self,
+        sight: SearchCache,
+        known: NamespaceSnapshot,
+        route: Lexical,
+        query: Query,
+        depth: int | None,
     ) -> Steps[tuple[Rows, Floats]]:
         name = known.namespace
         filtering = masks(name, query.where)
@@ -102,8 +121,8 @@ class Routes:
 
     def worded(
         self,
-        sight: Sight,
-        known: Known,
+        sight: SearchCache,
+        known: NamespaceSnapshot,
         route: Lexical,
         query: Query,
         besides: Sequence[Statement] = (),
@@ -128,7 +147,9 @@ class Routes:
             sight.scores[key] = scored
         return sight.scores[key], answers[len(news) + 1 :]
 
-    def see(self, sight: Sight, known: Known, answers: Sequence[Any]) -> Known:
+    def see(
+        self, sight: SearchCache, known: NamespaceSnapshot, answers: Sequence[Any]
+    ) -> NamespaceSnapshot:
         """The namespace as of the answers to its news."""
         now = sight.known.get(known.namespace)
         if now is None:
@@ -136,7 +157,7 @@ class Routes:
         return now
 
     def _expanded(
-        self, sight: Sight, known: Known, route: Lexical, reading: Reading
+        self, sight: SearchCache, known: NamespaceSnapshot, route: Lexical, reading: QueryAnalysis
     ) -> Steps[tuple[Term, ...]]:
         if not route.operators or not reading.prefixes:
             return reading.terms
@@ -145,7 +166,12 @@ class Routes:
         return (yield from expanded(known.namespace, reading))
 
     def _saying(
-        self, known: Known, held: Any, scored: WordScores, route: Lexical, reading: Reading
+        self,
+        known: NamespaceSnapshot,
+        held: Any,
+        scored: WordScores,
+        route: Lexical,
+        reading: QueryAnalysis,
     ) -> Steps[WordScores]:
         from salience.stores.postgres.search.prefix_phrase import saying
 
@@ -154,7 +180,12 @@ class Routes:
     # Meaning
 
     def _vector(
-        self, sight: Sight, known: Known, route: Vector, query: Query, depth: int | None
+        self,
+        sight: SearchCache,
+        known: NamespaceSnapshot,
+        route: Vector,
+        query: Query,
+        depth: int | None,
     ) -> Steps[tuple[Rows, Floats]]:
         asked = query.vector
         news = known.news()
@@ -181,7 +212,7 @@ class Routes:
         return rows[keep], scores[keep]
 
     def _all(
-        self, sight: Sight, known: Known, route: Vector, query: Query
+        self, sight: SearchCache, known: NamespaceSnapshot, route: Vector, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         """Every memory with the cosine that the server finds, within 1e-6.
 
@@ -199,7 +230,7 @@ class Routes:
         return found[keep], scores[keep]
 
     def _holders(
-        self, sight: Sight, known: Known, route: Vector, query: Query
+        self, sight: SearchCache, known: NamespaceSnapshot, route: Vector, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         """Every memory that has a vector, where there is none to compare it with."""
         kept, news = passing(query.where, "v"), known.news()
@@ -221,11 +252,16 @@ class Routes:
     # Everything, and times
 
     def _scan(
-        self, sight: Sight, known: Known, route: Scan | During, query: Query, depth: int | None
+        self,
+        sight: SearchCache,
+        known: NamespaceSnapshot,
+        route: MatchAll | TimeWindow,
+        query: Query,
+        depth: int | None,
     ) -> Steps[tuple[Rows, Floats]]:
         condition = compiled(query.where, "m")
         clause, parameters = condition.sql, condition.parameters
-        if isinstance(route, During):
+        if isinstance(route, TimeWindow):
             time = query.reading.during
             if time is None:
                 clause, parameters = "FALSE", ()
@@ -246,12 +282,12 @@ class Routes:
         [[rows]] = answers[-1]
         rows = np.empty(0, dtype=np.int64) if rows is None else rows
         found = self._reader.numbers.rows(known.namespace, rows)
-        return found, np.full(len(found), float(isinstance(route, During)))
+        return found, np.full(len(found), float(isinstance(route, TimeWindow)))
 
     # Names
 
     def _trigram(
-        self, sight: Sight, known: Known, route: Trigram, query: Query
+        self, sight: SearchCache, known: NamespaceSnapshot, route: Trigram, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         fields = text_fields(route.fields, "trigram.fields")
         texts = names_asked(query, route)
@@ -292,7 +328,7 @@ class Routes:
         return self._reader.numbers.rows(known.namespace, rows)[keep], scores[keep]
 
     def _exact(
-        self, sight: Sight, known: Known, route: Exact, query: Query
+        self, sight: SearchCache, known: NamespaceSnapshot, route: ExactMatch, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         fields = text_fields(route.fields, "exact.fields")
         unkept = [given(name) for name in fields if name not in SPELLED]
@@ -329,7 +365,7 @@ def worded_ids(wordings: Iterable[Wording]) -> list[int]:
     return _ids(chain.from_iterable(wordings))
 
 
-def postings(known: Known, held: Any) -> dict[str, Postings]:
+def postings(known: NamespaceSnapshot, held: Any) -> dict[str, Postings]:
     """The postings of every field as far as they were read, the newest words included."""
     return {
         name: segments.StoredPostings(
@@ -339,7 +375,9 @@ def postings(known: Known, held: Any) -> dict[str, Postings]:
     }
 
 
-def score(known: Known, held: Any, route: Lexical, wanted: Sequence[Term]) -> WordScores:
+def score(
+    known: NamespaceSnapshot, held: Any, route: Lexical, wanted: Sequence[Term]
+) -> WordScores:
     """How relevant every memory of a namespace is."""
     read = postings(known, held)
     names = tuple(name for name, _ in route.fields if name in read)
@@ -374,7 +412,7 @@ def cosines_of(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
     return rows, np.clip(floats(near), -1.0, 1.0)
 
 
-def check_comparable(known: Known, route: Vector, query: Query) -> None:
+def check_comparable(known: NamespaceSnapshot, route: Vector, query: Query) -> None:
     """Refuse a query whose vector cannot be compared with those kept."""
     if query.vector is None:
         return
@@ -401,7 +439,7 @@ def halved(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDArray[np
     return first, ((vector - first.astype(np.float32)) * _ENLARGED).astype(np.float16)
 
 
-def indexed(known: Known, route: Vector) -> bool:
+def indexed(known: NamespaceSnapshot, route: Vector) -> bool:
     """Whether there is an index over the vectors of a route."""
     return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0
 

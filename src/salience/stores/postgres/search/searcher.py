@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.language.query_analysis import named
+from salience.language.speakers import named_speakers
 from salience.language.tokens import stem, term_id
 from salience.records.fields import FIELDS
 from salience.retrieval import operations
 from salience.retrieval.candidates import Floats, Rows, best_first
 from salience.retrieval.operations import STAGED
 from salience.retrieval.query import Query
-from salience.retrieval.routes import During, Exact, Lexical, Scan, Trigram, Vector
+from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, TimeWindow, Trigram, Vector
 from salience.stores.index.inverted_index import mentions
-from salience.stores.index.vector_index import Vectors
-from salience.stores.postgres.search.read_cache import needed, together
-from salience.stores.postgres.search.reads import Stored
+from salience.stores.index.vector_index import VectorIndex
+from salience.stores.postgres.search.read_cache import needed
+from salience.stores.postgres.search.reads import StoreReader
 from salience.stores.postgres.search.routes import (
     check_comparable,
     cosines,
@@ -28,13 +28,13 @@ from salience.stores.postgres.search.routes import (
     postings,
     worded_ids,
 )
-from salience.stores.postgres.search.snapshot import Known
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql import postings as segments
 from salience.stores.postgres.sql import top_k
-from salience.stores.postgres.sql.expressions import NoForm
+from salience.stores.postgres.sql.expressions import NotCompilable
 from salience.stores.postgres.sql.filters import compiled
 from salience.stores.postgres.sql.identifiers import alike, names_asked, same, text_fields
-from salience.stores.postgres.wire.commands import Statement, Steps
+from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.types import halves
 
 _PROMISING = 64  # memories of which is read ahead what is around them
@@ -44,29 +44,33 @@ _PAGE = 20_000  # vectors read at once to compare many with
 _LOOKED_AHEAD = 1_500  # memories up to which all of the best are read ahead
 
 
-class Answers(Stored):
+class Searcher(StoreReader):
     """Answers operations within what one thread has in sight."""
 
     # Who and what there is
 
-    def names(self, op: operations.Names) -> Steps[operations.Named]:
-        found = yield from together([self._names_of(namespace, op) for namespace in op.namespaces])
-        return operations.Named.together(found)
+    def names(self, op: operations.FindSpeakers) -> Steps[operations.SpeakerMatches]:
+        found = yield from concurrently(
+            [self._names_of(namespace, op) for namespace in op.namespaces]
+        )
+        return operations.SpeakerMatches.together(found)
 
-    def _names_of(self, namespace: str, op: operations.Names) -> Steps[operations.Named]:
+    def _names_of(
+        self, namespace: str, op: operations.FindSpeakers
+    ) -> Steps[operations.SpeakerMatches]:
         known = yield from self.people(namespace)
         names = known.people.names
         # A strange word matters only where it is like a name; then it is looked up.
         proper = set(op.words) & op.proper
-        sure = named(op.words, names, set(), op.ordinary)
-        like = set(named(op.words, names, proper, op.ordinary)) - set(sure)
+        sure = named_speakers(op.words, names, set(), op.ordinary)
+        like = set(named_speakers(op.words, names, proper, op.ordinary)) - set(sure)
         strange: set[str] = set()
         if like:
             strange = yield from self._unsaid(known, like)
-        found = named(op.words, names, strange, op.ordinary) if strange else sure
-        return operations.Named.among(known.people, found)
+        found = named_speakers(op.words, names, strange, op.ordinary) if strange else sure
+        return operations.SpeakerMatches.among(known.people, found)
 
-    def _unsaid(self, known: Known, words: set[str]) -> Steps[set[str]]:
+    def _unsaid(self, known: NamespaceSnapshot, words: set[str]) -> Steps[set[str]]:
         """Which words no memory says."""
         ids = {word: term_id(stem(word)) for word in words}
         said = known.said(set(ids.values()))
@@ -99,9 +103,9 @@ class Answers(Stored):
 
     # Routes
 
-    def searches(self, asked: Sequence[operations.Search]) -> Steps[list[operations.Ranking]]:
+    def searches(self, asked: Sequence[operations.SearchRoute]) -> Steps[list[operations.Ranking]]:
         """All routes of a search at once."""
-        found = yield from together([self._found(op) for op in asked])
+        found = yield from concurrently([self._found(op) for op in asked])
         heads = [
             rows[_head(scores, op.depth)] if not _in_order(op) else rows[:0]
             for op, (rows, scores) in zip(asked, found, strict=True)
@@ -116,12 +120,12 @@ class Answers(Stored):
         if around or any(len(rows) for rows in unknown):
             best = _promising(found) if around else np.empty(0, dtype=np.int64)
             looks = [self.look_around(query, best) for query in around]
-            yield from together([self._look_ahead(asked, heads, unknown), *looks])
+            yield from concurrently([self._look_ahead(asked, heads, unknown), *looks])
         return [
             self._ranking(op, rows, scores) for op, (rows, scores) in zip(asked, found, strict=True)
         ]
 
-    def best(self, op: operations.Best) -> Steps[operations.Chosen | None]:
+    def best(self, op: operations.TopK) -> Steps[operations.TopKResult | None]:
         """The best of all rows by a formula, as far as the server can rank by it."""
         if len(op.query.namespaces) > 1:
             return None
@@ -130,9 +134,9 @@ class Answers(Stored):
         for way in (top_k.chosen, top_k.ranked):
             try:
                 steps = way(op, namespace)
-            except NoForm:
+            except NotCompilable:
                 continue
-            known, found = yield from together([self.current(namespace), steps])
+            known, found = yield from concurrently([self.current(namespace), steps])
             if found is not None:
                 self._check_vectors(known, op)
                 rows = self._numbers.rows(namespace, found.rows)
@@ -140,13 +144,13 @@ class Answers(Stored):
         return None
 
     @staticmethod
-    def _check_vectors(known: Known, op: operations.Best) -> None:
+    def _check_vectors(known: NamespaceSnapshot, op: operations.TopK) -> None:
         for route in op.routes:
             if isinstance(route, Vector):
                 check_comparable(known, route, op.query)
 
-    def _found(self, op: operations.Search) -> Steps[tuple[Rows, Floats]]:
-        found = yield from together(
+    def _found(self, op: operations.SearchRoute) -> Steps[tuple[Rows, Floats]]:
+        found = yield from concurrently(
             [
                 self._routes.found(self._sight, self.known(namespace), op.route, op.query, op.depth)
                 for namespace in op.query.namespaces
@@ -157,9 +161,11 @@ class Answers(Stored):
             np.concatenate([scores for _, scores in found]),
         )
 
-    def _ranking(self, op: operations.Search, rows: Rows, scores: Floats) -> operations.Ranking:
+    def _ranking(
+        self, op: operations.SearchRoute, rows: Rows, scores: Floats
+    ) -> operations.Ranking:
         if _in_order(op):
-            if isinstance(op.route, (Scan, During)):  # newest first, wherever it is
+            if isinstance(op.route, (MatchAll, TimeWindow)):  # newest first, wherever it is
                 newest = np.argsort(-rows, kind="stable")[: op.depth]
                 rows, scores = rows[newest], scores[newest]
             return operations.Ranking(rows, scores)
@@ -173,7 +179,7 @@ class Answers(Stored):
         return list(zip(ids, self._numbers.names_by_row(rows), strict=True)) if apart else ids
 
     def _look_ahead(
-        self, asked: Sequence[operations.Search], heads: Sequence[Rows], tied: Sequence[Rows]
+        self, asked: Sequence[operations.SearchRoute], heads: Sequence[Rows], tied: Sequence[Rows]
     ) -> Steps[None]:
         """Read the ids of rows whose scores are equal, for they decide who is before whom.
 
@@ -198,14 +204,14 @@ class Answers(Stored):
             for op in asked
             if isinstance(op.route, Vector) and op.query.vector is not None
         ]
-        yield from together(parts)
+        yield from concurrently(parts)
 
-    def alike(self, op: operations.Alike) -> Steps[list[tuple[int, float] | None]]:
+    def alike(self, op: operations.NearestVectors) -> Steps[list[tuple[int, float] | None]]:
         route = Vector(op.name, min_similarity=op.least)
         known = yield from self.current(op.namespace)
         if len(op.vectors) > _FEW and not indexed(known, route):
             return (yield from self._alike_of_all(op))
-        answers = yield from together(
+        answers = yield from concurrently(
             [
                 self._routes.found(
                     self._sight,
@@ -223,7 +229,7 @@ class Answers(Stored):
             found.append(None if best is None else (best[1], -best[0]))
         return found
 
-    def _alike_of_all(self, op: operations.Alike) -> Steps[list[tuple[int, float] | None]]:
+    def _alike_of_all(self, op: operations.NearestVectors) -> Steps[list[tuple[int, float] | None]]:
         """Compare many vectors with all, which are read once, page by page."""
         best: list[tuple[int, float] | None] = [None] * len(op.vectors)
         asked, after = np.stack(op.vectors), 0
@@ -241,7 +247,7 @@ class Answers(Stored):
             if not rows:
                 return best
             after = rows[-1][0]
-            page = Vectors(asked.shape[1])
+            page = VectorIndex(asked.shape[1])
             page.extend(0, [halves(vector) for _, vector in rows])
             given = self._numbers.rows(op.namespace, [row for row, _ in rows]).tolist()
             for place, found in enumerate(page.most_alike(asked, op.least, None)):
@@ -249,7 +255,7 @@ class Answers(Stored):
                 if found is not None and (known is None or found[1] > known[1]):
                     best[place] = (given[found[0]], found[1])
 
-    def score(self, op: operations.Score) -> Steps[Floats]:
+    def score(self, op: operations.ScoreRows) -> Steps[Floats]:
         found = np.full(len(op.rows), np.nan)
         for namespace, rows, places in self._numbers.parts(op.rows):
             if op.of == "previous":
@@ -293,24 +299,24 @@ class Answers(Stored):
     def _names_read(self, route: Any) -> list[str]:
         if isinstance(route, Trigram):
             return text_fields(route.fields, "trigram.fields")
-        if isinstance(route, Exact):
+        if isinstance(route, ExactMatch):
             return text_fields(route.fields, "exact.fields")
-        return ["created_at"] if isinstance(route, During) else ["id"]
+        return ["created_at"] if isinstance(route, TimeWindow) else ["id"]
 
     def _of_values(
         self, route: Any, query: Query, columns: Sequence[NDArray[Any]], size: int
     ) -> Floats:
         if isinstance(route, Trigram):
             return alike(names_asked(query, route), list(zip(*columns, strict=True)))
-        if isinstance(route, Exact):
+        if isinstance(route, ExactMatch):
             return same(query, list(zip(*columns, strict=True)))
         time = query.reading.during
-        if isinstance(route, During) and time is not None:
+        if isinstance(route, TimeWindow) and time is not None:
             within = (columns[0] >= time.start) & (columns[0] < time.end)
             return within.astype(np.float64)
         return np.zeros(size)
 
-    def matched(self, op: operations.Matched) -> Steps[Floats]:
+    def matched(self, op: operations.MatchedTerms) -> Steps[Floats]:
         found = np.zeros((len(op.rows), len(op.query.reading.terms)))
         for namespace, rows, places in self._numbers.parts(op.rows):
             scored, _ = yield from self._routes.worded(
@@ -337,9 +343,9 @@ class Answers(Stored):
         return found
 
 
-def _in_order(op: operations.Search) -> bool:
+def _in_order(op: operations.SearchRoute) -> bool:
     """Whether what a route finds need not be put in order by score."""
-    return isinstance(op.route, (Scan, During)) or (op.depth is None and not op.ordered)
+    return isinstance(op.route, (MatchAll, TimeWindow)) or (op.depth is None and not op.ordered)
 
 
 def _head(scores: Floats, depth: int | None) -> NDArray[np.intp]:
@@ -368,6 +374,6 @@ def _tied(scores: Floats, depth: int | None) -> NDArray[np.intp]:
     return order[equal[1:] | equal[:-1]]
 
 
-def _at(rows: Rows, known: Known) -> NDArray[np.int64]:
+def _at(rows: Rows, known: NamespaceSnapshot) -> NDArray[np.int64]:
     """The ordinals of rows; one that came after what is in sight is read as the last."""
     return np.minimum(rows, max(known.counter, 1)) - 1

@@ -18,10 +18,10 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.language.query_analysis import people
+from salience.language.analysis_types import Speakers
+from salience.language.speakers import speakers_of
 from salience.records.fields import LEXICAL
 from salience.records.link_graph import LinkGraph
-from salience.retrieval.query import People
 from salience.stores.index.bm25 import Lengths
 from salience.stores.index.nicknames import called
 from salience.stores.index.postings import Segment
@@ -72,7 +72,7 @@ def fingerprint(embedder: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class NamespaceSnapshot:
     """A namespace at one version; arrays are by ordinal, which is the row less one."""
 
     namespace: str
@@ -100,11 +100,11 @@ class Known:
         """What to ask for what people are called."""
         return Statement(_GREETED, (self.namespace,) * 3)
 
-    def advanced(self, results: Sequence[Any]) -> Known:
+    def advanced(self, results: Sequence[Any]) -> NamespaceSnapshot:
         """With the answers to `news`."""
         [head] = results
         if not head:
-            return Known(self.namespace)
+            return NamespaceSnapshot(self.namespace)
         [[counter, version, merged, erased, named, linked, *fresh]] = head
         if version == self.version:
             return self if merged == self.merged else self._merged(merged)
@@ -122,15 +122,15 @@ class Known:
             tail=before._tailed(_across(tail), merged, counter),
         )
 
-    def greeted_by(self, rows: Sequence[Any]) -> Known:
+    def greeted_by(self, rows: Sequence[Any]) -> NamespaceSnapshot:
         """With the answer to `greetings`."""
         return replace(self, heard=self.named, greeted=_greeted(rows))
 
-    def _merged(self, merged: int) -> Known:
+    def _merged(self, merged: int) -> NamespaceSnapshot:
         """After others have put the newest words into a segment."""
         return replace(self, merged=merged, tail={})
 
-    def _emptied(self, erased: int) -> Known:
+    def _emptied(self, erased: int) -> NamespaceSnapshot:
         """After everything up to a row was erased."""
         living = self.living.copy()
         living[:erased] = False
@@ -191,14 +191,14 @@ class Known:
         return found
 
     @cached_property
-    def people(self) -> People:
+    def people(self) -> Speakers:
         """Who speaks here."""
         spoken = {
             name: number
             for (kind, name), (number, _) in sorted(self.tallies.items())
             if kind == "speaker" and number
         }
-        return people(spoken, called(self.greeted))
+        return speakers_of(spoken, called(self.greeted))
 
     @property
     def renewed_by(self) -> int:
@@ -222,7 +222,7 @@ class Known:
         found: list[int] = wanted[held.known(wanted, self.living)].tolist()
         return set(found)
 
-    def newer(self, other: Known) -> bool:
+    def newer(self, other: NamespaceSnapshot) -> bool:
         """Whether this is of a later version, or knows more of the same."""
         return (self.version, self.heard) > (other.version, other.heard)
 
@@ -256,30 +256,30 @@ def _greeted(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str 
 _LIMIT = 512 << 20  # bytes; beyond it the namespace used longest ago is forgotten
 
 
-class Spaces:
+class SnapshotCache:
     """The last known state of namespaces, for all threads; a state never changes."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Known] = OrderedDict()
+        self._known: OrderedDict[str, NamespaceSnapshot] = OrderedDict()
         self._graphs: dict[str, tuple[int, LinkGraph]] = {}
         self._written: set[str] = set()
         self._size = 0
         self._lock = threading.Lock()
 
-    def known(self, namespace: str) -> Known:
+    def known(self, namespace: str) -> NamespaceSnapshot:
         """The last known state of a namespace."""
         with self._lock:
             found = self._known.get(namespace)
             if found is not None:
                 self._known.move_to_end(namespace)
-            return found or Known(namespace)
+            return found or NamespaceSnapshot(namespace)
 
-    def settled(self, namespace: str) -> Known | None:
+    def settled(self, namespace: str) -> NamespaceSnapshot | None:
         """The last known state, unless this process has written since."""
         with self._lock:
             return None if namespace in self._written else self._known.get(namespace)
 
-    def learn(self, states: Iterable[Known]) -> None:
+    def learn(self, states: Iterable[NamespaceSnapshot]) -> None:
         """Take in what a search has seen."""
         with self._lock:
             for known in states:

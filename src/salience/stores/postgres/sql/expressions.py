@@ -23,15 +23,15 @@ from salience.ranking.expressions import (
     Col,
     Constant,
     Default,
-    Fact,
     FirstOf,
-    Given,
     Lookup,
-    Named,
+    NamedExpression,
     Product,
+    QueryFlag,
     Quotient,
     Signal,
     Sum,
+    WhenQuery,
 )
 from salience.ranking.signals import Age, EntityOverlap, SaidBy
 from salience.ranking.signals.recency import DAY, HOUR
@@ -46,12 +46,12 @@ _NUMBER = 1e9  # more than counts, sums of judgements and rates will be
 _INFINITY = "'Infinity'::float8"
 
 
-class NoForm(ValueError):
+class NotCompilable(ValueError):
     """A node has no SQL form; says which and why."""
 
 
 @dataclass(frozen=True)
-class Form:
+class SqlExpression:
     """A number in SQL, its parameters, and what is known of it.
 
     It lies in [low, high], and is NULL only if `missing` and not finite only if `endless`. The
@@ -71,17 +71,17 @@ class Form:
         """The largest magnitude."""
         return max(abs(self.low), abs(self.high))
 
-    def within(self, low: float, high: float, error: float) -> Form:
+    def within(self, low: float, high: float, error: float) -> SqlExpression:
         """The same with other bounds; a sum or product that cannot tell is NULL, not NaN."""
         sql = f"nullif({self.sql}, 'NaN')" if self.endless else self.sql
         missing = self.missing or self.endless
         return replace(self, sql=sql, low=low, high=high, error=error, missing=missing)
 
 
-def joined(template: str, *parts: Form) -> Form:
+def joined(template: str, *parts: SqlExpression) -> SqlExpression:
     """A form over parts that stand at `{0}`, `{1}` ... of a template, in any order and number."""
     places = [int(piece[: piece.index("}")]) for piece in template.split("{")[1:]]
-    return Form(
+    return SqlExpression(
         template.format(*(part.sql for part in parts)),
         tuple(value for place in places for value in parts[place].parameters),
         missing=any(part.missing for part in parts),
@@ -89,19 +89,21 @@ def joined(template: str, *parts: Form) -> Form:
     )
 
 
-def number(value: float) -> Form:
+def number(value: float) -> SqlExpression:
     """A number as a parameter; NULL for NaN."""
     if math.isnan(value):
-        return Form("NULL::float8", (), 0.0, 0.0)
+        return SqlExpression("NULL::float8", (), 0.0, 0.0)
     endless = math.isinf(value)
-    return Form("%s::float8", (value,), value, value, missing=False, endless=endless)
+    return SqlExpression("%s::float8", (value,), value, value, missing=False, endless=endless)
 
 
-def sql_form(signal: Formula, query: Query, columns: Mapping[str, Form], table: str = "m") -> Form:
+def sql_form(
+    signal: Formula, query: Query, columns: Mapping[str, SqlExpression], table: str = "m"
+) -> SqlExpression:
     """A signal over rows of `memories`, under the alias `table`, as a number in SQL.
 
     `columns` are forms of columns that the table does not have, such as `vector.score`. Raises
-    `NoForm` where a node has none, as those do that look at all candidates.
+    `NotCompilable` where a node has none, as those do that look at all candidates.
     """
     return _Compiler(query, columns, table).form(signal)
 
@@ -109,57 +111,61 @@ def sql_form(signal: Formula, query: Query, columns: Mapping[str, Form], table: 
 class _Compiler:
     """One signal's way to SQL."""
 
-    def __init__(self, query: Query, columns: Mapping[str, Form], table: str) -> None:
+    def __init__(self, query: Query, columns: Mapping[str, SqlExpression], table: str) -> None:
         self._query = query
         self._columns = columns
         self._table = table
 
     @singledispatchmethod
-    def form(self, signal: Formula) -> Form:
+    def form(self, signal: Formula) -> SqlExpression:
         """The form of a node; those below register theirs."""
-        raise NoForm(f"{signal} ({type(signal).__name__}) has no SQL form")
+        raise NotCompilable(f"{signal} ({type(signal).__name__}) has no SQL form")
 
     @form.register
-    def _(self, signal: Constant) -> Form:
+    def _(self, signal: Constant) -> SqlExpression:
         return number(signal.value)
 
     @form.register
-    def _(self, signal: Fact) -> Form:
+    def _(self, signal: QueryFlag) -> SqlExpression:
         return number(self._query.reading.facts.get(signal.name, 0.0))
 
     @form.register
-    def _(self, signal: Given) -> Form:
+    def _(self, signal: WhenQuery) -> SqlExpression:
         asked = self._query.reading.facts.get(signal.fact)
         return self.form(signal.of) if asked else number(0.0)
 
     @form.register
-    def _(self, signal: Named) -> Form:
+    def _(self, signal: NamedExpression) -> SqlExpression:
         return self.form(signal.of)
 
     @form.register
-    def _(self, signal: Col) -> Form:
+    def _(self, signal: Col) -> SqlExpression:
         return self._column(signal.name)
 
-    def _column(self, name: str) -> Form:
+    def _column(self, name: str) -> SqlExpression:
         given = self._columns.get(name)
         if given is not None:
             return given
         field = FIELDS.get(name)
         if field is None or field.type not in ("number", "time"):
-            raise NoForm(f"{name} is no column of numbers that the server keeps")
+            raise NotCompilable(f"{name} is no column of numbers that the server keeps")
         sql = f"{self._table}.{name}"
         if field.type == "time":
-            return Form(sql, (), -_TIME, _TIME, missing=name not in ("created_at", "updated_at"))
+            return SqlExpression(
+                sql, (), -_TIME, _TIME, missing=name not in ("created_at", "updated_at")
+            )
         missing = name != "access_count"
-        return Form(sql, (), 0.0, _NUMBER if field.most is None else field.most, missing=missing)
+        return SqlExpression(
+            sql, (), 0.0, _NUMBER if field.most is None else field.most, missing=missing
+        )
 
     def _text(self, name: str) -> str:
         if name not in FIELDS or FIELDS[name].type != "text":
-            raise NoForm(f"{name} is no column of texts that the server keeps")
+            raise NotCompilable(f"{name} is no column of texts that the server keeps")
         return f"{self._table}.{name}"
 
     @form.register
-    def _(self, signal: Lookup) -> Form:
+    def _(self, signal: Lookup) -> SqlExpression:
         table = dict(signal.table)
         if not table:
             return number(math.nan)
@@ -167,7 +173,7 @@ class _Compiler:
         cases = [number(value) for value in table.values()]
         sql = "".join(f" WHEN %s::text THEN {case.sql}" for case in cases)
         known = [value for value in table.values() if not math.isnan(value)] or [0.0]
-        return Form(
+        return SqlExpression(
             f"(CASE {column}{sql} END)",
             tuple(
                 p for key, case in zip(table, cases, strict=True) for p in (key, *case.parameters)
@@ -178,7 +184,7 @@ class _Compiler:
         )
 
     @form.register
-    def _(self, signal: Sum) -> Form:
+    def _(self, signal: Sum) -> SqlExpression:
         total, *rest = (self.form(part) for part in signal.parts)
         for part in rest:
             low, high = total.low + part.low, total.high + part.high
@@ -189,7 +195,7 @@ class _Compiler:
         return total
 
     @form.register
-    def _(self, signal: Product) -> Form:
+    def _(self, signal: Product) -> SqlExpression:
         total, *rest = (self.form(part) for part in signal.parts)
         for part in rest:
             ends = [_times(a, b) for a, b in product(_ends(total), _ends(part))]
@@ -201,12 +207,14 @@ class _Compiler:
         return total
 
     @form.register
-    def _(self, signal: Quotient) -> Form:
+    def _(self, signal: Quotient) -> SqlExpression:
         top, bottom = self.form(signal.top), self.form(signal.bottom)
         if bottom.low > 0.0 or bottom.high < 0.0:
             least = min(abs(bottom.low), abs(bottom.high)) - bottom.error
             if least <= 0.0:
-                raise NoForm(f"{signal.bottom} may be 0 on the server, so {signal} has no SQL form")
+                raise NotCompilable(
+                    f"{signal.bottom} may be 0 on the server, so {signal} has no SQL form"
+                )
             ends = [a / b for a, b in product(_ends(top), _ends(bottom)) if math.isfinite(b)]
             ends += [0.0] * any(math.isinf(b) for b in _ends(bottom))
             error = top.error / least + _times(top.most, bottom.error) / least**2
@@ -222,19 +230,19 @@ class _Compiler:
         ).within(-math.inf, math.inf, error)
 
     @form.register
-    def _(self, signal: Default) -> Form:
+    def _(self, signal: Default) -> SqlExpression:
         of, other = self.form(signal.of), number(signal.value)
         return self._either(of, other)
 
     @form.register
-    def _(self, signal: FirstOf) -> Form:
+    def _(self, signal: FirstOf) -> SqlExpression:
         found, *rest = (self.form(option) for option in signal.options)
         for option in rest:
             found = self._either(found, option)
         return found
 
     @staticmethod
-    def _either(first: Form, second: Form) -> Form:
+    def _either(first: SqlExpression, second: SqlExpression) -> SqlExpression:
         if not first.missing:
             return first
         found = joined("coalesce({0}, {1})", first, second)
@@ -243,14 +251,14 @@ class _Compiler:
         return replace(found, low=low, high=high, error=error, missing=second.missing)
 
     @form.register
-    def _(self, signal: Apply) -> Form:
+    def _(self, signal: Apply) -> SqlExpression:
         made = getattr(self, f"_{signal.function}", None)
         if made is None:
-            raise NoForm(f"{signal.function} has no SQL form")
-        found: Form = made(signal, *(self.form(each) for each in signal.arguments))
+            raise NotCompilable(f"{signal.function} has no SQL form")
+        found: SqlExpression = made(signal, *(self.form(each) for each in signal.arguments))
         return found
 
-    def _exp(self, signal: Apply, x: Form) -> Form:
+    def _exp(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         low, high = _exp(x.low), _exp(x.high)
         # |exp(x + e) - exp(x)| <= exp(x + e) * e
         error = _rounded(_times(_exp(x.high + x.error), x.error), high)
@@ -261,7 +269,7 @@ class _Compiler:
         error = max(error, high * _ROUNDING)
         return replace(joined(sql, x), low=low, high=high, error=error, endless=endless)
 
-    def _sigmoid(self, signal: Apply, x: Form) -> Form:
+    def _sigmoid(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         found = joined(
             f"(CASE WHEN {{0}} > {_LARGEST} THEN 1 WHEN {{0}} < {_SMALLEST} THEN 0 "
             "ELSE 1 / (1 + exp(-{0})) END)",
@@ -270,7 +278,7 @@ class _Compiler:
         error = x.error / 4.0 + _ROUNDING  # its slope is at most 1/4
         return replace(found, low=0.0, high=1.0, error=error, endless=False)
 
-    def _log(self, signal: Apply, x: Form) -> Form:
+    def _log(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         _same(x, signal.arguments[0], signal)
         found = joined(
             f"(CASE WHEN {{0}} > 0 THEN ln({{0}}) WHEN {{0}} = 0 THEN -{_INFINITY} END)", x
@@ -283,7 +291,7 @@ class _Compiler:
         endless = x.endless or x.low <= 0.0
         return replace(found, low=low, high=high, error=error, missing=missing, endless=endless)
 
-    def _sqrt(self, signal: Apply, x: Form) -> Form:
+    def _sqrt(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         _same(x, signal.arguments[0], signal)
         ends = [math.sqrt(max(0.0, end)) for end in _ends(x)]
         if x.low >= 0.0:
@@ -291,24 +299,24 @@ class _Compiler:
         found = joined("(CASE WHEN {0} >= 0 THEN sqrt({0}) END)", x)
         return replace(found, low=ends[0], high=ends[1], missing=True)
 
-    def _floor(self, signal: Apply, x: Form) -> Form:
+    def _floor(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         _same(x, signal.arguments[0], signal)
         return replace(joined("floor({0})", x), low=_floor(x.low), high=_floor(x.high))
 
-    def _minimum(self, signal: Apply, x: Form, y: Form) -> Form:
+    def _minimum(self, signal: Apply, x: SqlExpression, y: SqlExpression) -> SqlExpression:
         return _extreme("least", x, y, min(x.low, y.low), min(x.high, y.high))
 
-    def _maximum(self, signal: Apply, x: Form, y: Form) -> Form:
+    def _maximum(self, signal: Apply, x: SqlExpression, y: SqlExpression) -> SqlExpression:
         return _extreme("greatest", x, y, max(x.low, y.low), max(x.high, y.high))
 
-    def _at_most(self, signal: Apply, x: Form, limit: Form) -> Form:
+    def _at_most(self, signal: Apply, x: SqlExpression, limit: SqlExpression) -> SqlExpression:
         _same(x, signal.arguments[0], signal)
         _same(limit, signal.arguments[1], signal)
         found = joined("(CASE WHEN {0} <= {1} THEN 1::float8 ELSE 0 END)", x, limit)
         return _truth(found)
 
     @form.register
-    def _(self, signal: Age) -> Form:
+    def _(self, signal: Age) -> SqlExpression:
         times = self._column(signal.of[0])
         for name in signal.of[1:]:
             times = self._either(times, self._column(name))
@@ -319,25 +327,25 @@ class _Compiler:
         return _extreme("greatest", number(0.0), since, 0.0, since.high)
 
     @form.register
-    def _(self, signal: SaidBy) -> Form:
+    def _(self, signal: SaidBy) -> SqlExpression:
         reading, speaker = self._query.reading, self._text("speaker")
         if signal.who == "nobody":
-            return _truth(Form(f"(CASE WHEN {speaker} IS NULL THEN 1::float8 ELSE 0 END)"))
+            return _truth(SqlExpression(f"(CASE WHEN {speaker} IS NULL THEN 1::float8 ELSE 0 END)"))
         wanted = {
             "named": reading.speakers,
             "user": reading.users,
             "assistant": reading.assistants,
         }[signal.who]
         sql = f"(CASE WHEN {speaker} = ANY(%s::text[]) THEN 1::float8 ELSE 0 END)"
-        return _truth(Form(sql, (sorted(wanted),)))
+        return _truth(SqlExpression(sql, (sorted(wanted),)))
 
     @form.register
-    def _(self, signal: EntityOverlap) -> Form:
+    def _(self, signal: EntityOverlap) -> SqlExpression:
         asked = self._query.entities
         if not asked:
             return number(0.0)
         if not set(signal.of) <= set(SPELLED):
-            raise NoForm(f"the server keeps no folded names of {', '.join(signal.of)}")
+            raise NotCompilable(f"the server keeps no folded names of {', '.join(signal.of)}")
         spelt = f"({self._table}.spellings && %s::text[])::integer"
         keys = [
             [
@@ -348,16 +356,18 @@ class _Compiler:
             for key in sorted(asked)
         ]
         held = " + ".join([spelt] * len(keys))
-        return _truth(Form(f"(({held})::float8 / %s::float8)", (*keys, float(len(keys)))))
+        return _truth(SqlExpression(f"(({held})::float8 / %s::float8)", (*keys, float(len(keys)))))
 
 
-def clipped(x: Form, low: float, high: float) -> Form:
+def clipped(x: SqlExpression, low: float, high: float) -> SqlExpression:
     """A form between two numbers."""
     raised = _extreme("greatest", x, number(low), low, math.inf)
     return _extreme("least", raised, number(high), low, high)
 
 
-def _extreme(function: str, x: Form, y: Form, low: float, high: float) -> Form:
+def _extreme(
+    function: str, x: SqlExpression, y: SqlExpression, low: float, high: float
+) -> SqlExpression:
     """The smaller or larger of two; by itself PostgreSQL would pass over NULL."""
     there = [f"{{{place}}} IS NOT NULL" for place, each in enumerate((x, y)) if each.missing]
     sql = f"{function}({{0}}, {{1}})"
@@ -366,17 +376,19 @@ def _extreme(function: str, x: Form, y: Form, low: float, high: float) -> Form:
     return replace(joined(sql, x, y), low=low, high=high, error=max(x.error, y.error))
 
 
-def _truth(form: Form) -> Form:
+def _truth(form: SqlExpression) -> SqlExpression:
     return replace(form, low=0.0, high=1.0, error=0.0, missing=False, endless=False)
 
 
-def _same(form: Form, argument: Signal, where: Signal) -> None:
+def _same(form: SqlExpression, argument: Signal, where: Signal) -> None:
     """Refuse what may differ in its last digits where a jump would make much of that."""
     if form.error > 0.0:
-        raise NoForm(f"{argument} is only nearly the same on the server, and {where} jumps over it")
+        raise NotCompilable(
+            f"{argument} is only nearly the same on the server, and {where} jumps over it"
+        )
 
 
-def _ends(form: Form) -> tuple[float, float]:
+def _ends(form: SqlExpression) -> tuple[float, float]:
     return form.low, form.high
 
 

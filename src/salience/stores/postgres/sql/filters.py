@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import Both, Compare, Either, Filter, Not, Operator, fields_of, holds
+from salience.records.filters import And, Compare, Filter, Not, Operator, Or, fields_of, holds
 from salience.stores.postgres.wire.commands import Statement
 
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -41,9 +41,9 @@ def compiled(where: Filter | None, table: str = "memories") -> Condition:
     if isinstance(where, Not):
         return _not(compiled(where.part, table))
     parts = [compiled(part, table) for part in where.parts]
-    if isinstance(where, Both):
+    if isinstance(where, And):
         return _joined(" AND ", parts, _TRUE)
-    assert isinstance(where, Either)
+    assert isinstance(where, Or)
     return _joined(" OR ", parts, _FALSE)
 
 
@@ -179,10 +179,10 @@ def divided(where: Filter | None) -> tuple[Filter | None, Filter | None]:
     """A filter as what the usual memory (active, without an end) passes, and the rest."""
     if where is None:
         return None, None
-    parts = where.parts if isinstance(where, Both) else (where,)
+    parts = where.parts if isinstance(where, And) else (where,)
     usual = tuple(part for part in parts if fields_of(part) <= _USUAL.keys() and _passes(part))
     rest = tuple(part for part in parts if part not in usual)
-    return (Both(usual) if usual else None), (Both(rest) if rest else None)
+    return (And(usual) if usual else None), (And(rest) if rest else None)
 
 
 def _passes(where: Filter) -> bool:
@@ -190,9 +190,9 @@ def _passes(where: Filter) -> bool:
         return holds(where.operator, _USUAL[where.field], where.value)
     if isinstance(where, Not):
         return not _passes(where.part)
-    if isinstance(where, Both):
+    if isinstance(where, And):
         return all(map(_passes, where.parts))
-    assert isinstance(where, Either)
+    assert isinstance(where, Or)
     return any(map(_passes, where.parts))
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from salience.errors import InvalidInput
 from salience.language.entities import folded
-from salience.language.tokens import texts_of, trigram_similarity, trigrams
+from salience.language.tokens import texts_of
+from salience.language.trigrams import trigram_similarity, trigrams
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
 from salience.retrieval.candidates import Floats

@@ -20,20 +20,26 @@ from salience.ranking.expressions import (
     Col,
     Constant,
     Default,
-    Fact,
-    Given,
-    Named,
+    NamedExpression,
     Product,
+    QueryFlag,
     Signal,
     Sum,
+    WhenQuery,
 )
 from salience.ranking.signals import Age
 from salience.retrieval.candidates import Candidates, Floats
-from salience.retrieval.operations import Best, Chosen
+from salience.retrieval.operations import TopK, TopKResult
 from salience.retrieval.query import Formula, Query
-from salience.retrieval.routes import Route, Scan, Vector
+from salience.retrieval.routes import MatchAll, Route, Vector
 from salience.stores.postgres.search.routes import APART, NOISE, all_cosines, cosines_of, halved
-from salience.stores.postgres.sql.expressions import Form, NoForm, clipped, number, sql_form
+from salience.stores.postgres.sql.expressions import (
+    NotCompilable,
+    SqlExpression,
+    clipped,
+    number,
+    sql_form,
+)
 from salience.stores.postgres.sql.filters import Condition, compiled
 from salience.stores.postgres.wire.commands import Statement, Steps
 from salience.stores.postgres.wire.types import Integers
@@ -45,7 +51,7 @@ Ways = Mapping[str, int]
 """By order ("near", "importance", "used"): 1 where a value rises along it, -1 where it falls."""
 
 
-def rises_along(formula: Formula, query: Query, near: str, cosine: Form) -> frozenset[str]:
+def rises_along(formula: Formula, query: Query, near: str, cosine: SqlExpression) -> frozenset[str]:
     """The orders along which a formula rises; `near` is the column of the cosines.
 
     Raises:
@@ -54,14 +60,14 @@ def rises_along(formula: Formula, query: Query, near: str, cosine: Form) -> froz
     ways = _Ways(query, near, cosine).of(formula)
     falling = sorted(name for name, way in ways.items() if way < 0)
     if falling:
-        raise NoForm(f"{formula} falls along the order {falling[0]}")
+        raise NotCompilable(f"{formula} falls along the order {falling[0]}")
     return frozenset(ways)
 
 
 class _Ways:
     """The directions in which the parts of one formula go."""
 
-    def __init__(self, query: Query, near: str, cosine: Form) -> None:
+    def __init__(self, query: Query, near: str, cosine: SqlExpression) -> None:
         self._query = query
         self._near = near
         self._cosine = cosine
@@ -69,24 +75,24 @@ class _Ways:
     @singledispatchmethod
     def of(self, signal: Formula) -> Ways:
         """The ways of a node; those below register theirs."""
-        raise NoForm(f"there is no order for {signal}")
+        raise NotCompilable(f"there is no order for {signal}")
 
     @of.register
-    def _(self, signal: Constant | Fact) -> Ways:
+    def _(self, signal: Constant | QueryFlag) -> Ways:
         return {}
 
     @of.register
-    def _(self, signal: Named) -> Ways:
+    def _(self, signal: NamedExpression) -> Ways:
         return self.of(signal.of)
 
     @of.register
-    def _(self, signal: Given) -> Ways:
+    def _(self, signal: WhenQuery) -> Ways:
         return self.of(signal.of) if self._query.reading.facts.get(signal.fact) else {}
 
     @of.register
     def _(self, signal: Col) -> Ways:
         if signal.name != self._near:
-            raise NoForm(f"there is no order by {signal.name}")
+            raise NotCompilable(f"there is no order by {signal.name}")
         return {"near": 1}
 
     @of.register
@@ -98,7 +104,7 @@ class _Ways:
     @of.register
     def _(self, signal: Age) -> Ways:
         if signal.of != Age().of:
-            raise NoForm(f"there is no order by {signal}")
+            raise NotCompilable(f"there is no order by {signal}")
         return {"used": -1}
 
     @of.register
@@ -116,18 +122,18 @@ class _Ways:
             elif form.high < 0.0:
                 sign = -sign
             elif form.low < 0.0:
-                raise NoForm(f"{signal} may rise and fall")
+                raise NotCompilable(f"{signal} may rise and fall")
         if len(moving) > 1 and any(form.low < 0.0 for form in forms):
-            raise NoForm(f"{signal} may rise and fall")
+            raise NotCompilable(f"{signal} may rise and fall")
         return {name: sign * way for name, way in _same(moving).items()}
 
     @of.register
     def _(self, signal: Apply) -> Ways:
         if signal.function not in _RISING:
-            raise NoForm(f"{signal.function} may rise and fall")
+            raise NotCompilable(f"{signal.function} may rise and fall")
         return _same(self.of(each) for each in signal.arguments)
 
-    def _form(self, signal: Signal) -> Form:
+    def _form(self, signal: Signal) -> SqlExpression:
         return sql_form(signal, self._query, {self._near: self._cosine})
 
 
@@ -137,11 +143,11 @@ def _same(parts: Iterable[Ways]) -> Ways:
     for ways in parts:
         for name, way in ways.items():
             if found.setdefault(name, way) != way:
-                raise NoForm(f"a sum rises and falls along the order {name}")
+                raise NotCompilable(f"a sum rises and falls along the order {name}")
     return found
 
 
-def ranked(op: Best, namespace: str) -> Steps[Chosen]:
+def ranked(op: TopK, namespace: str) -> Steps[TopKResult]:
     """The best rows of a namespace, every memory of which the server scores.
 
     Raises:
@@ -150,20 +156,20 @@ def ranked(op: Best, namespace: str) -> Steps[Chosen]:
     return _read(op, _statement(op, namespace))
 
 
-def _read(op: Best, statement: Statement) -> Steps[Chosen]:
+def _read(op: TopK, statement: Statement) -> Steps[TopKResult]:
     [answer] = yield [statement]
     found = np.array(answer, dtype=np.float64).reshape(-1, 2 + len(op.routes))
     ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
     read = int(found[0, 0]) if len(found) else 0
-    return Chosen(found[:, 1].astype(np.int64), ranks, read, read)
+    return TopKResult(found[:, 1].astype(np.int64), ranks, read, read)
 
 
-def _statement(op: Best, namespace: str) -> Statement:
+def _statement(op: TopK, namespace: str) -> Statement:
     """How many were scored, the rows of the best, and their ranks on each route."""
     joins, columns = compared(op.routes, op.query, namespace)
     score = sql_form(op.formula, op.query, columns)
     if not math.isfinite(score.error) or score.endless:
-        raise NoForm(f"the server's {op.formula} may be too far off to rank by")
+        raise NotCompilable(f"the server's {op.formula} may be too far off to rank by")
     where = compiled(op.query.where, "m")
     ranks = ", ".join(_rank(place, route) for place, route in enumerate(op.routes))
     named = ", ".join(f"rank{place}" for place, _ in enumerate(op.routes))
@@ -184,7 +190,7 @@ def _statement(op: Best, namespace: str) -> Statement:
 
 def _rank(place: int, route: Route) -> str:
     """The rank on a route as a column, NULL for what the route does not find."""
-    if isinstance(route, Scan):
+    if isinstance(route, MatchAll):
         return f'row_number() OVER (ORDER BY m."row" DESC) AS rank{place}'
     near = f"n{place}.near"
     number = f"row_number() OVER (ORDER BY {near} DESC NULLS LAST, m.id)"
@@ -193,14 +199,14 @@ def _rank(place: int, route: Route) -> str:
 
 def compared(
     routes: Sequence[Route], query: Query, namespace: str
-) -> tuple[Condition, dict[str, Form]]:
+) -> tuple[Condition, dict[str, SqlExpression]]:
     """What to join to memories so that all rows of the routes are there, and their scores."""
     vectors = [route for route in routes if isinstance(route, Vector)]
-    scans = [route for route in routes if isinstance(route, Scan)]
+    scans = [route for route in routes if isinstance(route, MatchAll)]
     if len(vectors) + len(scans) < len(routes) or not (scans or len(vectors) == 1):
-        raise NoForm("the server lists no rows of these routes")
+        raise NotCompilable("the server lists no rows of these routes")
     if any(route.min_similarity > -1.0 for route in vectors):
-        raise NoForm("the server's cosines are not near enough to cut by")
+        raise NotCompilable("the server's cosines are not near enough to cut by")
     sql, parameters = "", tuple[Any, ...]()
     columns = {f"{route.name}.score": number(0.0) for route in scans}
     for place, route in enumerate(routes):
@@ -217,11 +223,13 @@ def compared(
     return Condition(sql, parameters), columns
 
 
-def cosine(vector: str, query: Query, missing: bool = False) -> Form:
+def cosine(vector: str, query: Query, missing: bool = False) -> SqlExpression:
     """q . m within [-1, 1], as `routes.cosines` has it but for the order of adding up."""
     if query.vector is None:
-        raise NoForm("there is no vector to compare with")
-    apart = Form(f"(-{APART.format(vector=vector)})", halved(query.vector), missing=missing)
+        raise NotCompilable("there is no vector to compare with")
+    apart = SqlExpression(
+        f"(-{APART.format(vector=vector)})", halved(query.vector), missing=missing
+    )
     return replace(clipped(apart, -1.0, 1.0), error=NOISE if query.vector.any() else 0.0)
 
 
@@ -237,7 +245,7 @@ _COLUMNS = ("importance", "last_accessed", "created_at")
 _READ = 'm."row", ' + ", ".join(f"m.{name}" for name in _COLUMNS)
 
 
-def chosen(op: Best, namespace: str) -> Steps[Chosen | None]:
+def chosen(op: TopK, namespace: str) -> Steps[TopKResult | None]:
     """The best rows of a namespace; None where too many would have to be read.
 
     Raises:
@@ -245,13 +253,13 @@ def chosen(op: Best, namespace: str) -> Steps[Chosen | None]:
     """
     [route, *others] = op.routes
     if others or not isinstance(route, Vector):
-        raise NoForm("only what has a vector has a place in the order of nearness")
+        raise NotCompilable("only what has a vector has a place in the order of nearness")
     _, columns = compared(op.routes, op.query, namespace)
     near = f"{route.name}.score"
     along = rises_along(op.formula, op.query, near, columns[near])
     score = sql_form(op.formula, op.query, columns)
     if score.missing or not math.isfinite(score.error):
-        raise NoForm(f"the server's {op.formula} may be too far off to rank by")
+        raise NotCompilable(f"the server's {op.formula} may be too far off to rank by")
     return _Arriving(op, namespace, route, sorted(along - {"near"}), 2.0 * score.error).chosen()
 
 
@@ -259,7 +267,7 @@ class _Arriving:
     """The memories that come for one question."""
 
     def __init__(
-        self, op: Best, namespace: str, route: Vector, orders: Sequence[str], margin: float
+        self, op: TopK, namespace: str, route: Vector, orders: Sequence[str], margin: float
     ) -> None:
         self._op = op
         self._namespace = namespace
@@ -268,7 +276,7 @@ class _Arriving:
         self._margin = margin
         self._read: dict[int, tuple[float, ...]] = {}  # importance and times by row
 
-    def chosen(self) -> Steps[Chosen | None]:
+    def chosen(self) -> Steps[TopKResult | None]:
         """Let them come, in growing rounds, until the threshold is passed."""
         k, size = self._op.query.k, max(FIRST, self._op.query.k)
         compare = all_cosines(self._namespace, self._route, self._op.query)
@@ -291,7 +299,9 @@ class _Arriving:
             firsts = yield self._firsts(size)
         best = came[scores >= least - self._margin]
         ranks = yield from self._ranks(rows, near, best)
-        return Chosen(rows[best].astype(np.int64), {self._route.name: ranks}, len(came), len(rows))
+        return TopKResult(
+            rows[best].astype(np.int64), {self._route.name: ranks}, len(came), len(rows)
+        )
 
     def _take(self, answer: Iterable[Sequence[float]]) -> None:
         self._read.update((int(row), tuple(values)) for row, *values in answer)

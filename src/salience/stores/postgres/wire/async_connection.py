@@ -16,23 +16,23 @@ from salience.stores.postgres.wire.commands import (
     Analyze,
     Command,
     Copy,
+    Exchange,
     Many,
     Rollback,
     Statement,
     Steps,
     T,
-    Talk,
     Trip,
 )
 from salience.stores.postgres.wire.connection import CONNECTIONS, TURN, Database, settings
-from salience.stores.postgres.wire.errors import Patience, guarded
+from salience.stores.postgres.wire.errors import RetryPolicy, guarded
 from salience.stores.postgres.wire.transactions import COMMIT, reading
 
 Pool = AsyncConnectionPool[Any]
 Connection = psycopg.AsyncConnection[Any]
 
 
-class AwaitedDatabase:
+class AsyncDatabase:
     """The same database; each event loop has a pool of its own, opened when first needed."""
 
     def __init__(self, database: Database) -> None:
@@ -84,8 +84,8 @@ class AwaitedDatabase:
             del self._pools[loop]
             await failed.close(timeout=0)
 
-    async def _patiently(self, talk: Callable[[], Talk[T]]) -> T:
-        patience = Patience()
+    async def _patiently(self, talk: Callable[[], Exchange[T]]) -> T:
+        patience = RetryPolicy()
         with guarded(self._database.server):
             while True:
                 pool = await self._pool()
@@ -97,14 +97,14 @@ class AwaitedDatabase:
                 try:
                     async with pool.connection() as connection:
                         return await self._talked(connection, talking, first)
-                except Patience.PASSING as problem:
+                except RetryPolicy.PASSING as problem:
                     pause = patience.bear(problem, pool)
                 await asyncio.sleep(pause)
                 if patience.broken:
                     with suppress(psycopg.OperationalError):  # not yet
                         await self._renew(pool)
 
-    async def _talked(self, connection: Connection, talk: Talk[T], step: Trip | Rollback) -> T:
+    async def _talked(self, connection: Connection, talk: Exchange[T], step: Trip | Rollback) -> T:
         while True:
             if isinstance(step, Rollback):
                 await connection.rollback()

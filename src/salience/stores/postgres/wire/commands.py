@@ -11,6 +11,50 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
+
+def _plain(command: Command) -> bool:
+    return isinstance(command, Statement) and not any(
+        isinstance(value, np.ndarray) for value in command.parameters
+    )
+
+
+def _place(commands: list[Command], command: Command) -> int:
+    """Where a command stands among those to send; it is added unless it is there."""
+    for i, known in enumerate(commands):
+        if known is command or (_plain(known) and _plain(command) and known == command):
+            return i
+    commands.append(command)
+    return len(commands) - 1
+
+
+def concurrently(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
+    """Several steps at once: what they ask for at the same time goes into the same round trip."""
+    answers: list[Any] = [None] * len(parts)
+    waiting: dict[int, Sequence[Command]] = {}
+
+    def advance(place: int, results: list[Any] | None) -> None:
+        part = parts[place]
+        try:
+            waiting[place] = next(part) if results is None else part.send(results)
+        except StopIteration as end:
+            waiting.pop(place, None)
+            answers[place] = end.value
+
+    for place in range(len(parts)):
+        advance(place, None)
+    while waiting:
+        commands: list[Command] = []
+        at: dict[int, list[int]] = {}
+        for place, asked in waiting.items():
+            at[place] = [_place(commands, command) for command in asked]
+        results = yield commands
+        for place, places in at.items():
+            advance(place, [results[i] for i in places])
+    return answers
+
+
 T = TypeVar("T")
 
 
@@ -85,7 +129,7 @@ class Rollback:
 
 
 Steps = Generator[Sequence[Command], list[Any], T]
-Talk = Generator[Trip | Rollback, list[Any], T]
+Exchange = Generator[Trip | Rollback, list[Any], T]
 Hook = Callable[[Command], None]
 
 

@@ -18,17 +18,17 @@ from salience.stores.postgres.wire.commands import (
     Analyze,
     Command,
     Copy,
+    Exchange,
     Hook,
     Many,
     Rollback,
     Statement,
     Steps,
     T,
-    Talk,
     Trip,
 )
-from salience.stores.postgres.wire.errors import Patience, guarded
-from salience.stores.postgres.wire.transactions import COMMIT, Attempt, reading, scope
+from salience.stores.postgres.wire.errors import RetryPolicy, guarded
+from salience.stores.postgres.wire.transactions import COMMIT, WriteTransaction, reading, scope
 from salience.stores.postgres.wire.types import register, vector_type
 
 _SCHEMA = "salience"
@@ -129,10 +129,10 @@ class Database:
         """
         return self._patiently(self.attempt(steps, namespaces).talk)
 
-    def attempt(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str]) -> Attempt:
+    def attempt(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str]) -> WriteTransaction:
         """A write that may have to be tried again."""
         names = tuple(namespaces)
-        return Attempt(steps, names, self.scope(names))
+        return WriteTransaction(steps, names, self.scope(names))
 
     def scope(self, namespaces: Iterable[str]) -> tuple[Statement, ...]:
         """What tells row-level security, where there is any, what a transaction is about."""
@@ -144,9 +144,9 @@ class Database:
             return commands
         return [each.inserted() if isinstance(each, Copy) else each for each in commands]
 
-    def _patiently(self, talk: Callable[[], Talk[T]]) -> T:
+    def _patiently(self, talk: Callable[[], Exchange[T]]) -> T:
         """Talk over a connection; once more, with growing pauses, when that breaks."""
-        patience = Patience()
+        patience = RetryPolicy()
         with guarded(self.server):
             while True:
                 pool = self._pool
@@ -160,7 +160,7 @@ class Database:
                 try:
                     with pool.connection() as connection:
                         return self._talked(connection, talking, first)
-                except Patience.PASSING as problem:
+                except RetryPolicy.PASSING as problem:
                     pause = patience.bear(problem, pool)
                 time.sleep(pause)
                 if patience.broken:
@@ -168,7 +168,7 @@ class Database:
                         self._renew(pool)
 
     def _talked(
-        self, connection: psycopg.Connection[Any], talk: Talk[T], step: Trip | Rollback
+        self, connection: psycopg.Connection[Any], talk: Exchange[T], step: Trip | Rollback
     ) -> T:
         while True:
             if isinstance(step, Rollback):

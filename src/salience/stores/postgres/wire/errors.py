@@ -14,7 +14,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from salience.errors import StoreClosed, StoreError
 
-_PATIENCE = 30.0  # seconds in which a server that went away may come back
+_RETRY_SECONDS = 30.0  # seconds in which a server that went away may come back
 _FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
 _AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
 _ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
@@ -56,14 +56,14 @@ def guarded(server: str) -> Iterator[None]:
         raise StoreError(f"{server}: {text}" + (f"; {remedy}" if remedy else "")) from problem
 
 
-class Patience:
+class RetryPolicy:
     """How long something is tried again, with growing pauses, that failed."""
 
     PASSING = (PoolClosed, *_AGAIN, psycopg.OperationalError, psycopg.InterfaceError)
     """The errors that may pass."""
 
     def __init__(self) -> None:
-        self._pause, self._until = _FIRST_WAIT, time.monotonic() + _PATIENCE
+        self._pause, self._until = _FIRST_WAIT, time.monotonic() + _RETRY_SECONDS
         self.broken = False  # whether connections are worth nothing any more
 
     def bear(self, problem: Exception, pool: Any) -> float:

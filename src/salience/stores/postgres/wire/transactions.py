@@ -9,11 +9,11 @@ from uuid import uuid4
 
 from salience.stores.postgres.wire.commands import (
     Abandon,
+    Exchange,
     Rollback,
     Statement,
     Steps,
     T,
-    Talk,
     Trip,
     setting,
 )
@@ -30,7 +30,7 @@ def scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:
     return (setting("salience.namespaces", f"{{{listed}}}"),)
 
 
-def reading(steps: Steps[T], named: Sequence[Statement]) -> Talk[T]:
+def reading(steps: Steps[T], named: Sequence[Statement]) -> Exchange[T]:
     """Steps that only read: each round trip sees one state of the database."""
     results: list[Any] | None = None
     while True:
@@ -41,7 +41,7 @@ def reading(steps: Steps[T], named: Sequence[Statement]) -> Talk[T]:
         results = yield Trip(commands, first=(Statement(_READ), *named), last=True)
 
 
-class Attempt:
+class WriteTransaction:
     """One write as one transaction, however often it has to be tried.
 
     Where the connection broke while it was being committed, the mark that it leaves tells whether
@@ -60,7 +60,7 @@ class Attempt:
         self._token = uuid4()
         self._committing: tuple[Any] | None = None  # the answer, once it was to be committed
 
-    def talk(self) -> Talk[Any]:
+    def talk(self) -> Exchange[Any]:
         """Try it, once more if it was tried before."""
         begin = self._begin
         if self._committing is not None and self._namespaces:
@@ -106,7 +106,7 @@ class Attempt:
             marks.append(Statement(old, (here,)))
         return marks
 
-    def _is_committed(self) -> Talk[bool]:
+    def _is_committed(self) -> Exchange[bool]:
         """Whether what was to be committed was; whoever still commits it is waited for."""
         here = self._namespaces[0]
         ask = [

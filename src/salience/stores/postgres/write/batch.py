@@ -28,7 +28,7 @@ _NAMED = (
 
 
 @dataclass(eq=False)
-class Space:
+class NamespaceBatch:
     """What is written to one namespace."""
 
     namespace: str
@@ -87,7 +87,7 @@ class Space:
         return found
 
 
-def note_links(space: Space, op: operations.Put) -> None:
+def note_links(space: NamespaceBatch, op: operations.Put) -> None:
     """Note what happens to the memories that links come from."""
     for link in op.unlinks:
         if link.namespace == space.namespace and (
@@ -100,7 +100,7 @@ def note_links(space: Space, op: operations.Put) -> None:
             space.entries.append((space.sequences[link.source], linked(link, op.actor)))
 
 
-def linking(op: operations.Put, spaces: Mapping[str, Space]) -> list[Command]:
+def linking(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> list[Command]:
     """Make and remove links; the version of the links moves with them."""
     commands: list[Command] = []
     if op.unlinks:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from salience.records.filters import Filter
-from salience.records.record import Vector
+from salience.records.record import Embedding
 from salience.retrieval.operations import STAGED
 from salience.stores.postgres.search.snapshot import fingerprint
 from salience.stores.postgres.sql.filters import Condition, compiled
 from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
-from salience.stores.postgres.write.batch import Space
+from salience.stores.postgres.write.batch import NamespaceBatch
 from salience.stores.postgres.write.put import LOCK, buried, unvectored
 
 _GONE = ("row", "sequence", "session_id", "speaker")
@@ -28,7 +28,9 @@ def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> S
     return len(space.old)
 
 
-def _chosen(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[Space]:
+def _chosen(
+    namespace: str, ids: Sequence[str] | None, where: Filter | None
+) -> Steps[NamespaceBatch]:
     """A namespace with the memories to be erased as its old ones, by id, and their vectors."""
     condition = (
         compiled(where, "m") if ids is None else Condition("id = ANY(%s::text[])", (list(ids),))
@@ -42,7 +44,7 @@ def _chosen(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> 
     [head, found] = yield [Statement(LOCK, (namespace,)), chosen]
     if not found:
         raise Abandon(0)
-    space = Space(namespace, *head[0])
+    space = NamespaceBatch(namespace, *head[0])
     space.old = {id: dict(zip(_GONE, values, strict=True)) for id, *values in found}
     [having] = yield [
         Statement(
@@ -56,7 +58,7 @@ def _chosen(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> 
     return space
 
 
-def _erasures(space: Space) -> list[Command]:
+def _erasures(space: NamespaceBatch) -> list[Command]:
     """What erases the old memories of a namespace, and all that is kept of them elsewhere."""
     ids = list(space.old)
     rows = [before["row"] for before in space.old.values()]
@@ -128,7 +130,7 @@ _AGAIN = (
 
 
 def put_vectors(
-    namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Vector]
+    namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Embedding]
 ) -> Steps[None]:
     """Give rows a vector; those that are gone are left out."""
     [[[_, version, _]]] = yield [Statement(LOCK, (namespace,))]

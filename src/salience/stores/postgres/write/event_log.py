@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from salience.records.events import Event, advance
+from salience.records.events import Event, apply_with_previous
 from salience.records.fields import ACCESSES_KEPT, FIELDS
 from salience.retrieval import operations
 from salience.stores import codec
@@ -69,7 +69,7 @@ def appended(namespace: str, last: int, entries: Sequence[Entry]) -> list[Comman
     return [Many(f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({marks})", rows)]
 
 
-def remembered(past: operations.Past, sequences: Mapping[str, int]) -> list[Command]:
+def remembered(past: operations.ImportedHistory, sequences: Mapping[str, int]) -> list[Command]:
     """Log what happened elsewhere, each event in its place."""
     of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
     commands: list[Command] = []
@@ -97,7 +97,7 @@ def _row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ..
     return (namespace, seq, sequence, event.type, at, event.actor, event.session, payload)
 
 
-def states(namespace: str, ids: Sequence[str] | None) -> Statement:
+def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
     """Read, and lock, what events may change of memories (all for None)."""
     names = ", ".join("metadata::text" if n == "metadata" else n for n in codec.LOGGED)
     where = "" if ids is None else " AND id = ANY(%s::text[])"
@@ -114,7 +114,7 @@ def asked_ids(events: Iterable[Event]) -> list[str] | None:
     return None if None in ids else sorted(id for id in ids if id is not None)
 
 
-def happened(
+def applied(
     namespace: str, rows: Iterable[Sequence[Any]], events: Sequence[Event]
 ) -> tuple[list[Command], list[Entry]]:
     """What events make of the memories that `states` gave, and what is to be logged of them.
@@ -131,7 +131,7 @@ def happened(
     for event in events:
         entry = event
         for id in list(known) if event.id is None else [event.id]:
-            changes, entry = advance(known[id], event)
+            changes, entry = apply_with_previous(known[id], event)
             known[id].update(changes)
             changed.setdefault(id, {}).update(changes)
         entries.append((0 if event.id is None else known[event.id]["sequence"], entry))
@@ -197,18 +197,18 @@ def log(op: operations.Log) -> Steps[tuple[str, ...]]:
     _, [[last]], rows = yield [
         Statement(_HOLD, (op.namespace,)),
         clock(op.namespace, len(op.events)),
-        states(op.namespace, asked_ids(op.events)),
+        lock_state(op.namespace, asked_ids(op.events)),
     ]
-    commands, entries = happened(op.namespace, rows, op.events)
+    commands, entries = applied(op.namespace, rows, op.events)
     yield [*commands, *appended(op.namespace, last, entries)]
     return ()
 
 
-def mend(op: operations.Mend) -> Steps[None]:
+def mend(op: operations.SetFields) -> Steps[None]:
     """Set fields by id without an event."""
     name = op.namespace
     lock = "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version"
-    [version, rows] = yield [Statement(lock, (name,)), states(name, sorted(op.values))]
+    [version, rows] = yield [Statement(lock, (name,)), lock_state(name, sorted(op.values))]
     if not version:
         raise Abandon(None)
     known = _known(rows)

@@ -17,7 +17,7 @@ from salience.stores.postgres.sql import postings
 from salience.stores.postgres.sql.identifiers import spellings
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
 from salience.stores.postgres.write import event_log, session_order
-from salience.stores.postgres.write.batch import Space, linking, note_links
+from salience.stores.postgres.write.batch import NamespaceBatch, linking, note_links
 from salience.stores.postgres.write.session_order import NOWHERE, Turn
 
 _FEW = 24  # rows up to which they are sent together with everything else, not by COPY
@@ -77,7 +77,7 @@ def put(op: operations.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
     commands: list[Command] = []
     if op.also is not None:
         space = spaces[op.also.namespace]
-        changes, entries = event_log.happened(op.also.namespace, space.states, op.also.events)
+        changes, entries = event_log.applied(op.also.namespace, space.states, op.also.events)
         commands += changes
         space.entries += entries
     for draft, values in prepared:
@@ -106,7 +106,7 @@ def put(op: operations.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
     return ()
 
 
-def _begun(op: operations.Put) -> Steps[tuple[dict[str, Space], str | None]]:
+def _begun(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | None]]:
     """Lock the namespaces, and see what is there."""
     names = namespaces_of(op)
     commands: list[Command] = [Statement("SELECT value FROM meta WHERE key = 'embedder'")]
@@ -118,7 +118,7 @@ def _begun(op: operations.Put) -> Steps[tuple[dict[str, Space], str | None]]:
         [[counter, version, merged]], old, sizes, having, known, ends, gone, begun, *also = [
             next(given) for _ in each
         ]
-        space = spaces[name] = Space(name, counter, version, merged)
+        space = spaces[name] = NamespaceBatch(name, counter, version, merged)
         space.old = {values[0]: dict(zip(OLD, values[1:], strict=True)) for values in old}
         space.sizes = dict(sizes)
         for row, vector in having:
@@ -176,11 +176,11 @@ def _asked(op: operations.Put, name: str) -> list[Statement]:
         session_order.begun(name, sorted(sessions)),
     ]
     if op.also is not None and op.also.namespace == name:
-        found.append(event_log.states(name, event_log.asked_ids(op.also.events)))
+        found.append(event_log.lock_state(name, event_log.asked_ids(op.also.events)))
     return found
 
 
-def _check(op: operations.Put, spaces: Mapping[str, Space]) -> None:
+def _check(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> None:
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     if op.replace:
         old = {
@@ -200,7 +200,7 @@ def _check(op: operations.Put, spaces: Mapping[str, Space]) -> None:
         raise Abandon(tuple(refused))
 
 
-def _take(space: Space, draft: Draft, values: dict[str, Any], op: operations.Put) -> None:
+def _take(space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: operations.Put) -> None:
     """Note one memory with the next row."""
     record = draft.record
     space.counter += 1
@@ -247,7 +247,7 @@ def _take(space: Space, draft: Draft, values: dict[str, Any], op: operations.Put
         space.sizes.setdefault(name, len(vector))
 
 
-def _written(space: Space, last: int) -> list[Command]:
+def _written(space: NamespaceBatch, last: int) -> list[Command]:
     name = space.namespace
     old = [before["row"] for before in space.old.values()] if space.memories else []
     commands: list[Command] = []
@@ -304,7 +304,7 @@ def _written(space: Space, last: int) -> list[Command]:
     return commands + space.tally() + space.relink(bool(old))
 
 
-def buried(space: Space, rows: Sequence[int]) -> Statement:
+def buried(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
     """Let rows be dead; that they were there is all that stays."""
     zeros = ", ".join(f"{column} = 0" for column in LEXICAL)
     return Statement(
@@ -314,7 +314,7 @@ def buried(space: Space, rows: Sequence[int]) -> Statement:
     )
 
 
-def unvectored(space: Space, rows: Sequence[int]) -> Statement:
+def unvectored(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
     """Erase the vectors of rows."""
     return Statement(
         "DELETE FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM tallies "

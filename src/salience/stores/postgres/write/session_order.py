@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.stores.index.session_order import Sessions
+from salience.stores.index.session_order import SessionOrder
 from salience.stores.postgres.wire.commands import Command, Statement
 
 _RELINK = """
@@ -70,7 +70,7 @@ def places(turns: Sequence[Turn]) -> dict[int, Place]:
     sessions, rows, created_at, sequence, speakers = zip(*turns, strict=True)
     session, sessions_known = _coded(sessions)
     speaker, speakers_known = _coded(speakers)
-    order = Sessions()
+    order = SessionOrder()
     order.update(
         session,
         -1,

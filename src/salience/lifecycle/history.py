@@ -1,0 +1,83 @@
+"""The plans of a memory's life: its use, what it is judged, what takes its place, its history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from salience.records.events import Event, record_at
+from salience.records.record import MemoryRecord, to_json
+from salience.retrieval.operations import Events
+from salience.retrieval.plan import Plan, ask
+from salience.write.judgments import existing
+from salience.write.update import no_memory
+
+
+@dataclass(frozen=True, slots=True)
+class RecordVersion:
+    """A memory as it was from one edit to the next; `until` is None for the present version."""
+
+    record: MemoryRecord
+    since: datetime
+    until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What happened to a memory, and what it said in turn; oldest first."""
+
+    id: str
+    versions: tuple[RecordVersion, ...]
+    events: tuple[Event, ...]
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __getitem__(self, index: int) -> Event:
+        return self.events[index]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A JSON-ready mapping."""
+        return {
+            "id": self.id,
+            "versions": [
+                {
+                    "since": to_json(version.since),
+                    "until": to_json(version.until),
+                    **version.record.to_dict(),
+                }
+                for version in self.versions
+            ],
+            "events": [event.to_dict() for event in self.events],
+        }
+
+
+def history(id: str, namespace: str) -> Plan[History]:
+    """The plan of telling a memory's history.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
+    record = yield from existing(id, namespace)
+    events: Sequence[Event] = yield from ask(Events(namespace, (id,)))
+    begun = next((at for at, event in enumerate(events) if event.type == "write"), None)
+    if begun is None:  # erased since it was read
+        raise no_memory(id, namespace)
+    events = events[begun:]  # what happened to all before it was there is none of its own
+    turns = [at for at, event in enumerate(events) if _reworded(event)]
+    starts, ends = [0, *turns], [*turns, len(events)]
+    versions = []
+    for start, end in zip(starts, ends, strict=True):
+        was = record_at(record, events, events[:end])
+        until = events[end].at if end < len(events) else None
+        versions.append(RecordVersion(was, events[start].at, until))
+    return History(id, tuple(versions), tuple(events))
+
+
+def _reworded(event: Event) -> bool:
+    return "content" in event.payload.get("was", ())

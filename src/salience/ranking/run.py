@@ -1,0 +1,114 @@
+"""Runs: a profile applied to a query, and the explanation of what it ranked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+import salience.ranking.signals  # noqa: F401  (the kinds of signals that JSON may name)
+from salience.ranking.evaluation import Evaluation
+from salience.ranking.explanation import Explanation
+from salience.ranking.expressions import NamedExpression
+from salience.ranking.profile import Profile
+from salience.ranking.serialization import nodes
+from salience.ranking.stages import Score
+from salience.retrieval.candidates import Candidates
+from salience.retrieval.plan import Plan
+from salience.retrieval.query import Query
+
+
+@dataclass(frozen=True, eq=False)
+class RankedRun:
+    """A finished search: the table after each stage of the profile that made it."""
+
+    profile: Profile
+    query: Query
+    tables: list[Candidates]
+    _evaluations: dict[int, Evaluation] = field(default_factory=dict, repr=False)
+
+    @property
+    def final(self) -> Candidates:
+        """The table that the last stage left, best first."""
+        return self.tables[-1]
+
+    @property
+    def scored(self) -> Candidates:
+        """The table right after the score was written: every candidate that has one."""
+        return self.tables[self._writer("score", len(self.tables))]
+
+    def explain(self, rows: Any) -> list[Explanation | None]:
+        """The score's tree for each row; None for one that was no candidate."""
+        trees = [self.tree(row) for row in np.asarray(rows).tolist()]
+        label = f"score ({self.profile.name})"
+        return [tree and replace(tree, label=label) for tree in trees]
+
+    def tree(
+        self, row: int, column: str = "score", before: int | None = None
+    ) -> Explanation | None:
+        """The tree of a scored column for a row, as the stages before a place left it."""
+        at = self._writer(column, len(self.tables) if before is None else before)
+        return self._tree(at, row, column)
+
+    def parts(self) -> dict[str, Any]:
+        """The values of every named part over the candidates that its stage scored."""
+        found: dict[str, Any] = {}
+        for at, stage in enumerate(self.profile.pipeline.stages):
+            if isinstance(stage, Score):
+                ev = self._evaluation(at)
+                for _, node in nodes(stage.signal, ""):
+                    if isinstance(node, NamedExpression):
+                        found[node.name] = ev.column(node)
+        return found
+
+    def rank(self, row: int) -> int | None:
+        """The rank (from 1) among all scored candidates, before the cut; None for no candidate."""
+        scored = self.scored
+        place = scored.position(row)
+        if place is None:
+            return None
+        scores, ids = scored.floats("score"), scored["id"]
+        tied = (id or "" for id in ids[scores == scores[place]].tolist())
+        own = ids[place] or ""  # there is none for a memory that was erased meanwhile
+        better = np.count_nonzero(scores > scores[place]) + sum(id < own for id in tied)
+        return int(better) + 1
+
+    def last_seen(self, row: int) -> int | None:
+        """The last stage, by place, whose table still holds the row; None if none ever did."""
+        held = [at for at, table in enumerate(self.tables) if table.position(row) is not None]
+        return held[-1] if held else None
+
+    def _writer(self, column: str, before: int) -> int:
+        """The last scoring stage before a place that wrote the column; -1 for none."""
+        stages = self.profile.pipeline.stages[:before]
+        return max(
+            (i for i, s in enumerate(stages) if isinstance(s, Score) and s.into == column),
+            default=-1,
+        )
+
+    def _evaluation(self, at: int) -> Evaluation:
+        """The evaluation of the scoring stage at a place, over the table that it was given."""
+        if at not in self._evaluations:
+            before = self.tables[at - 1]
+
+            def origin(column: str, place: int) -> Explanation | None:
+                return self._tree(self._writer(column, at), int(before.rows[place]), column)
+
+            self._evaluations[at] = Evaluation(self.query, before, origin)
+        return self._evaluations[at]
+
+    def _tree(self, at: int, row: int, label: str) -> Explanation | None:
+        """The tree of what the scoring stage at a place wrote for a row."""
+        place = None if at < 0 else self.tables[at - 1].position(row)
+        if place is None:
+            return None
+        stage = self.profile.pipeline.stages[at]
+        assert isinstance(stage, Score)
+        return replace(stage.signal.explain(self._evaluation(at), place), label=label)
+
+
+def run_profile(profile: Profile, query: Query) -> Plan[RankedRun]:
+    """The plan of a profile's pipeline on a query."""
+    tables = yield from profile.pipeline.plan(query)
+    return RankedRun(profile, query, tables)
