@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
+from typing import TypeVar
 
 from salience.language.analysis_types import Speakers
 from salience.language.english import ASSISTANT, MONTHS, NAMESAKES, ORDINARY, ROLES, STOP, USER
 from salience.language.tokens import fold, question_words, words
+
+Speaker = TypeVar("Speaker", bound=Hashable)
+
+NICKNAME_MIN_GREETINGS = 3
+"""Times that a name has to be said to somebody before it counts as one of their names."""
+NICKNAME_MIN_RATIO = 3
+"""Times more often that it has to be said to them than to all others together."""
 
 _MAYBE_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W_]+")
 _NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
@@ -170,3 +178,38 @@ def speakers_by_role(turns: Mapping[str, int]) -> tuple[frozenset[str], frozense
     if assistants and not users and others:
         users = frozenset({max(others, key=turns.__getitem__)})
     return users, assistants
+
+
+def nicknames(greetings: Mapping[str, Mapping[str | None, int]]) -> dict[str, str]:
+    """Speakers by the other names they go by, from how often each name was said to whom.
+
+    See `count_greetings` for the counts. A name that is said to several people belongs to nobody
+    unless nearly all say it to the same one.
+    """
+    speakers = {}
+    for name, counts in sorted(greetings.items()):
+        speaker, count = max(counts.items(), key=lambda item: item[1])
+        rest = sum(counts.values()) - count
+        if speaker and count >= NICKNAME_MIN_GREETINGS and count > NICKNAME_MIN_RATIO * rest:
+            speakers[name] = speaker
+    return speakers
+
+
+def count_greetings(
+    greetings: Iterable[tuple[str, int, Speaker]], turns: Iterable[tuple[int, Speaker]]
+) -> dict[str, Counter[Speaker]]:
+    """Count by name how often it was said to whom: of two who talk in a session, to the other one.
+
+    Args:
+        greetings: each name said ("Hey Kate"), the session, and who said it.
+        turns: the session and the speaker of all turns in those sessions.
+    """
+    voices: dict[int, set[Speaker]] = defaultdict(set)
+    for session, speaker in set(turns):
+        voices[session].add(speaker)
+    counts: dict[str, Counter[Speaker]] = defaultdict(Counter)
+    for name, session, speaker in greetings:
+        if len(voices[session]) == 2:
+            [other] = voices[session] - {speaker}
+            counts[name][other] += 1
+    return counts

@@ -137,6 +137,10 @@ class CodedColumn:
         """The code of a value, -1 where no memory has it."""
         return self._code_of.get(key_of(value), -1)
 
+    def at(self, ordinals: NDArray[Any]) -> list[Any]:
+        """The values of some memories."""
+        return [self.distinct[code] for code in self._codes.view[ordinals].tolist()]
+
     def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> CategoricalColumn:
         return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self.code(None))
 

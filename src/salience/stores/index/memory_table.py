@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from salience.language.analysis_types import Speakers
 from salience.language.features import FEATURES
-from salience.language.speakers import named_speakers, speakers_of
+from salience.language.speakers import count_greetings, named_speakers, nicknames, speakers_of
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
 from salience.records.link_graph import LinkGraph
@@ -24,7 +25,6 @@ from salience.stores.index.columns import CodedColumn, Column, NumberColumn, Tim
 from salience.stores.index.exact_match import ExactIndex
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.inverted_index import InvertedIndex
-from salience.stores.index.nicknames import nicknames
 from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.trigram_index import TrigramIndex
 from salience.stores.index.vector_index import VectorIndex
@@ -328,11 +328,22 @@ class MemoryTable:
                 for name, count in zip(speakers.distinct, turns.tolist(), strict=True)
                 if name and count
             }
-            called = nicknames(
-                self._coded("greets"), speakers, self._coded("session_id"), self._alive.view
-            )
-            self._known_people = speakers_of(spoken, called)
+            self._known_people = speakers_of(spoken, nicknames(self._greetings()))
         return self._known_people
+
+    def _greetings(self) -> dict[str, Counter[str | None]]:
+        """How often each name was said to whom; see `count_greetings`."""
+        greets, speakers, sessions = map(self._coded, ("greets", "speaker", "session_id"))
+        alive = self._alive.view
+        greeting = np.flatnonzero(alive & (greets.codes != greets.code(None)))
+        if not len(greeting):
+            return {}
+        turns = np.flatnonzero(alive & np.isin(sessions.codes, sessions.codes[greeting]))
+        names, greeters = greets.at(greeting), speakers.at(greeting)
+        return count_greetings(
+            zip(names, sessions.codes[greeting].tolist(), greeters, strict=True),
+            zip(sessions.codes[turns].tolist(), speakers.at(turns), strict=True),
+        )
 
     def _coded(self, name: str) -> CodedColumn:
         column = self._columns[name]

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import Speakers
-from salience.language.speakers import speakers_of
+from salience.language.speakers import nicknames, speakers_of
 from salience.records.fields import LEXICAL
 from salience.records.link_graph import LinkGraph
 from salience.stores.index.bm25 import Lengths
-from salience.stores.index.nicknames import called
 from salience.stores.index.postings import Segment
 from salience.stores.postgres.sql import postings
 from salience.stores.postgres.wire.commands import Statement
@@ -198,7 +197,7 @@ class NamespaceSnapshot:
             for (kind, name), (number, _) in sorted(self.tallies.items())
             if kind == "speaker" and number
         }
-        return speakers_of(spoken, called(self.greeted))
+        return speakers_of(spoken, nicknames(self.greeted))
 
     @property
     def renewed_by(self) -> int:
