@@ -18,7 +18,7 @@ from salience.ranking.stages import Pipeline, Retrieve, Score, Stage
 from salience.ranking.weights import weighted, with_weights
 from salience.records.fields import STATUSES
 from salience.records.validation import finite, native
-from salience.retrieval.routes import ExactMatch, Lexical, Route, SearchType, Trigram, Vector
+from salience.retrieval.routes import Route, SearchType
 
 _DUE = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
 
@@ -56,10 +56,9 @@ class Profile:
     @cached_property
     def names_entities(self) -> bool:
         """Whether it asks which entities a question names."""
-        return any(
-            isinstance(route, ExactMatch) or (isinstance(route, Trigram) and route.entities)
-            for route in self.routes
-        ) or any("entities" in signal.inputs() for signal in self.signals())
+        return any(route.uses_entities for route in self.routes) or any(
+            "entities" in signal.inputs() for signal in self.signals()
+        )
 
     @cached_property
     def heeds_validity(self) -> bool:
@@ -69,9 +68,10 @@ class Profile:
     @cached_property
     def search_type(self) -> SearchType:
         """Whether its candidates are compared by vectors, by words or by both."""
-        semantic = any(isinstance(route, Vector) for route in self.routes)
-        text = any(isinstance(route, (Lexical, Trigram, ExactMatch)) for route in self.routes)
-        return "hybrid" if semantic and text else "semantic" if semantic else "text"
+        types = {route.search_type for route in self.routes}
+        if "semantic" not in types:
+            return "text"
+        return "hybrid" if "text" in types else "semantic"
 
     @property
     def signal(self) -> Signal:

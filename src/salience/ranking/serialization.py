@@ -166,9 +166,9 @@ def _name(due: Any) -> str:
         return _NAMES[due]
     if get_origin(due) is tuple:
         return "a list"
-    if get_origin(due) in (Union, types.UnionType) and due != Route:
+    if get_origin(due) in (Union, types.UnionType):
         return " or ".join(_name(each) for each in get_args(due) if each is not type(None))
-    return "a signal" if due is Signal else "a route" if due == Route else "an object"
+    return "a signal" if due is Signal else "a route" if due is Route else "an object"
 
 
 def _said(value: Any) -> str:

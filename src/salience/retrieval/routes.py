@@ -1,20 +1,51 @@
-"""Routes: where candidates come from. Plain data; a store knows how to walk each of them.
+"""Routes: where candidates come from. Plain data; each kind of store answers each of them.
 
-A route writes two columns, `<name>.score` and `<name>.rank` (from 1; NaN for a candidate that
-another route found). Its score is exact for every candidate it is asked about.
+A route writes two columns, `<name>.score` and `<name>.rank` (from 1; NaN for a candidate that only
+another route found). Its score is exact for every candidate.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS, LEXICAL
 
+SearchType = Literal["semantic", "text", "hybrid"]
+"""What candidates are compared by: vectors, words or both."""
+
 
 @dataclass(frozen=True)
-class Lexical:
+class Route:
+    """One way to find candidates. Every route has a field `name`, by default that of its kind.
+
+    `search_type` says whether it compares vectors ("semantic"), words ("text") or nothing (None).
+    A route that is `newest_first` returns rows by age instead of by score.
+    """
+
+    if TYPE_CHECKING:  # no field of this class: it would come before those of each route
+
+        @property
+        def name(self) -> str: ...
+
+    search_type: ClassVar[Literal["semantic", "text"] | None] = "text"
+    newest_first: ClassVar[bool] = False
+
+    @property
+    def uses_entities(self) -> bool:
+        """True if it compares the entities that the query names."""
+        return False
+
+    @property
+    def rank_notes(self) -> Mapping[str, float]:
+        """Settings of the route that an explanation shows beside the rank, by name."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Lexical(Route):
     """score = sum_t idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * dl / avgdl)), BM25.
 
     tf and dl add up over `fields`, tf weighted; idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) over
@@ -56,7 +87,7 @@ class Lexical:
 
 
 @dataclass(frozen=True)
-class Vector:
+class Vector(Route):
     """score = cosine(query, memory) = q . m for unit vectors, in [-1, 1]; 0 for a zero vector.
 
     `vector` names which of a memory's vectors is compared; a memory without it is no candidate.
@@ -67,10 +98,15 @@ class Vector:
     vector: str = "content"
     min_similarity: float = -1.0
     name: str = "vector"
+    search_type = "semantic"
+
+    @property
+    def rank_notes(self) -> Mapping[str, float]:
+        return {"min_similarity": self.min_similarity} if self.min_similarity > -1.0 else {}
 
 
 @dataclass(frozen=True)
-class Trigram:
+class Trigram(Route):
     """score = |A n B| / |A u B| over three-letter windows (pg_trgm), best of the fields.
 
     With `entities`, what the query names is compared, too, and the best counts.
@@ -86,16 +122,22 @@ class Trigram:
     def __post_init__(self) -> None:
         _check_texts(self.fields)
 
+    @property
+    def uses_entities(self) -> bool:
+        return self.entities
+
 
 @dataclass(frozen=True)
-class MatchAll:
+class MatchAll(Route):
     """score = 0: every memory that passes the filters is a candidate, newest row first."""
 
     name: str = "scan"
+    search_type = None
+    newest_first = True
 
 
 @dataclass(frozen=True)
-class ExactMatch:
+class ExactMatch(Route):
     """score = 1 where a field is what the query is or names, else the memory is no candidate.
 
     The whole query, or one of its entities, is compared with the value (or a value of the list),
@@ -108,9 +150,13 @@ class ExactMatch:
     def __post_init__(self) -> None:
         _check_texts(self.fields)
 
+    @property
+    def uses_entities(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True)
-class TimeWindow:
+class TimeWindow(Route):
     """score = 1 for every memory from the time that the query names, newest row first.
 
     There is none where the query names no time. A search over this route keeps to that time on
@@ -118,11 +164,8 @@ class TimeWindow:
     """
 
     name: str = "during"
-
-
-Route = Lexical | Vector | Trigram | ExactMatch | TimeWindow | MatchAll
-SearchType = Literal["semantic", "text", "hybrid"]
-"""What candidates are compared by: vectors, words or both."""
+    search_type = None
+    newest_first = True
 
 
 def _check_texts(names: tuple[str, ...]) -> None:

@@ -84,7 +84,7 @@ class NamespaceIndex(MemoryTable):
             if isinstance(route, TimeWindow):
                 ordinals = ordinals[self._during(query)[ordinals]]
             return ordinals, np.full(len(ordinals), float(isinstance(route, TimeWindow)))
-        dense = self._dense(route, query)
+        dense = self._dense(route, query)  # type: ignore[arg-type]
         least = route.min_similarity if isinstance(route, Trigram) else 0.0
         passing = dense >= least if least > 0.0 else dense > 0.0
         if mask is not None:
@@ -142,7 +142,7 @@ class NamespaceIndex(MemoryTable):
             return np.zeros(len(ordinals))
         if isinstance(route, TimeWindow):
             return self._during(query)[ordinals].astype(np.float64)
-        return self._dense(route, query)[ordinals]
+        return self._dense(route, query)[ordinals]  # type: ignore[arg-type]
 
     def _during(self, query: Query) -> NDArray[np.bool_]:
         """Which memories were created within the time that the query names."""

@@ -90,7 +90,7 @@ class Routes:
             return self._scan(sight, known, route, query, depth)
         if isinstance(route, Trigram):
             return self._trigram(sight, known, route, query)
-        return self._exact(sight, known, route, query)
+        return self._exact(sight, known, route, query)  # type: ignore[arg-type]
 
     # Words
 
