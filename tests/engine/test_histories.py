@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from salience import Memory
@@ -27,6 +27,7 @@ step = st.one_of(
     st.tuples(st.just("add"), ids, words),
     st.tuples(st.just("update"), ids, words),
     st.tuples(st.just("weigh"), ids, share),
+    st.tuples(st.just("rewrite"), ids, share),
     st.tuples(st.just("search"), words, st.sampled_from(PROFILES)),
     st.tuples(st.just("search"), words, st.sampled_from(PROFILES)),
     st.tuples(st.just("touch"), ids, st.sampled_from(["read", "reference"])),
@@ -79,6 +80,7 @@ class Teller:
         acts: dict[str, Callable[[], Any]] = {
             "update": lambda: memory.update(id, content=value),
             "weigh": lambda: memory.update(id, importance=value, metadata={"w": value}),
+            "rewrite": lambda: memory.update(id, kind="note", importance=value),
             "touch": lambda: memory.touch(id, value),
             "feedback": lambda: memory.feedback(id, value),
             "move": lambda: getattr(memory, value)(id),
@@ -113,14 +115,32 @@ def told(url: str, history: History) -> None:
             assert memory.history(id).versions[-1].record == before[id]
 
 
+def edited_history(edit: tuple[str, Any, Any]) -> History:
+    """Two memories, of which the older one is edited, so that its row is the newest."""
+    return [
+        (("add", "c", "red apple"), 1.0),
+        (("add", "a", "red apple"), 1.0),
+        (edit, 1.0),
+        (("search", "red apple", "six_factor"), 1.0),
+    ]
+
+
+REWORDED = edited_history(("update", "c", "red apple"))
+REWEIGHED = edited_history(("rewrite", "c", 0.5))
+
+
 @settings(max_examples=40, deadline=None)
 @given(histories)
+@example(REWORDED)
+@example(REWEIGHED)
 def test_in_memory(history: History) -> None:
     told("ram://", history)
 
 
 @settings(max_examples=25, deadline=None)
 @given(histories)
+@example(REWORDED)
+@example(REWEIGHED)
 def test_in_a_file(history: History) -> None:
     with tempfile.TemporaryDirectory() as folder:
         told(f"sqlite:///{Path(folder) / 'memory.db'}", history)

@@ -1,13 +1,16 @@
-"""Rewinding: a namespace as it was at a time, worked out from what is there and from its log."""
+"""Time travel: a namespace as it was at a time, reconstructed from its present and its log."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
-from salience.records.events import Event, record_at, visible_at
+from salience.records.events import Event, gives_new_row, record_at, visible_at
 from salience.records.record import Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
@@ -26,28 +29,37 @@ from salience.stores.ram import RamRecords
 from salience.write.embedding import embed_texts
 from salience.write.items import EMBEDDED, OF_WORDS, WriteContext, embedded_text
 
-_PAGE = 10_000
-Former = Mapping[int, Mapping[str, Embedding]]
-"""Vectors that edits replaced, by the edit's place in the log and by name."""
+READ_PAGE_ROWS = 10_000
+ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
+"""Vectors that edits replaced, by the edit's `seq` in the log and by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class _PastMemory:
+    """A memory as it was: the `seq` of its write and of the event that gave it its row then."""
+
+    written: int
+    placed: int
+    draft: Draft
 
 
 def as_of(plan: Plan[T], namespaces: Sequence[str], at: datetime) -> Plan[T]:
-    """A plan whose every operation is answered as it would have been at a time."""
-    asked = next(plan)
+    """Run a plan with every operation answered as it would have been at a time."""
+    ops = next(plan)
     while True:
         try:
-            answers = yield from ask(AsOf(tuple(namespaces), at, tuple(asked)))
+            answers = yield from ask(AsOf(tuple(namespaces), at, tuple(ops)))
         except Exception as problem:  # handed to the plan, which re-raises what it cannot use
-            asked = plan.throw(problem)
+            ops = plan.throw(problem)
         else:
             try:
-                asked = plan.send(answers)
+                ops = plan.send(answers)
             except StopIteration as end:
                 return end.value
 
 
 def snapshot_at(namespaces: Sequence[str], at: datetime, scope: WriteContext) -> Plan[Store]:
-    """The plan of a store in memory that holds what the namespaces held at a time.
+    """Build a store in memory that holds what the namespaces held at a time.
 
     Contents are followed back over later edits, vectors to the ones that these replaced; accesses,
     status and judgements are worked out from the events until then, and so are links. What was
@@ -55,115 +67,134 @@ def snapshot_at(namespaces: Sequence[str], at: datetime, scope: WriteContext) ->
     """
     store = EmbeddedStore(RamRecords())
     for namespace in namespaces:
-        drafts, links = yield from _held(namespace, at, scope)
-        store.batch([Put(drafts, links, embedder=scope.embedder)])
+        memories, links = yield from _contents_at(namespace, at, scope)
+        _write_in_row_order(store, memories, scope.embedder)
+        store.batch([Put((), links)])
     return store
 
 
-def _held(
+def _write_in_row_order(
+    store: EmbeddedStore, memories: Sequence[_PastMemory], embedder: str | None
+) -> None:
+    """Write memories so that their rows and their order of first writing are those of the past.
+
+    A memory that was edited is written in its place and again where the edit gave it a new row.
+    """
+    steps = [(memory.written, False, memory.draft) for memory in memories]
+    steps += [(m.placed, True, m.draft) for m in memories if m.placed != m.written]
+    steps.sort(key=itemgetter(0))
+    for is_edit, run in groupby(steps, key=itemgetter(1)):
+        drafts = tuple(draft for _, _, draft in run)
+        store.batch([Put(drafts, replace=is_edit, embedder=embedder)])
+
+
+def _contents_at(
     namespace: str, at: datetime, scope: WriteContext
-) -> Plan[tuple[tuple[Draft, ...], tuple[Link, ...]]]:
-    """The memories and links of a namespace at a time, as they were written, the oldest first."""
+) -> Plan[tuple[list[_PastMemory], tuple[Link, ...]]]:
+    """Read the memories and links that a namespace held at a time."""
     log, replaced = yield [Events(namespace), FormerVectors(namespace)]
-    former: dict[int, dict[str, Embedding]] = {}
+    replaced_vectors: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
-        former.setdefault(seq, {})[name] = vector
-    events = _by_memory(log)
-    records = yield from _records(namespace)
-    present = yield from _vectors(namespace, [record.id for record in records])
-    drafts: list[tuple[int, Draft]] = []
-    lacking: list[Draft] = []
+        replaced_vectors.setdefault(seq, {})[name] = vector
+    events_of = _events_by_memory(log)
+    records = yield from _present_records(namespace)
+    vectors_of = yield from _present_vectors(namespace, [record.id for record in records])
+    memories: list[_PastMemory] = []
+    unembedded: list[Draft] = []
     for record in records:
-        own = events.get(record.id, [])
-        kept = visible_at(own, at)
-        if any(event.type == "write" for event in kept):
-            later = [e for e in own if e.type == "edit" and e.at > at]
-            vectors, lost = _former(present.get(record.id, {}), later, former)
-            draft = Draft(record_at(record, own, kept), vectors)
-            drafts.append((own[0].seq, draft))
-            if lost:
-                lacking.append(draft)
-    ordered = [draft for _, draft in sorted(drafts, key=lambda each: each[0])]
-    made = yield from _made(lacking, scope)
-    links = _links(namespace, log, at)
-    return tuple(made.get(draft.record.id, draft) for draft in ordered), links
+        events = events_of.get(record.id, [])
+        visible = visible_at(events, at)
+        if any(event.type == "write" for event in visible):
+            edits = [event for event in events if event.type == "edit" and event.at > at]
+            present = vectors_of.get(record.id, {})
+            vectors, is_lost = _vectors_before(present, edits, replaced_vectors)
+            draft = Draft(record_at(record, events, visible), vectors)
+            placed = max(event.seq for event in visible if gives_new_row(event))
+            memories.append(_PastMemory(events[0].seq, placed, draft))
+            if is_lost:
+                unembedded.append(draft)
+    embedded = yield from _embedded_again(unembedded, scope)
+    return [
+        replace(memory, draft=embedded.get(memory.draft.record.id, memory.draft))
+        for memory in memories
+    ], _links_at(namespace, log, at)
 
 
-def _by_memory(log: Iterable[Event]) -> dict[str, list[Event]]:
-    """The events of each memory from its write on, with those that are of all, oldest first."""
-    found: dict[str, list[Event]] = {}
+def _events_by_memory(log: Iterable[Event]) -> dict[str, list[Event]]:
+    """The events of each memory from its write on, with those of all memories, oldest first."""
+    events_of: dict[str, list[Event]] = {}
     for event in log:
         if event.id is None:
-            for own in found.values():
-                own.append(event)
+            for events in events_of.values():
+                events.append(event)
         elif event.type == "write":
-            found[event.id] = [event]
-        elif event.id in found:
-            found[event.id].append(event)
-    return found
+            events_of[event.id] = [event]
+        elif event.id in events_of:
+            events_of[event.id].append(event)
+    return events_of
 
 
-def _records(namespace: str) -> Plan[list[MemoryRecord]]:
-    found: list[MemoryRecord] = []
+def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:
+    records: list[MemoryRecord] = []
     cursor = None
     while True:
-        page = yield from ask(ListRecords((namespace,), limit=_PAGE, cursor=cursor))
-        found += page.records
+        page = yield from ask(ListRecords((namespace,), limit=READ_PAGE_ROWS, cursor=cursor))
+        records += page.records
         cursor = page.cursor
         if cursor is None:
-            return found
+            return records
 
 
-def _vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Embedding]]]:
+def _present_vectors(namespace: str, ids: Sequence[str]) -> Plan[dict[str, dict[str, Embedding]]]:
     """The present vectors of memories, by id and name."""
     rows_of, names = yield [RowsById(namespace, tuple(ids)), VectorNames((namespace,))]
-    known = list(rows_of)
-    rows = np.array([rows_of[id] for id in known], dtype=np.int64)
+    present_ids = list(rows_of)
+    rows = np.array([rows_of[id] for id in present_ids], dtype=np.int64)
     order = np.argsort(rows)
-    found: dict[str, dict[str, Embedding]] = {id: {} for id in known}
+    vectors_of: dict[str, dict[str, Embedding]] = {id: {} for id in present_ids}
     for name in sorted(names or ()):
         vectors = yield from ask(FetchVectors(rows[order], name))
         for place, vector in zip(order.tolist(), vectors, strict=True):
             if vector.size and not np.isnan(vector[0]):
-                found[known[place]][name] = vector
-    return found
+                vectors_of[present_ids[place]][name] = vector
+    return vectors_of
 
 
-def _former(
-    present: Mapping[str, Embedding], later: Sequence[Event], former: Former
+def _vectors_before(
+    present: Mapping[str, Embedding], edits: Sequence[Event], replaced_vectors: ReplacedVectors
 ) -> tuple[dict[str, Embedding], bool]:
-    """The vectors of a memory before its later edits, and whether that of its words was lost."""
-    vectors, lost = dict(present), False
-    for edit in reversed(later):
-        begun = edit.payload.get("vectors", ())
-        before = former.get(edit.seq, {})
+    """The vectors of a memory before some edits; True if that of its content is not kept."""
+    vectors, is_lost = dict(present), False
+    for edit in reversed(edits):
+        added = edit.payload.get("vectors", ())
+        replaced = replaced_vectors.get(edit.seq, {})
         if not EMBEDDED.isdisjoint(edit.payload.get("was", ())):
-            lost = lost or ("content" in vectors and "content" not in (*begun, *before))
+            is_lost = is_lost or ("content" in vectors and "content" not in (*added, *replaced))
             vectors = {name: v for name, v in vectors.items() if name not in OF_WORDS}
-        vectors = {name: v for name, v in vectors.items() if name not in begun}
-        vectors.update(before)
-    return vectors, lost and "content" not in vectors
+        vectors = {name: v for name, v in vectors.items() if name not in added}
+        vectors.update(replaced)
+    return vectors, is_lost and "content" not in vectors
 
 
-def _made(drafts: Sequence[Draft], scope: WriteContext) -> Plan[dict[str, Draft]]:
-    """Drafts whose words had a vector that is not kept, with that vector made again, by id."""
+def _embedded_again(drafts: Sequence[Draft], scope: WriteContext) -> Plan[dict[str, Draft]]:
+    """Drafts with the vectors of their contents computed again, by id."""
     vectors, _ = yield from embed_texts((embedded_text(draft.record) for draft in drafts), scope)
     return {
-        draft.record.id: Draft(draft.record, {**draft.vectors, "content": vectors[words]})
+        draft.record.id: Draft(draft.record, {**draft.vectors, "content": vectors[text]})
         for draft in drafts
-        if (words := embedded_text(draft.record)) in vectors
+        if (text := embedded_text(draft.record)) in vectors
     }
 
 
-def _links(namespace: str, log: Iterable[Event], at: datetime) -> tuple[Link, ...]:
+def _links_at(namespace: str, log: Iterable[Event], at: datetime) -> tuple[Link, ...]:
     """The links at a time."""
-    found: dict[tuple[str, str, str], Link] = {}
+    links: dict[tuple[str, str, str], Link] = {}
     for event in log:
         if event.type != "link" or event.at > at or event.id is None:
             continue
         target, type_, weight = (event.payload[name] for name in ("target", "link", "weight"))
         key = (event.id, target, type_)
-        found.pop(key, None)
+        links.pop(key, None)
         if weight is not None:
-            found[key] = Link(namespace, event.id, target, type_, weight, event.at)
-    return tuple(found.values())
+            links[key] = Link(namespace, event.id, target, type_, weight, event.at)
+    return tuple(links.values())

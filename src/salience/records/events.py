@@ -235,9 +235,22 @@ def edited(
     payload: dict[str, Any] = {"was": was}
     if became:
         payload["set"] = became
-    if begun := sorted(vectors):
-        payload["vectors"] = begun
+    added = sorted(vectors)
+    if added or _is_in_place(payload):  # an empty list tells it from an edit in place
+        payload["vectors"] = added
     return Event("edit", new.id, new.updated_at, actor, payload=payload)
+
+
+def gives_new_row(event: Event) -> bool:
+    """Test whether an event gave its memory a new row: its write, or an edit not made in place."""
+    return event.type == "write" or (event.type == "edit" and not _is_in_place(event.payload))
+
+
+def _is_in_place(payload: Values) -> bool:
+    """Test whether the payload of an edit is one of fields that were set without a new row."""
+    was, values = payload.get("was", _NOTHING), payload.get("set", _NOTHING)
+    patched = was.keys() == values.keys() and all(FIELDS[name].patchable for name in values)
+    return bool(values) and patched and "vectors" not in payload
 
 
 def linked(link: Link, actor: str | None) -> Event:

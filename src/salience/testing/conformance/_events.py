@@ -491,6 +491,25 @@ class Rewinding(StoreCase):
             first.content
         ]
 
+    def test_edited_memories_keep_their_places_in_the_past(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many(
+            {"id": id, "content": "A red apple.", "session_id": "s"} for id in ("d", "c", "b", "a")
+        )
+        memory.update("c", content="A red apple!")  # a new row, in its old place in the session
+        memory.update("d", kind="turn", importance=0.5)
+        memory.update("a", importance=0.5)  # in place
+        memory.add("A red apple.", id="e", session_id="s")
+        clock.pass_(days=1)
+        asked: dict[str, Any] = {"query": "red apple", "explain": True, "neighbors": 1}
+        was = [memory.search(**asked, profile=p, touch=False) for p in PROFILES]
+        then = clock.pass_(days=1)
+        memory.update("b", content="A green apple.")
+        for profile, before in zip(PROFILES, was, strict=True):
+            again = memory.search(**asked, profile=profile, as_of=then - timedelta(days=1))
+            assert [hit.to_dict() for hit in again] == [hit.to_dict() for hit in before]
+
     def test_going_back_touches_nothing(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a")
         before = events(memory)
