@@ -32,7 +32,7 @@ WIDTH = 120  # of the formulas shown
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md"))
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"))
 )
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>not run|file|formula): (?P<what>[^\n]*) -->\n)?"
