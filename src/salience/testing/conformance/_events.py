@@ -502,7 +502,7 @@ class Rewinding(StoreCase):
         memory.update("a", importance=0.5)  # in place
         memory.add("A red apple.", id="e", session_id="s")
         clock.pass_(days=1)
-        asked: dict[str, Any] = {"query": "red apple", "explain": True, "neighbors": 1}
+        asked: dict[str, Any] = {"query": "red apple", "explain": True}
         was = [memory.search(**asked, profile=p, touch=False) for p in PROFILES]
         then = clock.pass_(days=1)
         memory.update("b", content="A green apple.")
