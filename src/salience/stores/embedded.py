@@ -103,11 +103,11 @@ class EmbeddedStore(IndexReader):
         index = self._indexes.get(namespace)
         if index is None or self._epochs[namespace] != version.epoch:
             index = NamespaceIndex(self._records, namespace) if index is None else index
-            index.refresh()
+            index.table.refresh()
             self._epochs[namespace] = version.epoch
             self._keep(namespace, index)
         else:
-            index.has_seen(version.seq)
+            index.table.skip_to(version.seq)
             self._indexes.move_to_end(namespace)
         return index
 
@@ -134,12 +134,12 @@ class EmbeddedStore(IndexReader):
             for index, rows, _ in self._holding(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
-                ids = index.ids_of(index.linked(rows))
+                ids = index.ids_of(index.maybe_linked(rows))
                 links = self._records.neighbors(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
                 row_of = self._records.find(index.namespace, sorted(ends))
                 rows = np.array(sorted(row_of.values()), dtype=np.int64)
-                passing = set(rows[index.passing(rows, op.query.where)].tolist())
+                passing = set(rows[index.table.passing(rows, op.query.where)].tolist())
                 found += [
                     operations.Edge(
                         row_of[link.source], row_of[link.target], link.weight, link.type
@@ -170,7 +170,7 @@ class EmbeddedStore(IndexReader):
         with self._lock:
             for namespace in op.namespaces:
                 index = self._index(namespace)
-                rows = index.matching(op.where)
+                rows = index.table.matching(op.where)
                 [created] = index.fetch(rows, ("created_at",)).values()
                 entries += zip(
                     (-np.asarray(created)).tolist(),
@@ -228,7 +228,7 @@ class EmbeddedStore(IndexReader):
             if not self._records.touch(op):
                 return
             for index, rows, _ in self._holding(op.rows):
-                index.touch(rows, at)
+                index.table.touch(rows, at)
 
     def _delete(self, op: operations.Delete) -> int:
         if op.where is None or op.ids is not None:
@@ -245,7 +245,7 @@ class EmbeddedStore(IndexReader):
         """The rows that pass a filter now."""
         with self._lock:
             self._seen.version = None
-            return self._index(namespace).matching(where).tolist()
+            return self._index(namespace).table.matching(where).tolist()
 
     def _unembedded(self, op: operations.Unembedded) -> Rows:
         rows = self._records.unembedded(op.namespace, op.name, op.limit)
@@ -266,7 +266,7 @@ class EmbeddedStore(IndexReader):
         counts = self._records.namespaces()
         chosen = {n: counts.get(n, 0) for n in op.namespaces} if op.namespaces else counts
         with self._lock:
-            loaded = {name: index.nbytes for name, index in self._indexes.items()}
+            loaded = {name: index.table.nbytes for name, index in self._indexes.items()}
         return {
             "memories": sum(chosen.values()),
             "namespaces": chosen,

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from salience.retrieval import operations
 from salience.retrieval.candidates import Held, Rows, best_first
-from salience.retrieval.routes import MatchAll, TimeWindow, Vector
 from salience.stores.index.columns import nothing
 from salience.stores.index.namespace_index import NamespaceIndex
+from salience.stores.index.routes import route_search
 
 _MANY = 300_000  # memories from which on a second thread is worth its waiting
 
@@ -50,7 +50,7 @@ class IndexReader:
         """Keep an index, the one used last; drop those used longest ago while all are too large."""
         self._indexes[namespace] = index
         self._indexes.move_to_end(namespace)
-        size = index.nbytes
+        size = index.table.nbytes
         self._held += size - self._sizes.get(namespace, 0)
         self._sizes[namespace] = size
         while self._held > self._memory_limit and len(self._indexes) > 1:
@@ -71,7 +71,7 @@ class IndexReader:
         found: list[_Holding] = []
         missing = np.ones(len(rows), dtype=bool)
         for index in self._candidates(rows, missing):
-            here = missing & index.contains(rows)
+            here = missing & index.table.contains(rows)
             if here.all():
                 found.append((index, rows, slice(None)))
                 break
@@ -98,7 +98,7 @@ class IndexReader:
             return False
         return (
             len(self._indexes.get(query.namespaces[0], ())) >= _MANY
-            and len({isinstance(op.route, Vector) for op in searches}) == 2
+            and len({route_search(op.route).runs_in_thread for op in searches}) == 2
         )
 
     def _side_by_side(self, searches: Sequence[operations.SearchRoute]) -> list[operations.Ranking]:
@@ -106,11 +106,13 @@ class IndexReader:
 
         The two share which memories pass the filter, so that is worked out before.
         """
-        compared = {at: op for at, op in enumerate(searches) if isinstance(op.route, Vector)}
+        compared = {
+            at: op for at, op in enumerate(searches) if route_search(op.route).runs_in_thread
+        }
         with self._lock:  # the index may not change until both are done
             query = searches[0].query
             index = self._index(query.namespaces[0])
-            index.mask(query.where)
+            index.table.mask(query.where)
             others = self._helper.begin(
                 lambda: {at: _ranking(op, [index]) for at, op in compared.items()}
             )
@@ -127,7 +129,7 @@ class IndexReader:
 
     def _names(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
         with self._lock:
-            found = [self._index(namespace).named(op) for namespace in op.namespaces]
+            found = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
         return operations.SpeakerMatches.together(found)
 
     def _search(self, op: operations.SearchRoute) -> operations.Ranking:
@@ -144,7 +146,7 @@ class IndexReader:
     def _matched(self, op: operations.MatchedTerms) -> NDArray[np.float64]:
         return self._by_row(
             op.rows,
-            lambda index, rows: index.matched(op.route, op.query, rows),
+            lambda index, rows: index.matched_terms(op.route, op.query, rows),
             lambda: np.zeros((len(op.rows), len(op.query.reading.terms))),
         )
 
@@ -205,7 +207,7 @@ class IndexReader:
     def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
-            if not any(index.living for index in indexes):
+            if not any(index.table.living for index in indexes):
                 return None
             return frozenset[str]().union(*(index.vector_names for index in indexes))
 
@@ -213,12 +215,14 @@ class IndexReader:
         found = np.full((2, len(op.rows)), -1, dtype=np.int64)
         with self._lock:
             for index, rows, places in self._holding(op.rows):
-                found[:, places] = index.beside(rows, op.query.where)
+                found[:, places] = index.session_neighbors(rows, op.query.where)
         return found
 
     def _alike(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
         with self._lock:
-            return self._index(op.namespace).alike(op.name, op.vectors, op.least, op.where)
+            return self._index(op.namespace).nearest_vectors(
+                op.name, op.vectors, op.least, op.where
+            )
 
     INDEXED: ClassVar[dict[type, Any]] = {
         operations.TopK: lambda indexed, op: None,  # it has every column at hand
@@ -245,7 +249,7 @@ def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> o
     scores = np.concatenate([scores for _, scores in found])
     if op.depth is None and not op.ordered:
         return operations.Ranking(rows, scores)
-    if isinstance(op.route, (MatchAll, TimeWindow)):  # newest first, wherever it is
+    if route_search(op.route).newest_first:  # newest first, wherever it is
         order = np.argsort(-rows)[: op.depth]
         return operations.Ranking(rows[order], scores[order])
     each = zip(indexes, found, strict=True)

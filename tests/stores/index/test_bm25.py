@@ -117,8 +117,8 @@ def index_of(docs: Sequence[Doc], one_by_one: bool = False) -> tuple[NamespaceIn
     for part in [[draft] for draft in drafts] if one_by_one else [drafts]:
         records.put(Put(tuple(part)))
         if one_by_one:
-            index.refresh()
-    index.refresh()
+            index.table.refresh()
+    index.table.refresh()
     return index, records
 
 
@@ -202,12 +202,12 @@ def test_what_was_erased_counts_for_nothing(
     scored(index, records, route, query)
     found = records.find("n", [f"m{i}" for i in gone])
     records.delete("n", rows=list(found.values()))
-    index.refresh()
+    index.table.refresh()
     kept = [doc for i, doc in enumerate(docs) if i not in gone]
     scores = scored(index, records, route, query)
     assert scores == pytest.approx(naive(kept, route, query), abs=1e-9)
     fresh = NamespaceIndex(records, "n")
-    fresh.refresh()
+    fresh.table.refresh()
     assert scored(fresh, records, route, query) == scores  # to the last bit
 
 

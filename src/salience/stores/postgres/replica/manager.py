@@ -205,7 +205,7 @@ class ReplicaManager(IndexReader):
         with self._lock:
             columns = sorted(self._asked)
         space = _Space(NamespaceIndex(fed := ReplicaFeed(), namespace, columns), fed, found)
-        reading = FeedReading(namespace, self._offset(namespace), space.index.wanted)
+        reading = FeedReading(namespace, self._offset(namespace), space.index.table.loaded_columns)
         for after in range(found.erased, found.counter, _CHUNK):
             until = min(after + _CHUNK, found.counter)
             waiting = self._waiting(namespace)
@@ -242,7 +242,7 @@ class ReplicaManager(IndexReader):
         space.feed.coming = Changes(
             space.fed, fresh["row"], until=self._offset(namespace) + until, **changes
         )
-        space.index.refresh()
+        space.index.table.refresh()
         space.feed.emptied()
         space.net = None
 
@@ -294,7 +294,7 @@ class ReplicaManager(IndexReader):
     @staticmethod
     def _counts(space: _Space) -> bool:
         """Whether an index has columns that accesses change."""
-        return not set(space.index.patched).isdisjoint(ACCESSES)
+        return not set(space.index.table.patchable_columns).isdisjoint(ACCESSES)
 
     def _seen(
         self, spaces: Sequence[_Space], before: Sequence[Watermark], heads: Sequence[Watermark]
@@ -338,7 +338,10 @@ class ReplicaManager(IndexReader):
                 index = space.index
                 if space.head is not old or self._spaces.get(name) is not space:
                     return False
-                if (reading.asked, patched.asked) != (index.wanted, index.patched):
+                if (reading.asked, patched.asked) != (
+                    index.table.loaded_columns,
+                    index.table.patchable_columns,
+                ):
                     return False  # it has got another column
                 self._change(space, reading, patched, mine, waits, new)
         return True
@@ -349,8 +352,8 @@ class ReplicaManager(IndexReader):
         """What to ask for what is newer."""
         name = space.index.namespace
         offset = self._offset(name)
-        reading = FeedReading(name, offset, space.index.wanted)
-        patched = FeedReading(name, offset, space.index.patched)
+        reading = FeedReading(name, offset, space.index.table.loaded_columns)
+        patched = FeedReading(name, offset, space.index.table.patchable_columns)
         return (
             reading,
             patched,
@@ -377,7 +380,7 @@ class ReplicaManager(IndexReader):
         changed = space.feed.changed = patched.columns(rest[:2], every)
         removed = [row + self._offset(name) for (row,) in gone]
         if new.linked != space.head.linked:
-            space.index.forget_links()
+            space.index.table.forget_links()
             space.feed.given_links = None
         try:
             self._take_in(
@@ -404,7 +407,7 @@ class ReplicaManager(IndexReader):
         with self._lock:
             index = self._indexes.get(namespace)
             if index is not None:
-                index.touch(rows[index.contains(rows)], at)
+                index.table.touch(rows[index.table.contains(rows)], at)
 
     def forget(self, namespaces: Iterable[str]) -> None:
         """Keep some namespaces no longer."""

@@ -56,7 +56,7 @@ class Replicas(ReplicaManager):
                     continue
                 edges = self._net(index).of(rows)
                 ends = np.array(sorted({end for edge in edges for end in edge[:2]}), dtype=np.int64)
-                passing = set(ends[index.passing(ends, op.query.where)].tolist())
+                passing = set(ends[index.table.passing(ends, op.query.where)].tolist())
                 found += [edge for edge in edges if passing.issuperset(edge[:2])]
         return found
 
@@ -65,7 +65,7 @@ class Replicas(ReplicaManager):
         if space is None or space.index is not index:
             raise NotReplicated(index.namespace)
         if space.net is None:
-            rows = index.matching(None)
+            rows = index.table.matching(None)
             row_of = dict(zip(index.ids_of(rows), rows.tolist(), strict=True))
             space.net = LinkTable(space.feed.links_by_weight(index.namespace), row_of)
         return space.net
