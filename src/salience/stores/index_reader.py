@@ -249,7 +249,7 @@ def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> o
     scores = np.concatenate([scores for _, scores in found])
     if op.depth is None and not op.ordered:
         return operations.Ranking(rows, scores)
-    if route_search(op.route).newest_first:  # newest first, wherever it is
+    if op.route.newest_first:  # newest first, wherever it is
         order = np.argsort(-rows)[: op.depth]
         return operations.Ranking(rows[order], scores[order])
     each = zip(indexes, found, strict=True)

@@ -55,7 +55,7 @@ class NamespaceIndex:
         ordinals, scores = search.search(table, route, query, depth, table.mask(query.where))
         if depth is None and not ordered:
             return table.rows[ordinals], scores
-        if search.newest_first:
+        if route.newest_first:
             return table.rows[ordinals[::-1][:depth]], scores[:depth]
         order = best_first(scores, lambda places: table.ids_at(ordinals[places]), depth)
         return table.rows[ordinals[order]], scores[order]

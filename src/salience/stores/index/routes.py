@@ -42,8 +42,6 @@ R = TypeVar("R", bound=Route)
 class RouteSearch(ABC, Generic[R]):
     """The candidates of one class of routes, and their scores."""
 
-    newest_first: ClassVar[bool] = False
-    """True if candidates are ranked by row, the newest first, instead of by score."""
     runs_in_thread: ClassVar[bool] = False
     """True if a search in a large namespace spends its time in NumPy, beside other threads."""
 
@@ -225,8 +223,6 @@ def _comparable_vectors(table: MemoryTable, route: Vector, query: Query) -> Vect
 class MatchAllSearch(RouteSearch[MatchAll]):
     """Every memory, with a score of 0."""
 
-    newest_first = True
-
     def search(
         self,
         table: MemoryTable,
@@ -248,8 +244,6 @@ class MatchAllSearch(RouteSearch[MatchAll]):
 
 class TimeWindowSearch(RouteSearch[TimeWindow]):
     """Every memory from the time that the query names, with a score of 1."""
-
-    newest_first = True
 
     def search(
         self,
