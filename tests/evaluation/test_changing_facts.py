@@ -5,7 +5,7 @@ from datetime import datetime, timezone
 import pytest
 
 from salience.evaluation.changing_facts import KINDS, Kind, evaluate, world
-from salience.language.dates import named_time
+from salience.language.dates import past_interval
 from salience.ranking.profiles import BUILT_IN
 
 
@@ -31,7 +31,7 @@ def test_each_question_has_the_answer_that_held_then() -> None:
         if asked.at is not None:
             assert answer.at < asked.at < following[answer.id].at
         if asked.kind == "then":
-            about = named_time(asked.text, made.now)
+            about = past_interval(asked.text, made.now)
             assert about is not None
             assert answer.at.timestamp() <= about[0]
             assert about[1] <= following[answer.id].at.timestamp()
@@ -66,7 +66,7 @@ def test_the_time_that_dates_name(
     text: str, begin: tuple[int, int, int] | None, end: tuple[int, int, int] | None
 ) -> None:
     now = datetime(2026, 2, 20, tzinfo=timezone.utc)
-    about = named_time(text, now)
+    about = past_interval(text, now)
     if begin is None or end is None:
         assert about is None
         return

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.language.date_intervals import asked_time
+from salience.language.dates import search_interval
 from support.scoring import NOW
 
 
 def days(text: str, now: datetime = NOW) -> tuple[str, str] | None:
-    found = asked_time(text, now)
+    found = search_interval(text, now)
     if found is None:
         return None
     start, end = (datetime.fromtimestamp(t, timezone.utc) for t in (found.start, found.end))
@@ -83,14 +83,14 @@ def test_no_time_is_named(text: str) -> None:
 
 
 def test_the_words_are_told() -> None:
-    found = asked_time("What was said between 1 March and 5 March of it?", NOW)
+    found = search_interval("What was said between 1 March and 5 March of it?", NOW)
     assert found is not None
     assert found.words == "1 March and 5 March"
 
 
 @given(st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.just(timezone.utc)))
 def test_it_goes_by_the_time_given(now: datetime) -> None:
-    found = asked_time("yesterday", now)
+    found = search_interval("yesterday", now)
     assert found is not None
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     assert (found.start, found.end) == (
@@ -109,7 +109,7 @@ PHRASES = ["today", "yesterday", "this week", "this month", "this year", "on 3 J
     st.sampled_from([datetime.min, datetime.min + timedelta(days=1), datetime.max]),
 )
 def test_at_the_ends_of_time(text: str, bound: str, now: datetime) -> None:
-    found = asked_time(bound + text, now.replace(tzinfo=timezone.utc))
+    found = search_interval(bound + text, now.replace(tzinfo=timezone.utc))
     if found is not None:
         assert found.start < found.end
         assert found.to_dict()["words"]
@@ -118,5 +118,5 @@ def test_at_the_ends_of_time(text: str, bound: str, now: datetime) -> None:
 @given(st.text(max_size=80))
 def test_any_text_is_read(text: str) -> None:
     for asked in (text, f"{text} ago", f"last {text} 2025", f"since {text}"):
-        found = asked_time(asked, NOW)
+        found = search_interval(asked, NOW)
         assert found is None or found.start < found.end

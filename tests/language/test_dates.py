@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from salience import Memory, Profile
 from salience.language.analysis_types import NamedDates
-from salience.language.dates import date_wordings, named_dates, named_time
+from salience.language.dates import date_wordings, named_dates, past_interval
 from salience.language.tokens import terms
 from salience.ranking.signals import OnDate
 from salience.ranking.stages import cut, retrieve, score
@@ -18,7 +18,7 @@ from salience.retrieval.routes import MatchAll
 
 
 def days(text: str, now: str) -> tuple[str, ...] | None:
-    found = named_time(text, datetime.fromisoformat(now).replace(tzinfo=timezone.utc))
+    found = past_interval(text, datetime.fromisoformat(now).replace(tzinfo=timezone.utc))
     return found and tuple(
         datetime.fromtimestamp(t, timezone.utc).date().isoformat() for t in found
     )
@@ -145,7 +145,7 @@ PIECES = st.sampled_from(
     st.datetimes(timezones=st.just(timezone.utc)),
 )
 def test_any_dates_are_a_stretch_that_has_begun(text: str, now: datetime) -> None:
-    found = named_time(text, now)
+    found = past_interval(text, now)
     assert found is None or (found[0] < found[1] and found[0] <= now.timestamp())
 
 
@@ -241,10 +241,10 @@ FORMER = [
 
 @pytest.mark.parametrize("text", PRESENT)
 def test_what_something_is_used_to_do_is_no_past(text: str) -> None:
-    assert named_time(text, datetime(2025, 6, 1, tzinfo=timezone.utc)) is None
+    assert past_interval(text, datetime(2025, 6, 1, tzinfo=timezone.utc)) is None
 
 
 @pytest.mark.parametrize("text", FORMER)
 def test_what_once_was(text: str) -> None:
     now = datetime(2025, 6, 1, tzinfo=timezone.utc)
-    assert named_time(text, now) == (float("-inf"), now.timestamp())
+    assert past_interval(text, now) == (float("-inf"), now.timestamp())

@@ -13,7 +13,7 @@ import pytest
 
 from salience import Hit, Memory
 from salience.errors import InvalidInput
-from salience.language.date_intervals import DatesMissing
+from salience.language.dates import DatesMissing
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.ranking.signals import zone
@@ -403,7 +403,7 @@ def test_without_dateparser_the_search_says_what_it_lacked(
     def missing() -> None:
         raise DatesMissing("dateparser is not installed")
 
-    monkeypatch.setattr("salience.language.date_intervals._parser", missing)
+    monkeypatch.setattr("salience.language.dates._date_parser", missing)
     memory.add("the release is late")
     result = memory.search("the release yesterday", context="activity")
     assert len(result) == 1

@@ -1,128 +1,119 @@
-"""The dates that a question names, as texts name them and as the past time they stand for."""
+"""The dates of a question in two readings: as texts word them, and as stretches of time.
+
+As wording: `named_dates`, `date_wordings`. As time: `past_interval`, the past time that a question
+is about by its calendar dates, and `search_interval`, the time that it restricts the search to,
+also by relative words such as "last Tuesday". All is in UTC; what has no year or day of its own
+lies in the past. `date_grammar` says how a date is recognised.
+"""
 
 from __future__ import annotations
 
 import re
+from calendar import isleap, monthrange
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from functools import lru_cache
+from functools import cache
+from importlib import import_module
 from math import inf
-from typing import NamedTuple
+from typing import Any
 
-from salience.language.analysis_types import NamedDates, Wording
+from salience.errors import SalienceError
+from salience.language.analysis_types import NamedDates, TimeRange, Wording
+from salience.language.date_grammar import (
+    DateMention,
+    DateMentions,
+    TimePhrase,
+    mentioned_dates,
+    range_end,
+    time_phrases,
+)
 from salience.language.english import (
-    AFTER_TO,
     AMBIGUOUS_MONTHS,
     ASKS_FORMER,
-    BEFORE_TO,
-    BETWEEN,
-    DAY_AFTER,
-    DAY_BEFORE,
-    DAY_MONTH_YEAR,
-    DETERMINER_BEFORE,
-    ISO_DATE,
-    LISTED,
-    LONE_YEAR,
-    MANY_AFTER,
-    MONTH,
     MONTHS,
     NAMESAKE_MONTHS,
-    NUMBERED_BEFORE,
-    PREPOSITION_BEFORE,
-    STOP,
-    TIME_BEFORE,
-    TO,
     USED_TO,
-    WORD_AFTER,
-    YEAR_AFTER,
-    YEAR_BEFORE,
-    YEAR_BEGINS,
-    YEAR_OF,
 )
 from salience.language.tokens import fold, stem
 
-Stretch = tuple[datetime, datetime]
-_LEAP = 8  # years from a 29 February to the next one, at most
-_LAST_YEAR = 9998  # the next one can be told, too
-_MONTH_FORMS = {
+Interval = tuple[datetime, datetime]
+"""A stretch of time, its end not in it."""
+
+_ALWAYS = datetime(1, 1, 1, tzinfo=timezone.utc)
+_FOREVER = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone.utc)
+_LAST_YEAR = 9998  # the next one exists as a datetime, too
+_MAX_LEAP_YEAR_GAP = 8  # years from a 29 February to the next one
+_MOMENT = timedelta(seconds=1)  # added to now, so that what is written now lies in the interval
+_MONTH_STEMS = {
     month: tuple(stem(name) for name in MONTHS if MONTHS[name] == month) for month in range(1, 13)
 }
 _MOSTLY_WORDS = frozenset(MONTHS[name] for name in AMBIGUOUS_MONTHS - NAMESAKE_MONTHS)
-_ORDINALS = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
+_ORDINAL_SUFFIXES = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd", 31: "st"}
 
 
-class _Named(NamedTuple):
-    """A month of a question, or a day of it; its year if that stands with it; and where it is."""
-
-    year: int | None
-    month: int
-    day: int | None
-    start: int
-    end: int
+class DatesMissing(SalienceError):
+    """A question names a time, and the package that understands it is not installed."""
 
 
-class _Read(NamedTuple):
-    """The dates of a question, each with the one to which it reaches (itself for none).
-
-    `years` stand by themselves.
-    """
-
-    named: tuple[tuple[_Named, _Named], ...]
-    years: frozenset[int]
+# As wording
 
 
 def named_dates(low: str) -> NamedDates:
     """The years, months and days that a folded question names."""
-    read = _read(low)
-    named = [each for pair in read.named for each in pair]
+    dates = mentioned_dates(low)
+    mentions = [mention for ends in dates.ranges for mention in ends]
     return NamedDates(
-        read.years | {each.year for each in named if each.year is not None},
-        frozenset(each.month for each in named),
-        frozenset((each.month, each.day) for each in named if each.day is not None),
+        dates.years | {mention.year for mention in mentions if mention.year is not None},
+        frozenset(mention.month for mention in mentions),
+        frozenset((mention.month, mention.day) for mention in mentions if mention.day is not None),
     )
 
 
 def date_wordings(dates: NamedDates, this_year: int) -> dict[str, tuple[Wording, ...]]:
-    """How a text names a year, month or day that a question names, by "year", "month" and "day".
+    """The wordings by which a text names the dates of a question, by "year", "month" and "day".
 
-    A year by its number, a day by its month and number or by figures such as 2026-06-12 and
-    12.06.2026, a month by its name and by those days. May and March are mostly other words: they
-    are months beside a day or year that the question names. Figures are of the years that it names,
-    else of this year or one next to it.
+    A year is named by its number, a day by its month and number or by figures such as 2026-06-12
+    and 12.06.2026, a month by its name and by those days. May and March are mostly other words:
+    they count as months beside a day or year that the question names. Figures are of the years
+    that it names, else of this year or one next to it.
     """
     years = tuple(map(str, sorted(dates.years)))
-    near = years or tuple(str(this_year + by) for by in (-1, 0, 1))
+    near = years or tuple(str(this_year + offset) for offset in (-1, 0, 1))
     days: list[Wording] = []
     for month, day in sorted(dates.days):
-        number = (str(day), f"{day:02}", f"{day}{_ORDINALS.get(day, 'th')}")
-        days.append((_MONTH_FORMS[month], number))
+        number = (str(day), f"{day:02}", f"{day}{_ORDINAL_SUFFIXES.get(day, 'th')}")
+        days.append((_MONTH_STEMS[month], number))
         days.append((near, (f"{month:02}",), (f"{day:02}",)))
     clear = sorted(dates.months - _MOSTLY_WORDS)
-    names = tuple(form for month in clear for form in _MONTH_FORMS[month])
+    names = tuple(name for month in clear for name in _MONTH_STEMS[month])
     months: list[Wording] = [(names,)] if names else []
     if years:
-        months += [(_MONTH_FORMS[month], years) for month in sorted(dates.months & _MOSTLY_WORDS)]
-    found: dict[str, tuple[Wording, ...]] = {
+        months += [(_MONTH_STEMS[month], years) for month in sorted(dates.months & _MOSTLY_WORDS)]
+    wordings: dict[str, tuple[Wording, ...]] = {
         "year": ((years,),) if years else (),
         "month": (*months, *days),
         "day": tuple(days),
     }
-    return {part: wordings for part, wordings in found.items() if wordings}
+    return {part: ways for part, ways in wordings.items() if ways}
 
 
-def named_time(text: str, now: datetime) -> tuple[float, float] | None:
-    """The past time that a question is about by its words, in seconds, its end not in it.
+# As the past time that a question is about
 
-    A day, month or year as a whole, of several from the first to the last. A month or day without a
-    year is of the years that the question names, else the last one that has begun; of two with
-    "to" between them, the second is the first one after that. All the past ("originally", "used
-    to") where no date is named. None without either, or for a date that is still to come.
+
+def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
+    """The past time that a question is about by its words, [start, end) in seconds.
+
+    A day, month or year counts as a whole, several from the first to the last. A month or day
+    without a year belongs to the years that the question names, else to the last one in which it
+    has begun; of two with "to" between them, the second is the first one after that. Without a
+    date, "originally" and "used to" mean all the past. None without either, or for a date that is
+    still to come.
     """
     low = fold(text.replace("\u2019", "'"))
-    read = _read(low)
-    if not read.named and not read.years:
+    dates = mentioned_dates(low)
+    if not dates.ranges and not dates.years:
         return (-inf, now.timestamp()) if _asks_former(low) else None
-    begun = [each for each in _stretches(read, now) if each[0] <= now]
+    begun = [interval for interval in _intervals(dates, now) if interval[0] <= now]
     if not begun:
         return None
     return min(begun)[0].timestamp(), max(end for _, end in begun).timestamp()
@@ -131,160 +122,169 @@ def named_time(text: str, now: datetime) -> tuple[float, float] | None:
 def _asks_former(low: str) -> bool:
     if ASKS_FORMER.search(low):
         return True
-    return "used to" in low and any(each["other"] is None for each in USED_TO.finditer(low))
+    return "used to" in low and any(match["other"] is None for match in USED_TO.finditer(low))
 
 
-@lru_cache(maxsize=8)  # asked for twice in a search
-def _read(low: str) -> _Read:
-    named = sorted([*_in_words(low), *_in_figures(low)], key=lambda each: each.start)
-    pairs: list[tuple[_Named, _Named]] = []
-    for each in named:
-        if pairs and pairs[-1][0] is pairs[-1][1] and _reaches(low, pairs[-1][0], each):
-            pairs[-1] = (pairs[-1][0], each)
-        else:
-            pairs.append((each, each))
-    starts, ends = [each.start for each in named], [each.end for each in named]
-    gaps = zip([0, *ends], [*starts, len(low)], strict=True)
-    lone = (year for start, end in gaps for year in LONE_YEAR.finditer(low, start, end))
-    years = {int(year.group()) for year in lone if _is_year(low, *year.span())}
-    return _Read(tuple(pairs), frozenset(years))
-
-
-def _in_words(low: str) -> Iterator[_Named]:
-    """The dates whose month is a word: "May", "5 May", "May 5th, 2024", "2024 May"."""
-    read = 0
-    for found in MONTH.finditer(low):
-        name, (start, end) = found.group(), found.span()
-        day = DAY_BEFORE.search(low, max(0, start - 9), start) or DAY_AFTER.match(low, end)
-        if day:
-            start, end = min(start, day.start()), max(end, day.end())
-        if name in AMBIGUOUS_MONTHS and (not day or _counts(low, name, day, end)):
-            listed = read and name in NAMESAKE_MONTHS and LISTED.fullmatch(low, read, start)
-            if not listed and not _is_month(low, name, start, end):
-                continue
-        year = YEAR_OF.match(low, end) or YEAR_BEFORE.search(low, max(read, start - 7), start)
-        if year:
-            start, end = min(start, year.start()), max(end, year.end())
-        yield _Named(
-            int(year.group(1)) if year else None,
-            MONTHS[name],
-            int(day.group(1)) or None if day else None,
-            start,
-            end,
-        )
-        read = end
-
-
-def _counts(low: str, name: str, day: re.Match[str], end: int) -> bool:
-    """Whether what may be a day counts something: "may 5 people come?"."""
-    if name in NAMESAKE_MONTHS or not day.group().strip(" .,").isdigit():
-        return False
-    word = WORD_AFTER.match(low, end)
-    return word is not None and word.group(1) not in STOP
-
-
-def _is_month(low: str, name: str, start: int, end: int) -> bool:
-    """Whether "may", "march" or "april" is a month by what stands around it (and its day)."""
-    before = low[max(0, start - 40) : start]
-    namesake, alone = name in NAMESAKE_MONTHS, low[start:end] == name
-    if TIME_BEFORE.search(before):
-        return True
-    if (namesake or not alone) and DETERMINER_BEFORE.search(before):
-        return True
-    if namesake and low.startswith("'s", end):
-        return False
-    return any(
-        (
-            namesake and start == 0,
-            YEAR_AFTER.match(low, end),
-            PREPOSITION_BEFORE.search(before),
-            BEFORE_TO.match(low, end),
-            AFTER_TO.search(before),
-        )
-    )
-
-
-def _is_year(low: str, start: int, end: int) -> bool:
-    """Whether a number is a year by what stands around it."""
-    before = low[max(0, start - 20) : start]
-    many = MANY_AFTER.match(low, end)
-    counts = many is not None and many.group(1) not in STOP and not YEAR_BEGINS.search(before)
-    return not counts and not NUMBERED_BEFORE.search(before)
-
-
-def _in_figures(low: str) -> Iterator[_Named]:
-    """Dates such as 2024-05-31, 31.5.2024 and 5/31/24."""
-    for found in DAY_MONTH_YEAR.finditer(low):
-        day, month, year = map(int, found.group(1, 3, 4))
-        if month > 12:
-            day, month = month, day
-        if 1 <= month <= 12 and day <= 31:
-            yield _Named(year if year > 99 else year + 2000, month, day or None, *found.span())
-    for found in ISO_DATE.finditer(low):
-        year, month, day = map(int, found.groups())
-        if 1 <= month <= 12:
-            yield _Named(year, month, day or None, *found.span())
-
-
-def _reaches(low: str, first: _Named, last: _Named) -> bool:
-    """Whether "to", or "between" and "and", make one time of two dates."""
-    to = TO.fullmatch(low, first.end, last.start)
-    if to is None:
-        return False
-    return to.group(1) is None or bool(BETWEEN.search(low, max(0, first.start - 12), first.start))
-
-
-def _stretches(read: _Read, now: datetime) -> Iterator[Stretch]:
-    own = {each.year for pair in read.named for each in pair if each.year is not None}
-    years, alone = sorted(read.years or own), read.years
-    for first, last in read.named:
+def _intervals(dates: DateMentions, now: datetime) -> Iterator[Interval]:
+    own = {date.year for ends in dates.ranges for date in ends if date.year is not None}
+    years, lone_years = sorted(dates.years or own), dates.years
+    for first, last in dates.ranges:
         if first.year is not None:
-            starts = [_in(first.year, first)]
+            starts = [_in_year(first.year, first)]
         elif last.year is not None:
-            starts = _nearest(first, _in(last.year, last)[0], -1)
+            starts = _nearest(first, _in_year(last.year, last)[0], -1)
         else:
-            starts = [_in(year, first) for year in years] or _nearest(first, now, -1)
-            alone = frozenset()  # they were of this one
+            starts = [_in_year(year, first) for year in years] or _nearest(first, now, -1)
+            lone_years = frozenset()  # they are the years of this date
         for start in starts:
             yield from [start] if last is first else _until(start, last)
-    for year in alone:
+    for year in lone_years:
         yield _month(year, 1)[0], _month(year, 12)[1]
 
 
-def _until(start: Stretch, last: _Named) -> Iterator[Stretch]:
-    """The time from one date to another, which has a year or is the next one."""
-    ends = _nearest(last, start[0], 1) if last.year is None else [_in(last.year, last)]
+def _until(start: Interval, last: DateMention) -> Iterator[Interval]:
+    """From one date to another, which has a year or is the next one after the first."""
+    ends = _nearest(last, start[0], 1) if last.year is None else [_in_year(last.year, last)]
     for end in ends:
         yield min(start, end)[0], max(start, end)[1]
 
 
-def _nearest(named: _Named, at: datetime, step: int) -> list[Stretch]:
+def _nearest(date: DateMention, moment: datetime, step: int) -> list[Interval]:
     """The last one that had begun by a moment (step -1), or the first one from then on (1).
 
-    None in the years that cannot be told. The month stands for a day that it never has.
+    Empty beyond the years of the calendar. A day that its month never has stands for the month.
     """
-    for year in range(at.year, at.year + step * (_LEAP + 1), step):
-        found = _exactly(year, named)
-        if found and (found[0] - at) * step >= timedelta(0):
-            return [found]
-    return [] if named.day is None else _nearest(named._replace(day=None), at, step)
+    for year in range(moment.year, moment.year + step * (_MAX_LEAP_YEAR_GAP + 1), step):
+        interval = _exactly(year, date)
+        if interval and (interval[0] - moment) * step >= timedelta(0):
+            return [interval]
+    return [] if date.day is None else _nearest(date._replace(day=None), moment, step)
 
 
-def _in(year: int, named: _Named) -> Stretch:
-    """A day or month in a year; the month for a day that it has not."""
-    return _exactly(year, named) or _month(year, named.month)
+def _in_year(year: int, date: DateMention) -> Interval:
+    """A day or month of a year; the month for a day that it does not have."""
+    return _exactly(year, date) or _month(year, date.month)
 
 
-def _exactly(year: int, named: _Named) -> Stretch | None:
+def _exactly(year: int, date: DateMention) -> Interval | None:
     if not 1 <= year <= _LAST_YEAR:
         return None
-    first, after = _month(year, named.month)
-    if named.day is None:
+    first, after = _month(year, date.month)
+    if date.day is None:
         return first, after
-    start = first + timedelta(days=named.day - 1)
+    start = first + timedelta(days=date.day - 1)
     return (start, start + timedelta(days=1)) if start < after else None
 
 
-def _month(year: int, month: int) -> Stretch:
+def _month(year: int, month: int) -> Interval:
     after = (year + month // 12, month % 12 + 1)
     return datetime(year, month, 1, tzinfo=timezone.utc), datetime(*after, 1, tzinfo=timezone.utc)
+
+
+# As the time that a search keeps to
+
+
+def search_interval(text: str, now: datetime) -> TimeRange | None:
+    """The time that a question restricts a search to, as seen from `now`; None for none.
+
+    A day, week (Monday to Sunday), month or year counts as a whole; "since", "after", "before" and
+    "until" leave one end open (the one in the future at `now`); two with "to" or "and" between them
+    mean all in between. Of several times the first one counts.
+
+    Raises:
+        DatesMissing: a time is named and dateparser is not installed.
+    """
+    for phrase in time_phrases(text):
+        interval, end = _phrase_interval(phrase, now), phrase.end
+        if interval is None:
+            continue
+        last = range_end(text, phrase)
+        joined = last and _joined(phrase, interval, last, now)
+        if last and joined:
+            interval, end = joined, last.end
+        if interval[0] < interval[1]:
+            seconds = (moment.timestamp() for moment in interval)
+            return TimeRange(*seconds, text[phrase.start : end].strip())
+    return None
+
+
+def _joined(first: TimePhrase, start: Interval, last: TimePhrase, now: datetime) -> Interval | None:
+    """From one time to another; a day or month without a year is the one next to the other."""
+    end, days = _phrase_interval(last, now), last.recurs_after_days
+    if end is None:
+        return None
+    if first.recurs_after_days and last.has_year:
+        start = _phrase_interval(first, end[0]) or start
+    elif days and (end[1] <= start[0] or first.has_year):
+        end = _phrase_interval(last, _later(start[0], timedelta(days=days))) or end
+    return (start[0], end[1]) if start[0] < end[1] else None
+
+
+def _phrase_interval(phrase: TimePhrase, now: datetime) -> Interval | None:
+    interval = _last(phrase.duration, now) if phrase.duration else _period(phrase.core, now)
+    if interval is None:
+        return None
+    start, end = interval
+    after_now = _later(max(now, end), _MOMENT)
+    return {
+        "since": (start, after_now),
+        "after": (end, after_now),
+        "before": (_ALWAYS, start),
+        "until": (_ALWAYS, end),
+    }.get(phrase.bound, interval)
+
+
+def _later(moment: datetime, by: timedelta) -> datetime:
+    """moment + by, at most the end of the last year."""
+    return moment + by if by < _FOREVER - moment else _FOREVER
+
+
+def _last(duration: str, now: datetime) -> Interval | None:
+    """The last "three days": from three days ago to now."""
+    began = _parsed(f"{duration} ago", now)
+    return None if began is None else (began[0], _later(now, _MOMENT))
+
+
+def _period(words: str, now: datetime) -> Interval | None:
+    """The day, week, month or year that some words name."""
+    parsed = _parsed(re.sub(r"^past\b", "last", words), now)
+    if parsed is None:
+        return None
+    moment, period = parsed
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    if period == "week":
+        start, days = day - timedelta(days=day.weekday()), 7
+    elif period == "month":
+        start, days = day.replace(day=1), monthrange(day.year, day.month)[1]
+    elif period == "year":
+        start, days = day.replace(month=1, day=1), 365 + isleap(day.year)
+    else:
+        start, days = day, 1
+    return start, _later(start, timedelta(days=days))
+
+
+def _parsed(words: str, now: datetime) -> tuple[datetime, str] | None:
+    """The moment that words name, and its period: "day", "week", "month" or "year"."""
+    try:
+        date = _date_parser()(
+            languages=["en"],
+            settings={
+                "RELATIVE_BASE": now.astimezone(timezone.utc).replace(tzinfo=None),
+                "PREFER_DATES_FROM": "past",
+                "DATE_ORDER": "DMY",
+                "TIMEZONE": "UTC",
+            },
+        ).get_date_data(words)
+    except (ValueError, OverflowError):
+        return None
+    if date.date_obj is None:
+        return None
+    return date.date_obj.replace(tzinfo=timezone.utc), date.period
+
+
+@cache
+def _date_parser() -> Any:
+    try:
+        return import_module("dateparser.date").DateDataParser
+    except ImportError:
+        raise DatesMissing("dateparser is not installed; pip install 'salience[dates]'") from None

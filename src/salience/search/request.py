@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.language.dates import named_time
+from salience.language.dates import past_interval
 from salience.language.entities import NO_ALIASES, Aliases
 from salience.language.tokens import count_tokens
 from salience.ranking import profiles
@@ -79,7 +79,7 @@ def request(
     where = parse(filters)
     profile = profiles.in_context(profile, context, _layer(where))
     text = _asked(text)
-    about = named_time(text, now)
+    about = past_interval(text, now)
     kept: list[Filter] = [_unexpired(now)]
     if "status" not in fields_of(where):  # who asks for a status gets that one
         statuses = dict.fromkeys(profile.statuses)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from salience.errors import EmbedderError
 from salience.language.analysis_types import QueryAnalysis, TimeRange
-from salience.language.date_intervals import DatesMissing, asked_time
+from salience.language.dates import DatesMissing, search_interval
 from salience.language.query_analysis import analyze_query
 from salience.language.speakers import possible_names, rare_speakers
 from salience.language.tokens import question_words
@@ -181,7 +181,7 @@ def _during(asked: SearchRequest) -> tuple[TimeRange | None, list[str]]:
     if not any(isinstance(route, DuringRoute) for route in asked.profile.routes):
         return None, []
     try:
-        return asked_time(asked.text, asked.now), []
+        return search_interval(asked.text, asked.now), []
     except DatesMissing as problem:
         return None, [f"during: {problem}"]
 
