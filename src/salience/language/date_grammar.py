@@ -131,9 +131,8 @@ def _in_words(low: str) -> Iterator[DateMention]:
         if day:
             start, end = min(start, day.start()), max(end, day.end())
         if name in AMBIGUOUS_MONTHS and (not day or _is_quantity(low, name, day, end)):
-            listed = previous_end and name in NAMESAKE_MONTHS
-            listed = listed and _LISTED.fullmatch(low, previous_end, start)
-            if not listed and not _is_month(low, name, start, end):
+            listed = previous_end and _LISTED.fullmatch(low, previous_end, start)
+            if not ((listed and name in NAMESAKE_MONTHS) or _is_month(low, name, start, end)):
                 continue
         year_from = max(previous_end, start - _YEAR_BEFORE_CHARS)
         year = _YEAR_AFTER.match(low, end) or _YEAR_BEFORE.search(low, year_from, start)

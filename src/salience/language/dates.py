@@ -203,8 +203,8 @@ def search_interval(text: str, now: datetime) -> TimeRange | None:
         if last and joined:
             interval, end = joined, last.end
         if interval[0] < interval[1]:
-            seconds = (moment.timestamp() for moment in interval)
-            return TimeRange(*seconds, text[phrase.start : end].strip())
+            start, stop = (moment.timestamp() for moment in interval)
+            return TimeRange(start, stop, text[phrase.start : end].strip())
     return None
 
 
