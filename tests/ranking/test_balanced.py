@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from salience import Memory
+from salience.ranking.balanced import PARTS
+from salience.ranking.profiles import balanced
 
 Turns = Sequence[tuple[str | None, str]]
 
@@ -32,6 +34,31 @@ def first(turns: Turns, question: str, **options: Any) -> str:
             [{"content": text, "speaker": speaker, **options} for speaker, text in turns]
         )
         return memory.search(question)[0].content
+
+
+def test_every_part_has_a_group_and_a_line_of_explanation() -> None:
+    assert [part for parts in PARTS.values() for part in parts] == list(balanced.weights)
+    assert all(parts.values() for parts in PARTS.values())
+
+
+def test_an_explanation_shows_each_part_with_its_line_under_its_group() -> None:
+    with Memory.open("ram://") as memory:
+        memory.add_many([{"content": note} for note in NOTES])
+        [hit] = memory.search("Where does Greta live?", limit=1, explain=True)
+        page = memory.explain("Where does Greta live?", hit.id).to_html()
+    tree = hit.explanation
+    assert tree is not None
+    assert list(tree.groups()) == list(PARTS)
+    assert sum(tree.groups().values()) == pytest.approx(hit.score)
+    names = tree.find("contains_names")
+    assert names is not None
+    assert (names.group, names.doc) == ("answer type", PARTS["answer type"]["contains_names"])
+    assert {"doc": names.doc, "group": names.group}.items() <= names.to_dict().items()
+    lines = str(tree).splitlines()
+    place = next(i for i, line in enumerate(lines) if line.endswith("  answer type"))
+    assert lines[place + 1].strip().startswith("0.2000  contains_names = 0.6 * 0.3333")
+    assert lines[place + 1].endswith(f"# {names.doc}")
+    assert f"answer type: {names.doc}" in page
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def _origin(record: MemoryRecord) -> Text:
 
 
 def reasons(tree: Explanation | None) -> list[str]:
-    """The largest parts of a score, such as "dense 1.20"."""
+    """The largest parts of a score, such as "semantic 1.20"."""
     if tree is None:
         return []
     parts = [part for part in _parts(tree) if part.value and not math.isnan(part.value)]
@@ -99,14 +99,18 @@ def _parts(tree: Explanation) -> list[Explanation]:
 def explanation(tree: Explanation) -> Tree:
     """An explanation with the value of every part."""
     made = Tree(_node(tree), guide_style="dim")
-    _grow(made, tree)
+    headings = {
+        group: made.add(Text.assemble((f"{subtotal:.4f}", "cyan"), f"  {group}"))
+        for group, subtotal in tree.groups().items()
+    }
+    _grow(made, tree, headings)
     return made
 
 
-def _grow(branch: Tree, tree: Explanation) -> None:
+def _grow(branch: Tree, tree: Explanation, headings: Mapping[str, Tree]) -> None:
     for child in tree.children:
         if not _is_constant(child):  # a weight stands in the label of what it weighs
-            _grow(branch.add(_node(child)), child)
+            _grow(headings.get(child.part_node.group, branch).add(_node(child)), child, {})
 
 
 def _is_constant(tree: Explanation) -> bool:
@@ -123,6 +127,8 @@ def _node(tree: Explanation) -> Text:
         text.append(f"  {tree.how}", style="dim")
     if tree.note:
         text.append(f"  ({tree.note})", style="italic")
+    if tree.part_node.doc:
+        text.append(f"  # {tree.part_node.doc}", style="dim")
     return text
 
 

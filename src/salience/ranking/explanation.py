@@ -14,7 +14,8 @@ class Explanation:
 
     `value` is the very number that entered the score (NaN where nothing was there). `how` is the
     operation that made it from the children: for "sum" the children add up to the value, for
-    "product" they multiply to it, in order and without rounding.
+    "product" they multiply to it, in order and without rounding. `doc` says what a named part
+    stands for, `group` is the heading that it belongs under.
     """
 
     label: str
@@ -22,6 +23,8 @@ class Explanation:
     how: str = ""
     children: tuple[Explanation, ...] = ()
     note: str = ""
+    doc: str = ""
+    group: str = ""
 
     def __iter__(self) -> Iterator[Explanation]:
         """This node and every node below it, depth first."""
@@ -42,9 +45,23 @@ class Explanation:
         return first.value if self.label == f"{first.value:g} * {part.label}" else None
 
     @property
+    def part_node(self) -> Explanation:
+        """The weighted part, for a node that is a constant times one part; else the node itself."""
+        return self if self.weight is None else self.children[1]
+
+    @property
     def part(self) -> str:
-        """What is weighted, for a node that is a constant times one part; else the label."""
-        return self.label if self.weight is None else self.children[1].label
+        """The label of the weighted part, or else of the node itself."""
+        return self.part_node.label
+
+    def groups(self) -> dict[str, float]:
+        """Subtotals of a sum: group -> sum of the parts under that heading, in their order."""
+        subtotals: dict[str, float] = {}
+        for child in self.children if self.how == "sum" else ():
+            group = child.part_node.group
+            if group:
+                subtotals[group] = subtotals.get(group, 0.0) + child.value
+        return subtotals
 
     def contributions(self) -> dict[str, float]:
         """What each part puts into this value: part -> number; they add up to it.
@@ -81,8 +98,9 @@ class Explanation:
         }
         if self.how:
             found["how"] = self.how
-        if self.note:
-            found["note"] = self.note
+        for name in ("note", "doc", "group"):
+            if getattr(self, name):
+                found[name] = getattr(self, name)
         if self.children:
             found["children"] = [child.to_dict() for child in self.children]
         return found
@@ -90,26 +108,35 @@ class Explanation:
     def lines(self) -> Iterator[str]:
         """The tree as text, a line a node.
 
-        The parts of a sum that are 0 share one line; what was shown above is not shown again.
+        Parts stand under their groups. The parts of a sum that are 0 share one line; what was shown
+        above is not shown again.
         """
         yield from self._lines(0, set())
 
     def _lines(self, indent: int, shown: set[tuple[str, float]]) -> Iterator[str]:
-        node = self if self.weight is None else self.children[1]
+        node = self.part_node
         weight = "" if node is self else f" = {self.weight:g} * {number(node.value).strip()}"
-        known = bool(node.children) and (node.label, node.value) in shown
+        repeated = (node.label, node.value) in shown
+        known = bool(node.children) and repeated
         shown.add((node.label, node.value))
         how = f"  = {node.how}" if node.children and not known else ""
         notes = dict.fromkeys(note for note in (self.note, node.note) if note)
         note = f"  ({'; '.join(notes)})" if notes else ""
-        yield f"{'  ' * indent}{number(self.value)}  {node.label}{weight}{how}{note}"
+        doc = f"  # {node.doc}" if node.doc and not repeated else ""
+        yield f"{'  ' * indent}{number(self.value)}  {node.label}{weight}{how}{note}{doc}"
         if known:
             return
         nothing = [c for c in node.children if c.value == 0.0] if node.how == "sum" else []
         folded = nothing if len(nothing) > 1 else []
+        subtotals, group = {} if indent else node.groups(), ""
         for child in node.children:
-            if not any(child is each for each in folded):
-                yield from child._lines(indent + 1, shown)
+            if any(child is zero for zero in folded):
+                continue
+            if subtotals and child.part_node.group != group:
+                group = child.part_node.group
+                if group:
+                    yield f"{'  ' * (indent + 1)}{number(subtotals[group])}  {group}"
+            yield from child._lines(indent + 1 + bool(group), shown)
         if folded:
             names = ", ".join(child.part for child in folded)
             at = "  " * (indent + 1)

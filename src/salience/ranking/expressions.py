@@ -84,9 +84,9 @@ class Signal:
             self.note(ev, row),
         )
 
-    def named(self, name: str) -> NamedExpression:
-        """The same signal under a name of its own."""
-        return NamedExpression(name, self)
+    def named(self, name: str, doc: str = "", group: str = "") -> NamedExpression:
+        """The same signal under a name of its own, with a line on its meaning and its group."""
+        return NamedExpression(name, self, doc, group)
 
     def default(self, value: float) -> Default:
         """The same signal with `value` where it is not there."""
@@ -444,10 +444,16 @@ class FirstOf(Elementwise):
 
 @dataclass(frozen=True)
 class NamedExpression(Signal):
-    """A signal under a name; the name is what weights and explanations refer to."""
+    """A signal under a name, by which weights and explanations refer to it.
+
+    `doc` says in one line what it stands for; `group` is the heading under which explanations and
+    formulas show it.
+    """
 
     name: str
     of: Signal
+    doc: str = ""
+    group: str = ""
 
     def lay(self, layout: Program) -> int:
         return layout(self.of)
@@ -457,7 +463,9 @@ class NamedExpression(Signal):
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         inner = self.of.explain(ev, row)
-        return Explanation(self.name, inner.value, inner.how, inner.children, inner.note)
+        return Explanation(
+            self.name, inner.value, inner.how, inner.children, inner.note, self.doc, self.group
+        )
 
     def __str__(self) -> str:
         return self.name

@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from salience.errors import InvalidInput, shown
+from salience.ranking.balanced import balanced_pipeline
 from salience.ranking.expressions import (
     Col,
-    QueryFlag,
     Signal,
     Sum,
-    WhenQuery,
-    at_most,
-    exp,
     lookup,
     maximum,
-    minimum,
 )
 from salience.ranking.profile import Profile
 from salience.ranking.signals import (
     EntityOverlap,
-    Expired,
-    GroupMax,
-    LatestFact,
     MaxScaled,
-    MinMax,
-    NeighborMass,
-    OnDate,
-    SaidBy,
-    SessionCover,
     access,
     confidence,
     days_since,
@@ -81,81 +69,10 @@ def _built_in(profile: Profile) -> Profile:
     return profile
 
 
-def _balanced() -> Pipeline:
-    lexical, cosine = Col("lexical.score"), Col("vector.score")
-    user, assistant, nobody = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
-    named = SaidBy("named")
-    others = 0.5 + -0.5 * named  # what they say of whom a question names is about that one, too
-    lex = MaxScaled(lexical).default(0.0).named("lexical")
-    den = MinMax(cosine).default(0.0).named("dense")
-    # Not min-max: among few memories the least unlike is not yet like what is asked.
-    like = likeness()
-    evidence = (lex + 1.2 * den) * (1 / 2.2)
-    before = MaxScaled(Col("previous.lexical.score"), lexical).default(0.0) + MinMax(
-        Col("previous.vector.score"), cosine
-    ).default(0.0)
-    # Between people every turn may open a subject; with an assistant the user's does.
-    opens = minimum(1.0, 1.0 + -1.0 * QueryFlag("roles") + user)
-    words = Col("content_words")
-    # Only a user's: a note that says "always" or "prefers" is mostly about something else. And a
-    # question for a name is seldom one that tells the assistant to do something.
-    instruction = Col("is_instruction") * user * (1.0 + -0.5 * QueryFlag("asks_name"))
-    # A fact is told at one time and holds at others.
-    event = lookup("kind", {"fact": 0.0}).default(1.0)
-
-    def dated(part: Literal["year", "month", "day"]) -> Signal:
-        """Of the date asked about: written then, or speaking of it, as a plan does long before."""
-        spoken = Col(f"mentions_{part}")
-        return WhenQuery("names_date", maximum(OnDate(part) * event, spoken))
-
-    return (
-        retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200)
-        >> score(
-            # the memory itself
-            1.0 * lex
-            + 1.0 * den
-            # around it
-            + 0.25 * GroupMax(evidence).default(0.0).named("session")
-            + 0.5 * MaxScaled(NeighborMass(evidence)).default(0.0).named("nearby")
-            + 0.25 * SessionCover().default(0.0).named("session_cover")
-            + 0.5
-            * (0.5 * before * Col("previous.is_question").default(0.0) * at_most(words, 60)).named(
-                "answers"
-            )
-            # the kind of turn
-            + 0.4 * (exp(-0.5 * Col("position").default(0.0)) * opens).named("opening")
-            + 0.2 * minimum(1.0, 0.1 * words).named("length")
-            + 0.2 * Col("first_person").named("first_person")
-            + -0.2 * (Col("is_question") * at_most(words, 20)).named("mere_question")
-            # whose words
-            + 1.25 * WhenQuery("names_one", named + others * Col("mentions_named")).named("speaker")
-            + 1.0 * WhenQuery("names_one", GroupMax(named)).named("company")
-            + 1.0 * WhenQuery("about_self", minimum(1.0, user + nobody)).named("self")
-            + 1.0 * WhenQuery("about_assistant", assistant).named("assistant")
-            + 1.0 * WhenQuery("wants_summary", assistant).named("summary")
-            # when
-            + 1.25 * dated("month").named("month")
-            + 0.25 * dated("year").named("year")
-            + 1.25 * dated("day").named("day")
-            + 0.25 * WhenQuery("asks_when", Col("has_time")).named("time_word")
-            + 0.3 * WhenQuery("asks_present", MinMax(Col("created_at"))).named("latest")
-            # facts, when they held
-            + -2.0 * Expired().named("lapsed")
-            + 2.0 * (den * LatestFact()).named("standing")
-            # the kind of answer
-            + 0.5 * WhenQuery("asks_number", Col("has_number")).named("number")
-            + 0.6 * WhenQuery("asks_name", Col("names")).named("names")
-            + 4.0 * WhenQuery("looks_ahead", like * instruction).named("instruction")
-            + 3.0 * WhenQuery("asks_advice", like * Col("is_preference") * user).named("preference")
-        )
-        >> cut()
-    )
-
-
 balanced = _built_in(
     Profile(
         "balanced",
-        _balanced(),
+        balanced_pipeline(),
         doc="The default: words and meaning, and what a question says of who, when and how.",
     )
 )

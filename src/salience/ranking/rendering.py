@@ -76,14 +76,36 @@ def _score(into: str, signal: Signal, width: int) -> Iterator[str]:
         yield _wrapped(f"{into} = ", str(signal), width)
         return
     parts = [_weighed(part) for part in signal.parts]
+    named = [_named(part) for part in signal.parts]
     # Signs go between the parts, except before the first.
     signs = ["-" if weight.startswith("-") else "+" for weight, _ in parts[1:]]
     weights = [parts[0][0], *(weight.removeprefix("-") for weight, _ in parts[1:])]
     longest = max(len(weight) for weight in weights)
+    indent, group = " " * len(into), ""
+    lines = []
     for i, (weight, (_, part)) in enumerate(zip(weights, parts, strict=True)):
-        head = f"{into} = " if i == 0 else f"{' ' * len(into)} {signs[i - 1]} "
+        head = f"{into} = " if i == 0 else f"{indent} {signs[i - 1]} "
+        if named[i].group != group:
+            group = named[i].group
+            lines.append((f"{into} =\n{indent} # {group}" if i == 0 else f"{indent} # {group}", ""))
+            head = f"{indent}   " if i == 0 else head
         weight = f"{weight:<{longest}} * " if weight else " " * (longest + 3) * bool(longest)
-        yield _wrapped(head + weight, part, width)
+        lines.append((_wrapped(head + weight, part, width), named[i].doc))
+    yield from _commented(lines, width)
+
+
+def _commented(lines: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Each line with its comment after it, in one column; without comments if one is too long."""
+    column = max((len(line) for line, comment in lines if comment), default=0) + 2
+    fits = all(column + 2 + len(comment) <= width for _, comment in lines)
+    for line, comment in lines:
+        yield f"{line:<{column}}# {comment}" if comment and fits else line
+
+
+def _named(part: Signal) -> NamedExpression:
+    """The named expression of a part with or without a weight; one without a name for any other."""
+    inner = part.parts[-1] if isinstance(part, Product) and len(part.parts) == 2 else part
+    return inner if isinstance(inner, NamedExpression) else NamedExpression("", inner)
 
 
 def _weighed(part: Signal) -> tuple[str, str]:

@@ -91,6 +91,7 @@ def _parts(reason: ExplainReport) -> Iterator[str]:
     costs = () if reason.why_not is None else reason.why_not.parts
     even = {p.name: own.get(p.name, 0.0) + p.behind for p in costs if p.name not in factors}
     names = [name for name in {**own, **even} if own.get(name) or name in even]
+    docs = {node.label: node for node in reason.why if node.doc}
     known = [*own.values(), *even.values(), 0.0]
     low, width = min(known), (max(known) - min(known)) or 1.0
     rows = []
@@ -100,7 +101,8 @@ def _parts(reason: ExplainReport) -> Iterator[str]:
         bar = _bar(start, end, "less" if value < 0.0 else "")
         mark = _mark((even[name] - low) / width, "aim") if name in even else ""
         rows.append(
-            f'<tr><td>{escape(name)}</td><td class="number">{figure(value)}</td>'
+            f"<tr{_title(docs.get(name))}><td>{escape(name)}</td>"
+            f'<td class="number">{figure(value)}</td>'
             f'<td class="wide"><div class="track">{bar}{mark}</div></td></tr>'
         )
     body = f"<table>{''.join(rows)}</table>"
@@ -145,12 +147,15 @@ def _tree(reason: ExplainReport) -> Iterator[str]:
 
 def _node(node: Explanation, *, opened: bool = False) -> str:
     """A node that opens to show its children; a weight and its part are one node."""
-    inner = node if node.weight is None else node.children[1]
+    inner = node.part_node
     weight = "" if inner is node else f" = {node.weight:g} * {number(inner.value).strip()}"
     notes = "; ".join(dict.fromkeys(note for note in (node.note, inner.note) if note))
     line = f"<code>{number(node.value)}</code> {escape(inner.label + weight)}"
     if notes:
         line += f' <span class="soft">({escape(notes)})</span>'
+    if inner.doc:
+        group = f"{inner.group}: " if inner.group else ""
+        line += f' <span class="soft">{escape(group + inner.doc)}</span>'
     if not inner.children:
         return f'<div class="leaf">{line}</div>'
     how = f' <span class="soft">= {escape(inner.how)}</span>' if inner.how else ""
@@ -162,6 +167,13 @@ def _node(node: Explanation, *, opened: bool = False) -> str:
         zeros = "".join(_node(child) for child in folded)
         below += f"<details><summary>{title}</summary>{zeros}</details>"
     return f"<details{' open' if opened else ''}><summary>{line}{how}</summary>{below}</details>"
+
+
+def _title(node: Explanation | None) -> str:
+    """The attribute that shows a named part's group and line of explanation under the pointer."""
+    if node is None:
+        return ""
+    return f' title="{escape(f"{node.group}: {node.doc}" if node.group else node.doc)}"'
 
 
 def _bar(start: float, end: float, kind: str) -> str:

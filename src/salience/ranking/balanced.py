@@ -1,0 +1,178 @@
+"""The profile `balanced`: one sum of five groups of parts.
+
+    score = match + context + speaker + time + answer type
+
+Each group is a function that returns its weighted parts; `PARTS` says in a line what each part
+stands for. Parts that ask for a feature of the query (`query_asks_when`, ...) are 0 without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from salience.ranking.expressions import (
+    Col,
+    NamedExpression,
+    QueryFlag,
+    Signal,
+    Sum,
+    WhenQuery,
+    at_most,
+    exp,
+    lookup,
+    maximum,
+    minimum,
+)
+from salience.ranking.signals import (
+    Expired,
+    GroupMax,
+    LatestFact,
+    MaxScaled,
+    MinMax,
+    NeighborMass,
+    OnDate,
+    SaidBy,
+    SessionCover,
+    likeness,
+)
+from salience.ranking.stages import Pipeline, cut, retrieve, score
+from salience.retrieval.routes import Lexical, Vector
+
+PARTS: Mapping[str, Mapping[str, str]] = {
+    "match": {
+        "lexical": "shares words with the query, rare ones above all",
+        "semantic": "means something close to the query",
+    },
+    "context": {
+        "session_match": "the best match in its session",
+        "nearby_turns": "the turns around it match",
+        "session_coverage": "its session has the words of the query",
+        "answers_previous_question": "follows a question that matches",
+        "turn_position": "early in its session, where topics begin",
+        "length": "has up to ten content words",
+        "first_person": "says I, me, my, we",
+        "bare_question": "a short question, which tells little",
+    },
+    "speaker": {
+        "named_speaker": "by or about the person named",
+        "speaker_session": "the person named speaks in its session",
+        "said_by_user": "query in the first person: by the user",
+        "said_by_assistant": "query about its answers: by the assistant",
+        "summary_by_assistant": "query for a summary: by the assistant",
+    },
+    "time": {
+        "month_match": "from the month named, or mentions it",
+        "year_match": "from the year named, or mentions it",
+        "day_match": "from the day named, or mentions it",
+        "has_time_expression": "query for a time: mentions one",
+        "recency": "query for the present: the newer the better",
+        "expired": "a fact that did not hold at that time",
+        "fact_recency": "a fact that matches: the newer the better",
+    },
+    "answer type": {
+        "contains_number": "query for a number: contains one",
+        "contains_names": "query for a name: contains some",
+        "user_instruction": "how the user wants things to be done",
+        "user_preference": "query for advice: tells what the user likes",
+    },
+}
+"""Group -> part -> the line that explanations and formulas print for it."""
+
+_GROUPS = {name: (line, group) for group, lines in PARTS.items() for name, line in lines.items()}
+
+
+def _part(name: str, signal: Signal) -> NamedExpression:
+    return signal.named(name, *_GROUPS[name])
+
+
+_BM25, _COSINE = Col("lexical.score"), Col("vector.score")
+_LEXICAL = _part("lexical", MaxScaled(_BM25).default(0.0))
+_SEMANTIC = _part("semantic", MinMax(_COSINE).default(0.0))
+_COMBINED_MATCH = (_LEXICAL + 1.2 * _SEMANTIC) * (1 / 2.2)
+# MinMax gives the nearest of few memories 1 even if it is not close; the cosine itself does not.
+_SIMILARITY = likeness()
+_USER, _ASSISTANT, _NOBODY = SaidBy("user"), SaidBy("assistant"), SaidBy("nobody")
+_NAMED = SaidBy("named")
+_CONTENT_WORDS = Col("content_words")
+
+
+def balanced_pipeline() -> Pipeline:
+    """200 candidates by words and 200 by vectors, scored by the sum of all parts."""
+    parts = (*_match(), *_context(), *_speaker(), *_time(), *_answer_type())
+    return (
+        retrieve(Lexical(before=0.5, after=0.3), Vector(), depth=200) >> score(Sum(parts)) >> cut()
+    )
+
+
+def _match() -> tuple[Signal, ...]:
+    """The memory itself, by words and by meaning."""
+    return (1.0 * _LEXICAL, 1.0 * _SEMANTIC)
+
+
+def _context() -> tuple[Signal, ...]:
+    """The session around a memory, and the kind of turn that it is."""
+    previous_match = MaxScaled(Col("previous.lexical.score"), _BM25).default(0.0) + MinMax(
+        Col("previous.vector.score"), _COSINE
+    ).default(0.0)
+    after_question = Col("previous.is_question").default(0.0) * at_most(_CONTENT_WORDS, 60)
+    # Between people any turn may open a topic; with an assistant only the user's do.
+    opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("roles") + _USER)
+    early = exp(-0.5 * Col("position").default(0.0))
+    return (
+        0.25 * _part("session_match", GroupMax(_COMBINED_MATCH).default(0.0)),
+        0.5 * _part("nearby_turns", MaxScaled(NeighborMass(_COMBINED_MATCH)).default(0.0)),
+        0.25 * _part("session_coverage", SessionCover().default(0.0)),
+        0.5 * _part("answers_previous_question", 0.5 * previous_match * after_question),
+        0.4 * _part("turn_position", early * opens_topic),
+        0.2 * _part("length", minimum(1.0, 0.1 * _CONTENT_WORDS)),
+        0.2 * _part("first_person", Col("first_person")),
+        -0.2 * _part("bare_question", Col("is_question") * at_most(_CONTENT_WORDS, 20)),
+    )
+
+
+def _speaker() -> tuple[Signal, ...]:
+    """The speaker that the query names or means."""
+    said_by_others = 0.5 + -0.5 * _NAMED
+    about = said_by_others * Col("mentions_named")
+    return (
+        1.25 * _part("named_speaker", WhenQuery("names_one", _NAMED + about)),
+        1.0 * _part("speaker_session", WhenQuery("names_one", GroupMax(_NAMED))),
+        1.0 * _part("said_by_user", WhenQuery("about_self", minimum(1.0, _USER + _NOBODY))),
+        1.0 * _part("said_by_assistant", WhenQuery("about_assistant", _ASSISTANT)),
+        1.0 * _part("summary_by_assistant", WhenQuery("wants_summary", _ASSISTANT)),
+    )
+
+
+def _time() -> tuple[Signal, ...]:
+    """The dates that the query names, the present, and the time at which a fact holds."""
+    return (
+        1.25 * _part("month_match", _date_match("month")),
+        0.25 * _part("year_match", _date_match("year")),
+        1.25 * _part("day_match", _date_match("day")),
+        0.25 * _part("has_time_expression", WhenQuery("asks_when", Col("has_time"))),
+        0.3 * _part("recency", WhenQuery("asks_present", MinMax(Col("created_at")))),
+        -2.0 * _part("expired", Expired()),
+        2.0 * _part("fact_recency", _SEMANTIC * LatestFact()),
+    )
+
+
+def _date_match(unit: Literal["year", "month", "day"]) -> Signal:
+    """1 for a memory of the date that the query names, or one that mentions it, as plans do."""
+    # A fact holds at other times than the one at which it was told.
+    not_a_fact = lookup("kind", {"fact": 0.0}).default(1.0)
+    return WhenQuery("names_date", maximum(OnDate(unit) * not_a_fact, Col(f"mentions_{unit}")))
+
+
+def _answer_type() -> tuple[Signal, ...]:
+    """The kind of answer that the query asks for."""
+    # Only the user's: a note that says "always" or "prefers" is mostly about something else. A
+    # query for a name seldom tells the assistant to do something.
+    instruction = Col("is_instruction") * _USER * (1.0 + -0.5 * QueryFlag("asks_name"))
+    preference = Col("is_preference") * _USER
+    return (
+        0.5 * _part("contains_number", WhenQuery("asks_number", Col("has_number"))),
+        0.6 * _part("contains_names", WhenQuery("asks_name", Col("names"))),
+        4.0 * _part("user_instruction", WhenQuery("looks_ahead", _SIMILARITY * instruction)),
+        3.0 * _part("user_preference", WhenQuery("asks_advice", _SIMILARITY * preference)),
+    )
