@@ -33,7 +33,7 @@ def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> 
         database = Database(url)
         versions = schema.migrate(database, citus)
         if row_security is not None:
-            schema.secure(database, row_security)
+            schema.set_row_security(database, row_security)
         return versions
     if row_security is not None:
         raise InvalidInput("row_security", "is of PostgreSQL alone", "leave it out")
@@ -54,12 +54,11 @@ def index(url: str, progress: Callable[[int, int], None] | None = None) -> int:
     if not isinstance(url, str) or not url.startswith(_POSTGRES):
         raise InvalidInput("url", "is of a store that keeps its indexes by itself")
     _require_postgres()
-    from salience.stores.postgres import PostgresStore
-    from salience.stores.postgres.sql import vectors
+    from salience.stores.postgres import PostgresStore, schema
 
     store = PostgresStore(url)
     try:
-        return vectors.index(store.database, progress)
+        return schema.build_vector_indexes(store.database, progress)
     finally:
         store.close()
 

@@ -18,10 +18,9 @@ from salience import Memory
 from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore, schema
-from salience.stores.postgres.sql import vectors
-from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, setting
+from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, set_local
 from salience.stores.postgres.wire.connection import Database
-from salience.stores.postgres.wire.types import Integers
+from salience.stores.postgres.wire.types import IntegerArray
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance import StoreConformance
 
@@ -88,7 +87,7 @@ class Plans:
 
 def literal(value: Any) -> Any:
     """A parameter as a value that can be written into a statement."""
-    if isinstance(value, Integers):
+    if isinstance(value, IntegerArray):
         return value.values.tolist()
     if isinstance(value, np.ndarray):
         return str(value.tolist())
@@ -162,8 +161,8 @@ def test_every_other_statement_is_one_task(
     cluster: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the suite above does not come to: segments, indexes of vectors, row-level security."""
-    monkeypatch.setattr("salience.stores.postgres.sql.postings.FLUSH_AT", 50)
-    monkeypatch.setattr("salience.stores.postgres.sql.vectors.EXACT_BELOW", 100)
+    monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 50)
+    monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
     EXPLAINED.clear()
     with Memory.open(cluster, embedder=EMBEDDER) as memory:
         for start in range(0, 200, 40):
@@ -179,7 +178,7 @@ def test_every_other_statement_is_one_task(
         memory.add_many(again, dedup=True)
         memory.search('"word3 number3" numb*', profile="vitality")
     store = PostgresStore(cluster)
-    assert vectors.index(store.database) == 1
+    assert schema.build_vector_indexes(store.database) == 1
     with Memory.open(store, embedder=EMBEDDER) as memory:
         found = memory.search("word3 number40", limit=20, touch=False)
         indexed = [sql for sql in plans.said if "::halfvec(" in sql]
@@ -207,7 +206,7 @@ def test_a_setting_reaches_the_worker(cluster: str) -> None:
         "FROM spaces WHERE namespace = %s",
         ("default",),
     )
-    assert database.read(lambda: one_trip([setting("hnsw.ef_search", "77"), asked])) == [
+    assert database.read(lambda: one_trip([set_local("hnsw.ef_search", "77"), asked])) == [
         ("77", "repeatable read")
     ]
     database.close()

@@ -148,7 +148,7 @@ def holds(store: PostgresStore, namespace: str = "default") -> bool:
 def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "_SMALL", 30)
+    monkeypatch.setattr(manager, "_LOAD_AFTER_ONE_ROWS", 30)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(20))
         memory.within("more").add_many(words(50))
@@ -169,8 +169,8 @@ def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
 def test_what_does_not_fit_is_searched_by_the_server(
     database: str, monkeypatch: pytest.MonkeyPatch, memory_mb: int
 ) -> None:
-    monkeypatch.setenv(manager.MEMORY, str(memory_mb))
-    monkeypatch.setattr(manager, "_EACH", 20_000)
+    monkeypatch.setenv(manager.MEMORY_VARIABLE, str(memory_mb))
+    monkeypatch.setattr(manager, "_BYTES_PER_MEMORY", 20_000)
     store = open_store(database)
     assert isinstance(store, PostgresStore)
     with Memory.open(store, embedder=EMBEDDER) as memory:
@@ -182,7 +182,7 @@ def test_what_does_not_fit_is_searched_by_the_server(
 
 
 def test_the_setting_has_to_be_a_number(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(manager.MEMORY, "a lot")
+    monkeypatch.setenv(manager.MEMORY_VARIABLE, "a lot")
     with pytest.raises(InvalidInput, match="SALIENCE_POSTGRES_MEMORY_MB: is 'a lot'"):
         open_store(database)
 
@@ -196,14 +196,14 @@ def test_by_default_it_is_a_share_of_what_the_machine_or_its_container_has(
     alone = manager.machine_memory([str(unlimited), str(tmp_path / "none")])
     assert alone > 1 << 28
     assert manager.machine_memory([str(small)]) == min(alone, 1 << 30)
-    monkeypatch.delenv(manager.MEMORY)
+    monkeypatch.delenv(manager.MEMORY_VARIABLE)
     assert manager.memory_limit() == min(manager.machine_memory() // 4, 4 << 30)
 
 
 def test_the_namespace_used_longest_ago_gives_way(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(manager, "_EACH", 1)
+    monkeypatch.setattr(manager, "_BYTES_PER_MEMORY", 1)
     store = PostgresStore(database, memory=60_000, at_once=True)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         for name in ("one", "two", "three"):

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.stores import migrate
 from salience.stores.postgres.wire.commands import Statement
-from salience.stores.postgres.write.session_order import NOWHERE, Turn, places, relinked
+from salience.stores.postgres.write.session_order import (
+    NOWHERE,
+    Turn,
+    relink_sessions,
+    session_places,
+)
 from salience.testing import WordHashEmbedder
 
 TURNS = st.lists(
@@ -37,8 +42,8 @@ def test_new_sessions_are_put_in_the_order_that_the_server_gives(
         Turn(session, row, float(at), row, speaker)
         for row, (session, speaker, at) in enumerate(given, 1)
     ]
-    found = places(turns)
-    commands = relinked("here", 1, sorted({turn.session for turn in turns}))
+    found = session_places(turns)
+    commands = relink_sessions("here", 1, sorted({turn.session for turn in turns}))
     with psycopg.connect(database, options="-c search_path=salience,public") as connection:
         for turn in turns:
             connection.execute(

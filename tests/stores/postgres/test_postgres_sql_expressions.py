@@ -56,8 +56,8 @@ from salience.ranking.signals import (
 from salience.ranking.weights import walk
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.query import Query
-from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression, sql_form
-from salience.stores.postgres.sql.identifiers import spelling
+from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression, compile_signal
+from salience.stores.postgres.sql.identifiers import spelling_key
 
 NOW = 1_790_000_000.0
 DAY = 86_400.0
@@ -193,7 +193,7 @@ def _filled(connection: psycopg.Connection[Any], rows: list[dict[str, Any]]) -> 
 def _spellings(row: dict[str, Any]) -> list[str]:
     held = [("entities", each) for each in row["entities"] or ()]
     held += [("speaker", row["speaker"])] if row["speaker"] else []
-    return [spelling(name, folded(value)) for name, value in held]
+    return [spelling_key(name, folded(value)) for name, value in held]
 
 
 def _numbers(connection: psycopg.Connection[Any], form: SqlExpression) -> Floats:
@@ -212,7 +212,7 @@ def test_the_server_has_the_numbers_of_the_process(
 ) -> None:
     candidates = _filled(server, rows)
     try:
-        form = sql_form(tree, QUERY, COLUMNS)
+        form = compile_signal(tree, QUERY, COLUMNS)
     except NotCompilable:
         assume(False)
     try:
@@ -259,7 +259,7 @@ def test_where_the_server_is_more_particular(
     server: psycopg.Connection[Any], signal: Signal, value: float
 ) -> None:
     candidates = _filled(server, [NOTHING])
-    [tested] = _numbers(server, sql_form(signal, QUERY, COLUMNS))
+    [tested] = _numbers(server, compile_signal(signal, QUERY, COLUMNS))
     assert tested == pytest.approx(value, abs=1e-300, nan_ok=True)
     assert signal.evaluate(QUERY, candidates)[0] == pytest.approx(tested, abs=1e-300, nan_ok=True)
 
@@ -268,7 +268,7 @@ def test_where_the_server_is_more_particular(
     ("signal", "why"),
     [
         (1.0 * MinMax(Col("vector.score")), r"minmax\(vector.score\) \(MinMax\) has no SQL form"),
-        (GroupMax(Col("importance")), r"BestOf"),
+        (GroupMax(Col("importance")), r"GroupMax"),
         (vitality(), "BaseLevel"),
         (Col("metadata.stars"), "metadata.stars is no column of numbers"),
         (Apply("floor", (similarity(),)), "is only nearly the same on the server"),
@@ -281,4 +281,4 @@ def test_where_the_server_is_more_particular(
 def test_what_has_no_form_says_why(signal: Signal, why: str) -> None:
     near = {"vector.score": SqlExpression("m.near", low=-1.0, high=1.0, error=1e-5)}
     with pytest.raises(NotCompilable, match=why):
-        sql_form(signal, QUERY, near)
+        compile_signal(signal, QUERY, near)

@@ -232,7 +232,7 @@ def test_every_statement_names_its_namespaces(database: str) -> None:
 def test_segments_and_the_newest_words_are_one_index(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.postgres.sql.postings.FLUSH_AT", 50)
+    monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 50)
     with opened(database) as memory, Memory.open("ram://", embedder=EMBEDDER) as known:
         for start in range(0, 400, 40):
             for each in (memory, known):
@@ -275,7 +275,7 @@ def test_cosines_of_the_server_are_those_of_the_process(
 def test_an_index_of_vectors_finds_the_nearest(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.postgres.sql.vectors.EXACT_BELOW", 100)
+    monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
     with opened(database) as memory:
         filled(memory, 300)
         queries = [f"word{i} of topic{i % 11} said" for i in range(12)]

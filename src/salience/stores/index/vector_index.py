@@ -21,7 +21,7 @@ _SAMPLED = 16  # one of so many rows is looked at to begin with
 _BLOCK = 4_096  # vectors compared at once with many queries
 _MANY = 16  # queries
 _SPARSE = 0.25  # share of vectors up to which those that pass are copied out for that
-_NOISE = 1e-5  # more than single precision can be off between two ways of adding up
+NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 
 Ordinals = NDArray[np.int64]
 
@@ -159,10 +159,10 @@ class VectorIndex:
                 similar[:, ~allowed[block]] = -2.0
             at = similar.argmax(axis=1)
             here = similar[np.arange(len(queries)), at]
-            better = here > best + _NOISE  # an equal one that comes later is not
+            better = here > best + NOISE  # an equal one that comes later is not
             best[better], place[better] = here[better], places[start + at[better]]
         found: list[tuple[int, float] | None] = []
-        for query, at_least, where in zip(queries, best >= least - _NOISE, place, strict=True):
+        for query, at_least, where in zip(queries, best >= least - NOISE, place, strict=True):
             exact = _bounded(np.vecdot(self._matrix.view[[where]], query)) if at_least else [-2.0]
             cosine = float(exact[0])
             found.append((int(ordinals[where]), cosine) if cosine >= least else None)

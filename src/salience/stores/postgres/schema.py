@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from hashlib import blake2b
 from typing import Any
 
 import psycopg
@@ -9,16 +12,18 @@ from psycopg.sql import SQL, Identifier
 
 from salience.errors import StoreError
 from salience.language.features import VERSION as FEATURES_VERSION
+from salience.retrieval.operations import STAGED
+from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
-from salience.stores.postgres.wire.commands import Analyze, Statement, Steps
+from salience.stores.postgres.wire.commands import Analyze, Statement, Steps, quote_literal
 from salience.stores.postgres.wire.connection import Database
-from salience.stores.postgres.wire.errors import guarded
+from salience.stores.postgres.wire.errors import translate_errors
 
-_OLDEST = 160_000
-_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
+_OLDEST_SERVER_VERSION = 160_000
+_MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
 
 
-def version(connection: psycopg.Connection[Any]) -> int:
+def schema_version(connection: psycopg.Connection[Any]) -> int:
     """The version of the schema, 0 where there is none."""
     [there] = connection.execute("SELECT to_regclass('salience.meta') IS NOT NULL").fetchone()  # type: ignore[misc]
     if not there:
@@ -27,15 +32,15 @@ def version(connection: psycopg.Connection[Any]) -> int:
     return int(found[0]) if found else 0
 
 
-def check(database: Database) -> None:
+def check_schema(database: Database) -> None:
     """Refuse a schema that is older or newer than this code; make one where there is none.
 
     Raises:
         StoreError: says which version it is and what to do.
     """
     steps = len(migrations("postgres"))
-    with database.connect() as connection, guarded(database.server):
-        kept = version(connection)
+    with database.connect() as connection, translate_errors(database.server):
+        kept = schema_version(connection)
         if kept == 0:
             migrate(database)
         elif kept < steps:
@@ -59,7 +64,7 @@ def check(database: Database) -> None:
             )
         secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
         database.row_security = bool(secured and secured[0])
-        database.distributed = distributed(connection)
+        database.distributed = is_distributed(connection)
 
 
 def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
@@ -72,14 +77,18 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
             no cluster.
     """
     steps = migrations("postgres")
-    with database.connect() as connection, guarded(database.server), connection.transaction():
-        if connection.info.server_version < _OLDEST:
+    with (
+        database.connect() as connection,
+        translate_errors(database.server),
+        connection.transaction(),
+    ):
+        if connection.info.server_version < _OLDEST_SERVER_VERSION:
             raise StoreError(
                 f"{database.server}: is PostgreSQL {connection.info.server_version // 10_000}; "
                 "16 or newer is needed"
             )
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        before = version(connection)
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        before = schema_version(connection)
         if before > len(steps):
             raise StoreError(
                 f"{database.server}: has the newer schema {before}, this salience knows "
@@ -99,24 +108,28 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
                 "INSERT INTO meta VALUES ('features', %s) ON CONFLICT DO NOTHING",
                 (FEATURES_VERSION,),
             )
-        if citus or distributed(connection):
-            distribute(connection, database.server)
-        if before < len(steps) and _secured(connection):
-            _secure(connection, True)
+        if citus or is_distributed(connection):
+            distribute_tables(connection, database.server)
+        if before < len(steps) and _has_row_security(connection):
+            _set_policies(connection, True)
     return before, len(steps)
 
 
-def secure(database: Database, on: bool) -> None:
+def set_row_security(database: Database, on: bool) -> None:
     """Switch row-level security on namespaces on or off; tables of later versions get it, too.
 
     With it, a role that does not own the tables sees the namespaces alone that its transaction has
     named in the setting `salience.namespaces`, as this store does. The owner sees everything.
     """
-    with database.connect() as connection, guarded(database.server), connection.transaction():
-        _secure(connection, on)
+    with (
+        database.connect() as connection,
+        translate_errors(database.server),
+        connection.transaction(),
+    ):
+        _set_policies(connection, on)
 
 
-def _secured(connection: psycopg.Connection[Any]) -> bool:
+def _has_row_security(connection: psycopg.Connection[Any]) -> bool:
     """Whether row-level security was switched on."""
     found = connection.execute(
         "SELECT EXISTS (SELECT FROM pg_policies WHERE schemaname = 'salience' "
@@ -125,7 +138,7 @@ def _secured(connection: psycopg.Connection[Any]) -> bool:
     return bool(found and found[0])
 
 
-def _secure(connection: psycopg.Connection[Any], on: bool) -> None:
+def _set_policies(connection: psycopg.Connection[Any], on: bool) -> None:
     for (table,) in connection.execute(
         "SELECT table_name FROM information_schema.columns WHERE table_schema = 'salience' "
         "AND column_name = 'namespace'"
@@ -144,8 +157,8 @@ def _secure(connection: psycopg.Connection[Any], on: bool) -> None:
         connection.execute(SQL("ALTER TABLE {} {} ROW LEVEL SECURITY").format(name, word))
 
 
-_FIRST = "spaces"  # the table with which all others are colocated
-_TABLES = """
+_COLOCATION_TABLE = "spaces"  # the table with which all others are colocated
+_LOCAL_TABLES = """
 SELECT c.relname, EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid
     AND a.attname = 'namespace' AND NOT a.attisdropped)
 FROM pg_class c
@@ -154,25 +167,25 @@ WHERE c.relkind = 'r' AND c.relnamespace = 'salience'::regnamespace
 ORDER BY c.relname <> %s, c.relname
 """
 # Those of extensions, which may lie in the same schema, Citus brings to all nodes itself.
-_FUNCTIONS = """
+_OWN_FUNCTIONS = """
 SELECT p.oid::regprocedure::text FROM pg_proc p
 WHERE p.pronamespace = 'salience'::regnamespace AND NOT EXISTS (SELECT FROM pg_depend d
     WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
 
 
-def distributed(connection: psycopg.Connection[Any]) -> bool:
+def is_distributed(connection: psycopg.Connection[Any]) -> bool:
     """Whether the tables are spread over a cluster."""
     if not _has_citus(connection):
         return False
     found = connection.execute(
         "SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(%s)",
-        (f"salience.{_FIRST}",),
+        (f"salience.{_COLOCATION_TABLE}",),
     ).fetchone()
     return found is not None
 
 
-def distribute(connection: psycopg.Connection[Any], server: str) -> list[str]:
+def distribute_tables(connection: psycopg.Connection[Any], server: str) -> list[str]:
     """Spread the tables that are not yet, with what is in them; their names.
 
     Raises:
@@ -183,11 +196,11 @@ def distribute(connection: psycopg.Connection[Any], server: str) -> list[str]:
             f"{server}: has no Citus; put citus first into shared_preload_libraries on every node, "
             "restart them, CREATE EXTENSION citus, and add the workers with citus_add_node"
         )
-    tables = connection.execute(_TABLES, (_FIRST,)).fetchall()
+    tables = connection.execute(_LOCAL_TABLES, (_COLOCATION_TABLE,)).fetchall()
     for table, of_a_namespace in tables:
         name = f"salience.{table}"
         if of_a_namespace:
-            beside = "none" if table == _FIRST else f"salience.{_FIRST}"
+            beside = "none" if table == _COLOCATION_TABLE else f"salience.{_COLOCATION_TABLE}"
             connection.execute(
                 "SELECT create_distributed_table(%s, 'namespace', colocate_with => %s)",
                 (name, beside),
@@ -196,7 +209,7 @@ def distribute(connection: psycopg.Connection[Any], server: str) -> list[str]:
             connection.execute("SELECT truncate_local_data_after_distributing_table(%s)", (name,))
         else:
             connection.execute("SELECT create_reference_table(%s)", (name,))
-    for (function,) in connection.execute(_FUNCTIONS).fetchall():
+    for (function,) in connection.execute(_OWN_FUNCTIONS).fetchall():
         connection.execute("SELECT create_distributed_function(%s)", (function,))
     return [table for table, _ in tables]
 
@@ -208,20 +221,79 @@ def _has_citus(connection: psycopg.Connection[Any]) -> bool:
     )
 
 
-_GROWING = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
-_FEW = 256  # rows up to which any plan will do
-_OFF = 8  # times as many as believed from which plans are of another world
+_GROWING_TABLES = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
+_ANALYZE_MIN_ROWS = 256  # rows up to which any plan will do
+_ANALYZE_ESTIMATE_RATIO = 8  # times as many as believed from which plans are of another world
 
-LOOK = Analyze(_GROWING)
-_WHOSE = Analyze(tuple(f"{table} (namespace)" for table in _GROWING))
+ANALYZE_ALL = Analyze(_GROWING_TABLES)
+_ANALYZE_NAMESPACES = Analyze(tuple(f"{table} (namespace)" for table in _GROWING_TABLES))
 
 
-def checked(namespace: str, before: int, now: int) -> Steps[None]:
+def analyze_if_doubled(namespace: str, before: int, now: int) -> Steps[None]:
     """Let the server look anew when a namespace has doubled, and is not what it believes."""
-    if now < _FEW or now.bit_length() == before.bit_length():
+    if now < _ANALYZE_MIN_ROWS or now.bit_length() == before.bit_length():
         return
     [[[plan]]] = yield [
         Statement("EXPLAIN (FORMAT JSON) SELECT FROM memories WHERE namespace = %s", (namespace,))
     ]
-    if plan[0]["Plan"]["Plan Rows"] * _OFF < now:
-        yield [_WHOSE]
+    if plan[0]["Plan"]["Plan Rows"] * _ANALYZE_ESTIMATE_RATIO < now:
+        yield [_ANALYZE_NAMESPACES]
+
+
+_INDEX_TALLY = "index"  # the kind of tally that says that vectors of a name have an index
+_EF_CONSTRUCTION = 128  # candidates looked at for each vector that is put into an index
+_INDEX_LOCK = 0x52454349  # only one process builds at a time
+
+Progress = Callable[[int, int], None]
+
+
+def build_vector_indexes(database: Database, progress: Progress | None = None) -> int:
+    """Build the indexes that are missing; how many. Searches and writes go on meanwhile."""
+    with database.connect() as connection, translate_errors(database.server):
+        connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
+        connection.execute("ANALYZE")
+        wanted = connection.execute(
+            "SELECT namespace, name, size FROM tallies t WHERE kind = 'vector' AND number >= %s "
+            "AND NOT starts_with(name, %s) AND NOT EXISTS (SELECT FROM tallies i WHERE "
+            "i.namespace = t.namespace AND i.kind = %s AND i.name = t.name AND i.number > 0) "
+            "ORDER BY 1, 2",
+            (EXACT_BELOW, STAGED, _INDEX_TALLY),
+        ).fetchall()
+        for done, (namespace, name, size) in enumerate(wanted):
+            if progress is not None:
+                progress(done, len(wanted))
+            _build_vector_index(connection, namespace, name, size)
+            database.write(partial(_note_vector_index, namespace, name, size), (namespace,))
+        return len(wanted)
+
+
+def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -> None:
+    digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
+    called = f"vectors_near_{digest}"
+    connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
+    # With its schema, for the workers of a cluster look for it in their own search path.
+    [ranked] = connection.execute(
+        "SELECT format('%I.%I', n.nspname, o.opcname) FROM pg_opclass o "
+        "JOIN pg_namespace n ON n.oid = o.opcnamespace WHERE o.opcname = 'halfvec_ip_ops'"
+    ).fetchone()
+    connection.execute(
+        f"CREATE INDEX CONCURRENTLY {called} ON vectors USING hnsw "
+        f"((vector::halfvec({size})) {ranked}) "
+        f"WITH (ef_construction = {_EF_CONSTRUCTION}) WHERE namespace = {quote_literal(namespace)} "
+        f"AND name = {quote_literal(name)} AND vector_dims(vector) = {size}".encode()
+    )
+
+
+def _note_vector_index(namespace: str, name: str, size: int) -> Steps[None]:
+    yield [
+        Statement(
+            "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version",
+            (namespace,),
+        ),
+        Statement(
+            "INSERT INTO tallies (namespace, kind, name, number, size, version) SELECT namespace, "
+            "%s, %s, 1, %s, version FROM spaces WHERE namespace = %s ON CONFLICT (namespace, kind, "
+            "name) DO UPDATE SET number = 1, size = excluded.size, version = excluded.version",
+            (_INDEX_TALLY, name, size, namespace),
+        ),
+    ]

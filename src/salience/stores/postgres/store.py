@@ -17,9 +17,10 @@ from salience.records.filters import fields_of
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.postgres.replica.manager import NotReplicated, memory_limit
-from salience.stores.postgres.replica.replica import Replicas, found_by_index
-from salience.stores.postgres.schema import check
-from salience.stores.postgres.search.read_cache import RowIds, SearchCache
+from salience.stores.postgres.replica.replica import Replicas, is_answered_by_index
+from salience.stores.postgres.row_ids import RowIds
+from salience.stores.postgres.schema import check_schema
+from salience.stores.postgres.search.read_cache import SearchCache
 from salience.stores.postgres.search.searcher import Searcher
 from salience.stores.postgres.search.snapshot import SnapshotCache
 from salience.stores.postgres.wire.async_connection import AsyncDatabase
@@ -95,7 +96,7 @@ class PostgresStore:
     def __init__(self, url: str, *, memory: int | None = None, at_once: bool = False) -> None:
         limit = memory_limit() if memory is None else memory
         self.database = Database(url)
-        check(self.database)
+        check_schema(self.database)
         self.database.open()
         self.awaited = AsyncDatabase(self.database)
         self._numbers = RowIds()
@@ -203,7 +204,6 @@ class PostgresStore:
             self._spaces,
             sight,
             self._waiting.of,
-            self._kept,
             self.database.distributed,
         )
 
@@ -229,7 +229,7 @@ class PostgresStore:
             raise
         self._spaces.learn(sight.known.values())
         if any(isinstance(op, operations.SearchRoute) for op in batch):
-            self._kept.searched(sight.known.values())
+            self._kept.searched({name: known.living_count for name, known in sight.known.items()})
         return answered
 
     def _prepare(self, batch: Sequence[operations.Op], sight: SearchCache) -> Steps[None]:
@@ -237,7 +237,7 @@ class PostgresStore:
         searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
         if searches:
             names = frozenset(name for op in searches for name in op.query.namespaces)
-            if not all(map(found_by_index, searches)):
+            if not all(map(is_answered_by_index, searches)):
                 sight.kept = frozenset()
             elif names <= sight.begun and self._kept.holds(names):
                 sight.kept = names
@@ -252,6 +252,8 @@ class PostgresStore:
         """Answer an operation out of memory, else by the server."""
         if isinstance(op, operations.TopK) and self._kept.holds(op.query.namespaces):
             return None  # all columns are at hand
+        if isinstance(op, operations.ReadStats):
+            return (yield from answers.stats(op, self._kept.nbytes, self._kept.reading))
         if self._kept.covers(op, sight.kept):
             try:
                 return (yield from self._kept.answer(op))
@@ -295,8 +297,8 @@ class PostgresStore:
         return (yield from answer(self, op))
 
     def _put(self, op: operations.Put) -> Work[tuple[str, ...]]:
-        prepared = put.prepared(op.drafts)
-        namespaces = put.namespaces_of(op)
+        prepared = put.prepare(op.drafts)
+        namespaces = put.written_namespaces(op)
         yield _Flush(namespaces)
         refused: tuple[str, ...] = yield _Write(lambda: put.put(op, prepared), namespaces)
         self._spaces.written(namespaces)
@@ -309,7 +311,7 @@ class PostgresStore:
 
     def _mend(self, op: operations.SetFields) -> Work[None]:
         yield _Flush((op.namespace,))
-        yield _Write(lambda: event_log.mend(op), (op.namespace,))
+        yield _Write(lambda: event_log.set_fields(op), (op.namespace,))
 
     def _note(self, op: operations.Note) -> Work[bool]:
         done: bool = yield _Write(lambda: event_log.note(op), (op.namespace,))
@@ -389,12 +391,13 @@ class PostgresStore:
         operations.ListRecords: Searcher.listing,
         operations.Unembedded: Searcher.unembedded,
         operations.LinksOf: Searcher.neighbors,
-        operations.ReadStats: Searcher.stats,
         operations.Events: lambda _, op: event_log.events(op),
         operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
         operations.Notes: lambda _, op: event_log.notes(op),
     }
-    _ASKED: ClassVar[frozenset[type]] = frozenset({*_READS, operations.SearchRoute})
+    _ASKED: ClassVar[frozenset[type]] = frozenset(
+        {*_READS, operations.SearchRoute, operations.ReadStats}
+    )
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         operations.Put: _put,
         operations.Log: _log,

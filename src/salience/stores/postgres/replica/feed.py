@@ -14,9 +14,9 @@ from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
 from salience.stores.index.change_feed import Changes
 from salience.stores.postgres.wire.commands import Statement
-from salience.stores.postgres.wire.types import numbers, unpacked
+from salience.stores.postgres.wire.types import float_list, unpack_vectors
 
-_HEAD = """
+_SELECT_WATERMARK = """
 SELECT s.counter, s.version, s.erased, s.linked, s.living,
     coalesce((SELECT seq FROM clocks WHERE namespace = %s), 0),
     coalesce((SELECT version FROM tallies WHERE namespace = %s AND kind = 'renewed'), 0),
@@ -25,7 +25,7 @@ SELECT s.counter, s.version, s.erased, s.linked, s.living,
     extract(epoch FROM pg_postmaster_start_time())::float8
 FROM spaces s WHERE s.namespace = %s
 """
-_CHANGED = """
+_SELECT_CHANGED = """
 SELECT m."row", {columns} FROM memories m WHERE m.namespace = %s AND m."row" <= %s
 AND m."row" = ANY(ARRAY(
     SELECT "row" FROM places WHERE namespace = %s AND version > %s AND living
@@ -35,7 +35,7 @@ AND m."row" = ANY(ARRAY(
         WHERE e.namespace = %s AND e.seq > %s AND NOT e.type = ANY(%s::text[])
 )) ORDER BY m."row"
 """
-_VECTORS = """
+_SELECT_VECTORS = """
 SELECT v.name, array_agg(v."row" ORDER BY v."row"),
     string_agg(halfvec_send(v.vector), ''::bytea ORDER BY v."row"),
     (SELECT value FROM meta WHERE key = 'embedder')
@@ -156,18 +156,18 @@ class Watermark(NamedTuple):
         return other.told > 1 or once != again or other.counter < self.counter
 
 
-def head(namespace: str, since: Watermark, accesses: bool) -> Statement:
+def select_watermark(namespace: str, since: Watermark, accesses: bool) -> Statement:
     """Ask where a namespace stands; uses are news where `accesses` are kept."""
     skipped = [] if accesses else list(USES)
-    return Statement(_HEAD, (*(namespace,) * 3, since.seq, skipped, namespace))
+    return Statement(_SELECT_WATERMARK, (*(namespace,) * 3, since.seq, skipped, namespace))
 
 
-def headed(answer: Sequence[Any]) -> Watermark:
+def parse_watermark(answer: Sequence[Any]) -> Watermark:
     """The answer to `head`."""
     return Watermark(*answer[0]) if answer else Watermark()
 
 
-class FeedReading:
+class ColumnRequest:
     """A request for columns of memories, and what makes columns of its rows."""
 
     def __init__(self, namespace: str, offset: int, names: Sequence[str]) -> None:
@@ -176,7 +176,7 @@ class FeedReading:
         self._offset = offset  # from a row of the namespace to one as it is given out
         self._counts = any(name in ACCESSES for name in names)
         self._names = tuple(dict.fromkeys((*names, *(ACCESSES if self._counts else ()))))
-        self._columns = ", ".join(map(_expression, self._names))
+        self._columns = ", ".join(map(_select_expression, self._names))
         self._worded = any(name.startswith("terms.") for name in names)
 
     def between(self, after: int, until: int) -> list[Statement]:
@@ -194,7 +194,7 @@ class FeedReading:
         name, skipped = self._namespace, [] if accesses else list(USES)
         told = (name, since.seq, skipped)
         rows = Statement(
-            _CHANGED.format(columns=self._columns),
+            _SELECT_CHANGED.format(columns=self._columns),
             (name, since.counter, name, since.version, *told, name, *told),
         )
         return [self._clock(), rows]
@@ -210,7 +210,7 @@ class FeedReading:
             return {name: [] for name in names}
         found = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         if self._counts:
-            found["accesses"] = [codec.packed(numbers(each)) for each in found["accesses"]]
+            found["accesses"] = [codec.packed(float_list(each)) for each in found["accesses"]]
             batches, seq = tuple(waiting), seqs[0][0] if seqs else 0
             for i, row in enumerate(found["row"] if batches else ()):
                 kept = {name: found[name][i] for name in ACCESSES}
@@ -226,37 +226,37 @@ class FeedReading:
         return found
 
 
-def _expression(name: str) -> str:
+def _select_expression(name: str) -> str:
     if name.startswith("terms."):
         return f"w.{name.removeprefix('terms.')}"
     return "m.metadata::text" if name.startswith("metadata.") else f"m.{name}"
 
 
-def vectors(namespace: str, after: int, until: int) -> Statement:
+def select_vectors(namespace: str, after: int, until: int) -> Statement:
     """Ask for the vectors of a range of rows."""
-    return Statement(_VECTORS, (namespace, namespace, after, until))
+    return Statement(_SELECT_VECTORS, (namespace, namespace, after, until))
 
 
-def vectors_of(answer: Sequence[Any], offset: int) -> list[tuple[str, list[int], list[bytes]]]:
+def parse_vectors(answer: Sequence[Any], offset: int) -> list[tuple[str, list[int], list[bytes]]]:
     """The answer to `vectors`, as an index takes them in."""
     found = []
     for name, rows, packed, _ in answer:
         if name.startswith(STAGED):
             continue
         blobs: list[bytes] = [b""] * len(rows)
-        for places, read in unpacked(packed, len(rows)):
+        for places, read in unpack_vectors(packed, len(rows)):
             for place, vector in zip(places.tolist(), read.astype(np.float16), strict=True):
                 blobs[place] = vector.tobytes()
         found.append((name, (rows.astype(np.int64) + offset).tolist(), blobs))
     return found
 
 
-def embedder_of(answer: Sequence[Any]) -> str | None:
+def parse_embedder(answer: Sequence[Any]) -> str | None:
     """The answer to `vectors` says who made them, where there are any."""
     return answer[0][3] if answer else None
 
 
-def gone(namespace: str, since: Watermark) -> Statement:
+def select_erased(namespace: str, since: Watermark) -> Statement:
     """Ask for the rows known at a time that were erased since."""
     return Statement(
         'SELECT "row" FROM places WHERE namespace = %s AND version > %s AND NOT living '
@@ -265,7 +265,7 @@ def gone(namespace: str, since: Watermark) -> Statement:
     )
 
 
-def all_links(namespace: str) -> Statement:
+def select_links(namespace: str) -> Statement:
     """Ask for all links of a namespace."""
     return Statement(
         "SELECT source, target, created_at, weight, type FROM links WHERE namespace = %s "

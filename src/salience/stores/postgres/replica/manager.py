@@ -25,31 +25,34 @@ from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
 from salience.stores.postgres.replica.feed import (
-    FeedReading,
+    ColumnRequest,
     MissingColumns,
     ReplicaFeed,
     Watermark,
 )
-from salience.stores.postgres.search.read_cache import RowIds
-from salience.stores.postgres.search.snapshot import NamespaceSnapshot
+from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.wire.commands import Steps
 
-MEMORY = "SALIENCE_POSTGRES_MEMORY_MB"
+MEMORY_VARIABLE = "SALIENCE_POSTGRES_MEMORY_MB"
 """The environment's setting of how much memory a process gives to what it keeps; 0 for none.
 
 By default it is a quarter of the machine's or container's, and at most 4,096.
 """
-_MOST_MB = 4096
-_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-_SMALL = 5_000  # memories up to which a namespace is read after one search of it, else after two
-_EACH = 2_000  # bytes that an index takes for a memory, roughly
-_SHARE = 2  # the largest namespace kept takes a half
-_CROWDED = 8  # searches of a namespace before another one gives way to it
-_CHUNK = 32_768  # rows read at once
-_NEWS = 16_384  # new memories up to which an index is kept current, not read anew
-_PAUSE = 0.2  # seconds before a thread begins to read: a program that asks once has ended then
-_PATIENCE = 10.0  # seconds to wait for what is being read when the store is closed
-_ATTEMPTS = 8  # to bring an index up to date before somebody else does
+_DEFAULT_MAX_MB = 4096
+_CGROUP_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+_LOAD_AFTER_ONE_ROWS = (
+    5_000  # memories up to which a namespace is read after one search of it, else after two
+)
+_BYTES_PER_MEMORY = 2_000  # bytes that an index takes for a memory, roughly
+_LARGEST_SHARE = 2  # the largest namespace kept takes a half
+_SEARCHES_BEFORE_EVICTION = 8  # searches of a namespace before another one gives way to it
+_LOAD_CHUNK_ROWS = 32_768  # rows read at once
+_MAX_DELTA_ROWS = 16_384  # new memories up to which an index is kept current, not read anew
+_LOAD_DELAY_SECONDS = (
+    0.2  # seconds before a thread begins to read: a program that asks once has ended then
+)
+_CLOSE_WAIT_SECONDS = 10.0  # seconds to wait for what is being read when the store is closed
+_MAX_ADVANCES = 8  # to bring an index up to date before somebody else does
 
 Read = Callable[[Callable[[], Steps[Any]], Sequence[str]], Any]
 
@@ -60,15 +63,17 @@ def memory_limit() -> int:
     Raises:
         InvalidInput: the environment's setting is no number.
     """
-    given = os.environ.get(MEMORY)
+    given = os.environ.get(MEMORY_VARIABLE)
     if given is None:
-        return min(machine_memory() // 4, _MOST_MB << 20)
+        return min(machine_memory() // 4, _DEFAULT_MAX_MB << 20)
     if not given.isascii() or not given.isdigit():
-        raise InvalidInput(MEMORY, f"is {given!r}", "give a whole number of megabytes, 0 for none")
+        raise InvalidInput(
+            MEMORY_VARIABLE, f"is {given!r}", "give a whole number of megabytes, 0 for none"
+        )
     return int(given) << 20
 
 
-def machine_memory(limits: Sequence[str] = _LIMITS) -> int:
+def machine_memory(limits: Sequence[str] = _CGROUP_FILES) -> int:
     """The bytes of memory that the machine has, or its container may use.
 
     `limits` are files that may hold what a container may use. Where a system does not tell, 4 GiB.
@@ -106,7 +111,7 @@ class LinkTable:
 
 
 @dataclass(eq=False)
-class _Space:
+class _Replica:
     """An index, what it is fed with, and up to where it is current."""
 
     index: NamespaceIndex
@@ -135,7 +140,7 @@ class ReplicaManager(IndexReader):
         self._waiting = waiting
         self._read = read
         self._at_once = at_once
-        self._spaces: dict[str, _Space] = {}
+        self._spaces: dict[str, _Replica] = {}
         self._asked: set[str] = set()  # columns that searches have read
         self._searched: Counter[str] = Counter()
         self._wished: list[str] = []  # what is to be read
@@ -148,21 +153,26 @@ class ReplicaManager(IndexReader):
         """Whether all of some namespaces are kept."""
         return all(name in self._indexes for name in namespaces)
 
-    def searched(self, states: Iterable[NamespaceSnapshot]) -> None:
-        """Note which namespaces the server searched, and as of what."""
-        for known in states:
-            name, living = known.namespace, int(np.count_nonzero(known.living))
+    def searched(self, namespaces: Mapping[str, int]) -> None:
+        """Note which namespaces the server searched, and how many memories live in each."""
+        for name, living in namespaces.items():
             if not self._fits(living):
                 continue
             with self._lock:
                 self._searched[name] += 1
-                full = self._held + living * _EACH > self._memory_limit
-                enough = _CROWDED if full else 1 if living <= _SMALL else 2
+                full = self._held + living * _BYTES_PER_MEMORY > self._memory_limit
+                enough = (
+                    _SEARCHES_BEFORE_EVICTION
+                    if full
+                    else 1
+                    if living <= _LOAD_AFTER_ONE_ROWS
+                    else 2
+                )
                 if self._searched[name] >= enough:
                     self._wish(name)
 
     def _fits(self, living: int) -> bool:
-        return 0 < living * _EACH * _SHARE <= self._memory_limit
+        return 0 < living * _BYTES_PER_MEMORY * _LARGEST_SHARE <= self._memory_limit
 
     def _wish(self, namespace: str) -> None:
         """Have a namespace read, by a thread beside the searches."""
@@ -177,7 +187,7 @@ class ReplicaManager(IndexReader):
                 self._reader.start()
 
     def _fulfil(self) -> None:
-        self._closed.wait(_PAUSE)
+        self._closed.wait(_LOAD_DELAY_SECONDS)
         while True:
             with self._lock:
                 if self._closed.is_set() or not self._wished:
@@ -199,17 +209,19 @@ class ReplicaManager(IndexReader):
 
     def _load(self, namespace: str) -> None:
         """Read all of a namespace, unless it is too large."""
-        found: Watermark = self._read(partial(_headed, namespace), (namespace,))
+        found: Watermark = self._read(partial(_read_watermark, namespace), (namespace,))
         if not self._fits(found.living):
             return
         with self._lock:
             columns = sorted(self._asked)
-        space = _Space(NamespaceIndex(fed := ReplicaFeed(), namespace, columns), fed, found)
-        reading = FeedReading(namespace, self._offset(namespace), space.index.table.loaded_columns)
-        for after in range(found.erased, found.counter, _CHUNK):
-            until = min(after + _CHUNK, found.counter)
+        space = _Replica(NamespaceIndex(fed := ReplicaFeed(), namespace, columns), fed, found)
+        reading = ColumnRequest(
+            namespace, self._offset(namespace), space.index.table.loaded_columns
+        )
+        for after in range(found.erased, found.counter, _LOAD_CHUNK_ROWS):
+            until = min(after + _LOAD_CHUNK_ROWS, found.counter)
             waiting = self._waiting(namespace)
-            asked = partial(_range, reading, namespace, after, until)
+            asked = partial(_read_range, reading, namespace, after, until)
             answers = self._read(asked, (namespace,))
             if self._closed.is_set():
                 return
@@ -224,8 +236,8 @@ class ReplicaManager(IndexReader):
 
     def _take_in(
         self,
-        space: _Space,
-        reading: FeedReading,
+        space: _Replica,
+        reading: ColumnRequest,
         answers: Sequence[Any],
         waiting: Sequence[Batch],
         until: int,
@@ -236,8 +248,8 @@ class ReplicaManager(IndexReader):
         *rows, given = answers
         every = dict.fromkeys((*waiting, *self._waiting(namespace)))
         fresh = space.feed.fresh = reading.columns(rows, every)
-        space.feed.given_vectors = feed.vectors_of(given, self._offset(namespace))
-        space.feed.given_embedder = feed.embedder_of(given)
+        space.feed.given_vectors = feed.parse_vectors(given, self._offset(namespace))
+        space.feed.given_embedder = feed.parse_embedder(given)
         space.fed += 1
         space.feed.coming = Changes(
             space.fed, fresh["row"], until=self._offset(namespace) + until, **changes
@@ -274,7 +286,7 @@ class ReplicaManager(IndexReader):
             for name in namespaces:
                 if name not in self._indexes and self._memory_limit:
                     self._load(name)
-        for _ in range(_ATTEMPTS):
+        for _ in range(_MAX_ADVANCES):
             with self._lock:
                 spaces = [self._spaces.get(name) for name in namespaces]
             kept = [space for space in spaces if space is not None]
@@ -282,9 +294,10 @@ class ReplicaManager(IndexReader):
                 return False
             before = [space.head for space in kept]
             answers = yield [
-                feed.head(space.index.namespace, space.head, self._counts(space)) for space in kept
+                feed.select_watermark(space.index.namespace, space.head, self._counts(space))
+                for space in kept
             ]
-            heads = [feed.headed(answer) for answer in answers]
+            heads = [feed.parse_watermark(answer) for answer in answers]
             if not any(map(Watermark.moved, before, heads)):
                 return self._seen(kept, before, heads)
             if (yield from self._advance(kept, before, heads)):
@@ -292,12 +305,12 @@ class ReplicaManager(IndexReader):
         return False
 
     @staticmethod
-    def _counts(space: _Space) -> bool:
+    def _counts(space: _Replica) -> bool:
         """Whether an index has columns that accesses change."""
         return not set(space.index.table.patchable_columns).isdisjoint(ACCESSES)
 
     def _seen(
-        self, spaces: Sequence[_Space], before: Sequence[Watermark], heads: Sequence[Watermark]
+        self, spaces: Sequence[_Replica], before: Sequence[Watermark], heads: Sequence[Watermark]
     ) -> bool:
         with self._lock:
             for space, old, new in zip(spaces, before, heads, strict=True):
@@ -308,7 +321,7 @@ class ReplicaManager(IndexReader):
             return self.holds(space.index.namespace for space in spaces)
 
     def _advance(
-        self, spaces: Sequence[_Space], before: Sequence[Watermark], heads: Sequence[Watermark]
+        self, spaces: Sequence[_Replica], before: Sequence[Watermark], heads: Sequence[Watermark]
     ) -> Steps[bool]:
         """Take in what is newer; False where there is more to do."""
         moved = [
@@ -317,7 +330,7 @@ class ReplicaManager(IndexReader):
             if old.moved(new)
         ]
         for space, old, new in moved:
-            if old.broken(new) or new.counter - old.counter > _NEWS:
+            if old.broken(new) or new.counter - old.counter > _MAX_DELTA_ROWS:
                 name = space.index.namespace
                 with self._lock:
                     self._drop(name)
@@ -347,29 +360,29 @@ class ReplicaManager(IndexReader):
         return True
 
     def _news(
-        self, space: _Space, old: Watermark, new: Watermark
-    ) -> tuple[FeedReading, FeedReading, list[Any]]:
+        self, space: _Replica, old: Watermark, new: Watermark
+    ) -> tuple[ColumnRequest, ColumnRequest, list[Any]]:
         """What to ask for what is newer."""
         name = space.index.namespace
         offset = self._offset(name)
-        reading = FeedReading(name, offset, space.index.table.loaded_columns)
-        patched = FeedReading(name, offset, space.index.table.patchable_columns)
+        reading = ColumnRequest(name, offset, space.index.table.loaded_columns)
+        patched = ColumnRequest(name, offset, space.index.table.patchable_columns)
         return (
             reading,
             patched,
             [
-                feed.gone(name, old),
+                feed.select_erased(name, old),
                 *patched.changed(old, self._counts(space)),
                 *reading.between(old.counter, new.counter),
-                feed.vectors(name, old.counter, new.counter),
+                feed.select_vectors(name, old.counter, new.counter),
             ],
         )
 
     def _change(
         self,
-        space: _Space,
-        reading: FeedReading,
-        patched: FeedReading,
+        space: _Replica,
+        reading: ColumnRequest,
+        patched: ColumnRequest,
         answers: Sequence[Any],
         waiting: Sequence[Batch],
         new: Watermark,
@@ -422,7 +435,7 @@ class ReplicaManager(IndexReader):
             reader = self._reader
             self.forget(list(self._indexes))
         if reader is not None:
-            reader.join(_PATIENCE)
+            reader.join(_CLOSE_WAIT_SECONDS)
         self._helper.close()
 
     @property
@@ -436,10 +449,10 @@ class ReplicaManager(IndexReader):
         return self._held
 
 
-def _headed(namespace: str) -> Steps[Watermark]:
-    [answer] = yield [feed.head(namespace, Watermark(), accesses=False)]
-    return feed.headed(answer)
+def _read_watermark(namespace: str) -> Steps[Watermark]:
+    [answer] = yield [feed.select_watermark(namespace, Watermark(), accesses=False)]
+    return feed.parse_watermark(answer)
 
 
-def _range(reading: FeedReading, namespace: str, after: int, until: int) -> Steps[list[Any]]:
-    return (yield [*reading.between(after, until), feed.vectors(namespace, after, until)])
+def _read_range(reading: ColumnRequest, namespace: str, after: int, until: int) -> Steps[list[Any]]:
+    return (yield [*reading.between(after, until), feed.select_vectors(namespace, after, until)])

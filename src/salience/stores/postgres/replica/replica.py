@@ -19,12 +19,12 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
-from salience.stores.postgres.replica.feed import FeedReading, MissingColumns
+from salience.stores.postgres.replica.feed import ColumnRequest, MissingColumns
 from salience.stores.postgres.replica.manager import LinkTable, NotReplicated, ReplicaManager
 from salience.stores.postgres.wire.commands import Steps
 
-_APART = ("id", "content", "metadata")
-_BY_ROW = (
+_NOT_INDEXED = ("id", "content", "metadata")
+_ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
     operations.Mentions,
@@ -42,7 +42,7 @@ class Replicas(ReplicaManager):
         """Whether the indexes of the namespaces `kept` can answer an operation."""
         if isinstance(op, (operations.FindSpeakers, operations.VectorNames)):
             return bool(kept) and kept.issuperset(op.namespaces)
-        if isinstance(op, _BY_ROW):
+        if isinstance(op, _ROW_OPERATIONS):
             if isinstance(op, operations.FetchColumns) and "content" in op.names:
                 return False
             return bool(kept) and kept.issuperset(self._numbers.names(op.rows))
@@ -80,7 +80,7 @@ class Replicas(ReplicaManager):
         """
         if isinstance(op, operations.FetchColumns):
             with self._lock:
-                self._asked.update(name for name in op.names if _is_column(name))
+                self._asked.update(name for name in op.names if _is_indexed_column(name))
         return (yield from self._supplied(lambda: self.INDEXED[type(op)](self, op)))
 
     def rankings(
@@ -114,9 +114,9 @@ class Replicas(ReplicaManager):
         if space is None:
             raise NotReplicated(name)
         fed, waiting = space.fed, self._waiting(name)
-        reading = FeedReading(name, self._offset(name), lacking.names)
+        reading = ColumnRequest(name, self._offset(name), lacking.names)
         answers = yield (
-            [feed.all_links(name)] if lacking.links else reading.between(0, space.head.counter)
+            [feed.select_links(name)] if lacking.links else reading.between(0, space.head.counter)
         )
         with self._lock:
             if space.fed != fed:  # what was read may lack what the index has now
@@ -128,7 +128,7 @@ class Replicas(ReplicaManager):
                 space.feed.whole = reading.columns(answers, every)
 
 
-def found_by_index(op: operations.SearchRoute) -> bool:
+def is_answered_by_index(op: operations.SearchRoute) -> bool:
     """Whether a search needs nothing but what an index holds."""
     if "content" in fields_of(op.query.where):
         return False
@@ -137,6 +137,6 @@ def found_by_index(op: operations.SearchRoute) -> bool:
     return not (operators and (reading.phrases or reading.prefixes))
 
 
-def _is_column(name: str) -> bool:
+def _is_indexed_column(name: str) -> bool:
     """Whether an index holds it as a column."""
-    return (name in FIELDS and name not in _APART) or name.startswith("metadata.")
+    return (name in FIELDS and name not in _NOT_INDEXED) or name.startswith("metadata.")

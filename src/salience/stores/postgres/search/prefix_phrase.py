@@ -19,10 +19,10 @@ from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql import postings
 from salience.stores.postgres.wire.commands import Statement, Steps
 
-_PART = 20_000  # memories whose words are read at once
+_PAGE_ROWS = 20_000  # memories whose words are read at once
 
 
-def expanded(namespace: str, reading: QueryAnalysis) -> Steps[tuple[Term, ...]]:
+def expand_prefixes(namespace: str, reading: QueryAnalysis) -> Steps[tuple[Term, ...]]:
     """The terms, with every word that begins so in place of one that ends in a star.
 
     Postings know a word only by a hash, so this reads the texts of the namespace.
@@ -33,7 +33,7 @@ def expanded(namespace: str, reading: QueryAnalysis) -> Steps[tuple[Term, ...]]:
         [rows] = yield [
             Statement(
                 f'SELECT "row", {", ".join(LEXICAL)} FROM memories WHERE namespace = %s '
-                f'AND "row" > %s ORDER BY "row" LIMIT {_PART}',
+                f'AND "row" > %s ORDER BY "row" LIMIT {_PAGE_ROWS}',
                 (namespace, after),
             )
         ]
@@ -49,7 +49,7 @@ def expanded(namespace: str, reading: QueryAnalysis) -> Steps[tuple[Term, ...]]:
     return vocabulary.expanded(reading, sorted(seen))
 
 
-def saying(
+def keep_phrases(
     known: NamespaceSnapshot, held: Any, scored: WordScores, route: Lexical, phrases: Sequence[str]
 ) -> Steps[WordScores]:
     """The scores, zero for memories that do not hold every phrase in one field."""
@@ -57,8 +57,8 @@ def saying(
         sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
         distinct = np.unique(sequence)
         names = [name for name, _ in route.fields]
-        [rows] = yield [postings.fetch(known.namespace, distinct.tolist(), names)]
-        read = postings.fetched(rows)
+        [rows] = yield [postings.select_chunks(known.namespace, distinct.tolist(), names)]
+        read = postings.parse_chunks(rows)
         having = np.zeros(len(scored.scores), dtype=bool)
         for name in names:
             parts = (*read.get(name, ()), *known.tail.get(name, ()))

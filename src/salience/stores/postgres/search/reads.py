@@ -16,24 +16,24 @@ from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
 from salience.stores import codec, cursor
 from salience.stores.access_queue import Batch
-from salience.stores.postgres.replica.replica import Replicas
-from salience.stores.postgres.search.read_cache import (
-    BEFORE,
-    Around,
-    Reader,
-    RowIds,
-    SearchCache,
-    needed,
-    plain,
-)
+from salience.stores.postgres.row_ids import RowIds
+from salience.stores.postgres.search.read_cache import Neighborhood, SearchCache
 from salience.stores.postgres.search.routes import Routes
+from salience.stores.postgres.search.row_reader import PREVIOUS_FEATURES, RowReader, stored_names
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot, SnapshotCache
-from salience.stores.postgres.sql.filters import compiled
-from salience.stores.postgres.sql.links import beside, links, standing_beside, those, within_reach
+from salience.stores.postgres.sql.columns import codec_values_of
+from salience.stores.postgres.sql.filters import compile_filter
+from salience.stores.postgres.sql.links import (
+    neighbors_condition,
+    reachable_condition,
+    rows_condition,
+    select_links,
+    select_neighbors,
+)
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 
-_HOPS = 2  # links that are followed ahead
-_LINK = "source, target, type, weight, created_at"
+_READ_AHEAD_HOPS = 2  # links that are followed ahead
+_LINK_COLUMNS = "source, target, type, weight, created_at"
 
 
 class StoreReader:
@@ -45,15 +45,13 @@ class StoreReader:
         spaces: SnapshotCache,
         sight: SearchCache,
         waiting: Callable[[str], Sequence[Batch]],
-        kept: Replicas,
         distributed: bool = False,
     ) -> None:
         self._size = "citus_total_relation_size" if distributed else "pg_total_relation_size"
         self._numbers = numbers
         self._spaces = spaces
-        self._kept = kept
         self._sight = sight
-        self._reader = Reader(numbers, waiting)
+        self._reader = RowReader(numbers, waiting)
         self._routes = Routes(self._reader)
 
     def known(self, namespace: str) -> NamespaceSnapshot:
@@ -90,8 +88,8 @@ class StoreReader:
     def fetch(self, op: operations.FetchColumns) -> Steps[dict[str, NDArray[Any]]]:
         names = [name for name in op.names if name not in GRAPH]
         graph = [name for name in op.names if name in GRAPH]
-        parts = [self._reader.load(self._sight, op.rows, needed(names) | {"id"})]
-        if "position" in names or not BEFORE.isdisjoint(names):
+        parts = [self._reader.load(self._sight, op.rows, stored_names(names) | {"id"})]
+        if "position" in names or not PREVIOUS_FEATURES.isdisjoint(names):
             parts.append(self._beside(op.rows, names))
         yield from concurrently(parts)
         found = self._reader.columns(self._sight, op.rows, names)
@@ -103,7 +101,7 @@ class StoreReader:
         """See what stands before rows in their sessions."""
         for namespace, _, _ in self._numbers.parts(rows):
             yield from self.current(namespace)
-        if not BEFORE.isdisjoint(names):
+        if not PREVIOUS_FEATURES.isdisjoint(names):
             previous = self._reader.previous(self._sight, rows)
             previous = previous[previous >= 0]
             yield from self._reader.features(self._sight, previous)
@@ -157,7 +155,7 @@ class StoreReader:
                 continue
             around, given = self._sight.around_within(op.query.where), op.rows[places]
             if not around.linked.issuperset(given.tolist()):
-                asked = links(namespace, those(rows), op.query.where)
+                asked = select_links(namespace, rows_condition(rows), op.query.where)
                 [found] = yield [asked]
                 edges += self._edges(namespace, found)
                 continue
@@ -176,12 +174,12 @@ class StoreReader:
         around = self._sight.around_within(op.query.where)
         missing = [row for row in op.rows.tolist() if row not in around.beside]
         for namespace, rows, _ in self._numbers.parts(np.array(missing, dtype=np.int64)):
-            [found] = yield [beside(namespace, those(rows), op.query.where)]
+            [found] = yield [select_neighbors(namespace, rows_condition(rows), op.query.where)]
             self._see_beside(around, namespace, found)
         sides = [around.beside.get(row, (-1, -1)) for row in op.rows.tolist()]
         return np.array(sides, dtype=np.int64).reshape(-1, 2).T
 
-    def _see_beside(self, around: Around, namespace: str, found: Sequence[Any]) -> None:
+    def _see_beside(self, around: Neighborhood, namespace: str, found: Sequence[Any]) -> None:
         for row, *sides in found:
             mine, *others = self._numbers.rows(namespace, [row, *(s or 0 for s in sides)]).tolist()
             before, behind = (o if s else -1 for o, s in zip(others, sides, strict=True))
@@ -200,24 +198,28 @@ class StoreReader:
                 parts.append(self._see_sides(around, namespace, within, query))
         yield from concurrently(parts)
 
-    def _see_links(self, around: Around, namespace: str, rows: Rows, query: Query) -> Steps[None]:
-        reach = within_reach(namespace, rows, _HOPS)
+    def _see_links(
+        self, around: Neighborhood, namespace: str, rows: Rows, query: Query
+    ) -> Steps[None]:
+        reach = reachable_condition(namespace, rows, _READ_AHEAD_HOPS)
         given, found = yield from concurrently(
             [
                 self._reader.found(self._sight, namespace, reach),
-                _one(links(namespace, reach, query.where)),
+                _one_answer(select_links(namespace, reach, query.where)),
             ]
         )
         around.linked.update(given.tolist())
         around.edges += self._edges(namespace, found)
 
-    def _see_sides(self, around: Around, namespace: str, rows: Rows, query: Query) -> Steps[None]:
+    def _see_sides(
+        self, around: Neighborhood, namespace: str, rows: Rows, query: Query
+    ) -> Steps[None]:
         _, found = yield from concurrently(
             [
                 self._reader.found(
-                    self._sight, namespace, standing_beside(namespace, rows, query.where)
+                    self._sight, namespace, neighbors_condition(namespace, rows, query.where)
                 ),
-                _one(beside(namespace, those(rows), query.where)),
+                _one_answer(select_neighbors(namespace, rows_condition(rows), query.where)),
             ]
         )
         self._see_beside(around, namespace, found)
@@ -258,7 +260,7 @@ class StoreReader:
 
     def listing(self, op: operations.ListRecords) -> Steps[operations.Page]:
         after = cursor.parsed(op.cursor)
-        condition = compiled(op.where, "m")
+        condition = compile_filter(op.where, "m")
         page = ""
         keyset: tuple[Any, ...] = ()
         if after is not None:
@@ -283,14 +285,14 @@ class StoreReader:
         answers = yield statements
         total = sum(count for [[count]] in answers[::2])
         records = [
-            codec.record(namespace, plain_record(values))
+            codec.record(namespace, codec_values_of(values))
             for namespace, rows in zip(op.namespaces, answers[1::2], strict=True)
             for _, *values in rows
         ]
-        records.sort(key=_listing)
+        records.sort(key=_page_key)
         shown = records[: op.limit]
         more = len(records) > op.limit
-        last = cursor.cursor(_listing(shown[-1])) if more and shown else None
+        last = cursor.cursor(_page_key(shown[-1])) if more and shown else None
         return operations.Page(tuple(shown), total, last)
 
     def unembedded(self, op: operations.Unembedded) -> Steps[Rows]:
@@ -309,7 +311,7 @@ class StoreReader:
         ids = () if op.ids is None else (list(op.ids), list(op.ids))
         [found] = yield [
             Statement(
-                f"SELECT {_LINK} FROM links WHERE namespace = %s{clause} "
+                f"SELECT {_LINK_COLUMNS} FROM links WHERE namespace = %s{clause} "
                 "ORDER BY source, target, type",
                 (op.namespace, *ids),
             )
@@ -319,7 +321,10 @@ class StoreReader:
             for source, target, type, weight, at in found
         ]
 
-    def stats(self, op: operations.ReadStats) -> Steps[dict[str, Any]]:
+    def stats(
+        self, op: operations.ReadStats, replica_bytes: int, loading: int
+    ) -> Steps[dict[str, Any]]:
+        """Counts and sizes; `replica_bytes` and `loading` tell of the replicas of this process."""
         clause, chosen = ("", ()) if not op.namespaces else (" AND namespace = ANY(%s::text[])",
                                                              (list(op.namespaces),))  # fmt: skip
         counts, links, size, embedder = yield [
@@ -340,23 +345,18 @@ class StoreReader:
             "memories": sum(known.values()),
             "namespaces": known,
             "embedder": embedder[0][0] if embedder else None,
-            "index_mb": round((self._spaces.nbytes + self._kept.nbytes) / 1e6, 3),
-            "being_read": self._kept.reading,  # namespaces
+            "index_mb": round((self._spaces.nbytes + replica_bytes) / 1e6, 3),
+            "being_read": loading,  # namespaces
             "store": "postgresql",
             "links": links[0][0],
             "file_mb": round(int(size[0][0] or 0) / 1e6, 3),
         }
 
 
-def _one(statement: Statement) -> Steps[list[Any]]:
+def _one_answer(statement: Statement) -> Steps[list[Any]]:
     [answer] = yield [statement]
     return list(answer)
 
 
-def plain_record(values: Sequence[Any]) -> dict[str, Any]:
-    """Values in the order of the fields, as `codec` has them."""
-    return plain(dict(zip(FIELDS, values, strict=True)))
-
-
-def _listing(record: MemoryRecord) -> cursor.Place:
+def _page_key(record: MemoryRecord) -> cursor.Place:
     return -float(codec.encode("created_at", record.created_at)), record.id

@@ -12,7 +12,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from salience.errors import EmbedderMismatch, InvalidInput
 from salience.language.analysis_types import QueryAnalysis, Term, Wording
@@ -32,45 +31,50 @@ from salience.retrieval.routes import (
 from salience.stores.index.bm25 import WordScores
 from salience.stores.index.inverted_index import MEASURES
 from salience.stores.index.postings import Postings
-from salience.stores.postgres.search.read_cache import Reader, SearchCache
-from salience.stores.postgres.search.snapshot import NamespaceSnapshot, fingerprint
+from salience.stores.index.vector_index import EXACT_BELOW
+from salience.stores.postgres.search.read_cache import SearchCache
+from salience.stores.postgres.search.row_reader import RowReader
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql import postings as segments
-from salience.stores.postgres.sql.filters import compiled, mask, masks, passing
-from salience.stores.postgres.sql.identifiers import (
-    SPELLED,
-    alike,
-    asked_names,
-    column,
-    given,
-    names_asked,
-    same,
-    spelling,
-    text_fields,
-    value,
+from salience.stores.postgres.sql.filters import (
+    compile_filter,
+    parse_mask,
+    row_condition,
+    select_mask,
 )
-from salience.stores.postgres.sql.vectors import EXACT_BELOW, literal
-from salience.stores.postgres.wire.commands import Statement, Steps, setting
-from salience.stores.postgres.wire.types import floats
+from salience.stores.postgres.sql.identifiers import (
+    SPELLED_FIELDS,
+    cell_value,
+    column_expression,
+    exact_names,
+    exact_scores,
+    has_value,
+    spelling_key,
+    text_fields,
+    trigram_scores,
+    trigram_texts,
+)
+from salience.stores.postgres.sql.vectors import (
+    embedder_fingerprint,
+    exact_cosines,
+    is_cut_among_ties,
+    parse_cosines,
+    select_cosines,
+    select_nearest,
+    select_within,
+)
+from salience.stores.postgres.wire.commands import Statement, Steps, set_local
+from salience.stores.postgres.wire.types import float_array
 
 USE_INDEXES = True
 """Whether indexes of vectors are used; without, all vectors are compared."""
-NOISE = 1e-5  # more than single precision can be off between two ways of adding up
-_ENLARGED = 4096.0
-_PACKED = """array_agg(v."row"), string_agg(halfvec_send(v.vector), ''::bytea)"""
-APART = f"(({{vector}} <#> %s) + ({{vector}} <#> %s) / {_ENLARGED})"
-"""The inner product of `vector`, negative, with one that comes in two halves; within `NOISE`."""
-_APART = APART.format(vector="v.vector")
-_MORE = 16  # vectors asked for besides those wanted, in case some are equally near
-_LOOKED_AT = 1.5, 200  # candidates that an index keeps for each vector asked for, and at least
-_LARGE = 100_000  # vectors from which on it keeps more, with the cube root of their number
-_AROUND = 1.1, 16  # an index is asked for a tenth and 16 more than wanted
-_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
+_SIMILARITY_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
 
 class Routes:
     """Finds rows by route within one namespace."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: RowReader) -> None:
         self._reader = reader
 
     def found(
@@ -103,11 +107,11 @@ class Routes:
         depth: int | None,
     ) -> Steps[tuple[Rows, Floats]]:
         name = known.namespace
-        filtering = masks(name, query.where)
+        filtering = select_mask(name, query.where)
         found = yield from self.worded(sight, known, route, query, filtering)
         scores, answers = found
         size = len(scores.scores)
-        allowed = mask(query.where, answers, size)
+        allowed = parse_mask(query.where, answers, size)
         dense = scores.scores
         keep = dense > 0.0
         if allowed is not None:
@@ -136,10 +140,10 @@ class Routes:
         asked = [*_ids(wanted), *chain.from_iterable(map(worded_ids, reading.wordings.values()))]
         fields = tuple(dict.fromkeys((*(f for f, _ in route.fields if f in LEXICAL), "content")))
         news = known.news()
-        reads = segments.fetch(known.namespace, asked, fields)
+        reads = segments.select_chunks(known.namespace, asked, fields)
         answers = yield [*news, reads, *besides]
         now = self.see(sight, known, answers[: len(news)])
-        sight.segments[known.namespace] = held = segments.fetched(answers[len(news)])
+        sight.segments[known.namespace] = held = segments.parse_chunks(answers[len(news)])
         if key not in sight.scores:
             scored = score(now, held, route, wanted)
             if route.operators and reading.phrases:
@@ -161,9 +165,9 @@ class Routes:
     ) -> Steps[tuple[Term, ...]]:
         if not route.operators or not reading.prefixes:
             return reading.terms
-        from salience.stores.postgres.search.prefix_phrase import expanded
+        from salience.stores.postgres.search.prefix_phrase import expand_prefixes
 
-        return (yield from expanded(known.namespace, reading))
+        return (yield from expand_prefixes(known.namespace, reading))
 
     def _saying(
         self,
@@ -173,9 +177,9 @@ class Routes:
         route: Lexical,
         reading: QueryAnalysis,
     ) -> Steps[WordScores]:
-        from salience.stores.postgres.search.prefix_phrase import saying
+        from salience.stores.postgres.search.prefix_phrase import keep_phrases
 
-        return (yield from saying(known, held, scored, route, reading.phrases))
+        return (yield from keep_phrases(known, held, scored, route, reading.phrases))
 
     # Meaning
 
@@ -199,15 +203,15 @@ class Routes:
             return (yield from self._all(sight, known, route, query))
         by_index = depth is not None and indexed(known, route)
         held = known.tallies.get(("vector", route.vector), (0, 0))[0] if by_index else None
-        answers = yield [*news, *_nearest(known.namespace, route, query, depth, held)]
+        answers = yield [*news, *select_nearest(known.namespace, route, query, depth, held)]
         now = self.see(sight, known, answers[: len(news)])
         check_comparable(now, route, query)
         [[given, packed, apart]] = answers[-1]
-        if depth is not None and apart is not None and _cut_among_equals(floats(apart), depth):
-            near = floats(apart)[depth - 1]
-            [[[given, packed, _]]] = yield _as_near(known.namespace, route, query, near)
+        if depth is not None and apart is not None and is_cut_among_ties(float_array(apart), depth):
+            near = float_array(apart)[depth - 1]
+            [[[given, packed, _]]] = yield select_within(known.namespace, route, query, near)
         rows = self._reader.see_vectors(sight, known.namespace, route.vector, given, packed)
-        scores = cosines(sight.seen.vectors(route.vector, rows), asked)
+        scores = exact_cosines(sight.seen.vectors(route.vector, rows), asked)
         keep = scores >= route.min_similarity
         return rows[keep], scores[keep]
 
@@ -220,10 +224,10 @@ class Routes:
         """
         assert query.vector is not None
         news = known.news()
-        answers = yield [*news, all_cosines(known.namespace, route, query)]
+        answers = yield [*news, select_cosines(known.namespace, route, query)]
         now = self.see(sight, known, answers[: len(news)])
         check_comparable(now, route, query)
-        rows, scores = cosines_of(answers[-1])
+        rows, scores = parse_cosines(answers[-1])
         found = self._reader.numbers.rows(known.namespace, rows)
         sight.cosines[known.namespace, route.vector] = (found, scores)
         keep = scores >= route.min_similarity
@@ -233,7 +237,7 @@ class Routes:
         self, sight: SearchCache, known: NamespaceSnapshot, route: Vector, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         """Every memory that has a vector, where there is none to compare it with."""
-        kept, news = passing(query.where, "v"), known.news()
+        kept, news = row_condition(query.where, "v"), known.news()
         answers = yield [
             *news,
             Statement(
@@ -259,7 +263,7 @@ class Routes:
         query: Query,
         depth: int | None,
     ) -> Steps[tuple[Rows, Floats]]:
-        condition = compiled(query.where, "m")
+        condition = compile_filter(query.where, "m")
         clause, parameters = condition.sql, condition.parameters
         if isinstance(route, TimeWindow):
             time = query.reading.during
@@ -290,7 +294,7 @@ class Routes:
         self, sight: SearchCache, known: NamespaceSnapshot, route: Trigram, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         fields = text_fields(route.fields, "trigram.fields")
-        texts = names_asked(query, route)
+        texts = trigram_texts(query, route)
         conditions: list[str] = []
         parameters: list[Any] = []
         plain = all(text.isascii() for text in texts)
@@ -305,24 +309,24 @@ class Routes:
                 conditions.append(f"{any_of} OR octet_length(m.{name}) <> char_length(m.{name})")
                 parameters += texts
             else:
-                there = given(name)
+                there = has_value(name)
                 conditions.append(there.sql)
                 parameters += there.parameters
-        kept = compiled(query.where, "m")
+        kept = compile_filter(query.where, "m")
         news = known.news()
-        least = max(0.0, route.min_similarity - _MARGIN)
+        least = max(0.0, route.min_similarity - _SIMILARITY_MARGIN)
         answers = yield [
             *news,
-            setting("pg_trgm.similarity_threshold", repr(least)),
+            set_local("pg_trgm.similarity_threshold", repr(least)),
             Statement(
-                f'SELECT m."row", {", ".join(map(column, fields))} FROM memories m '
+                f'SELECT m."row", {", ".join(map(column_expression, fields))} FROM memories m '
                 f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
                 (known.namespace, *parameters, *kept.parameters),
             ),
         ]
         self.see(sight, known, answers[: len(news)])
         rows = [row for row, *_ in answers[-1]]
-        scores = alike(texts, [_values(fields, cells) for _, *cells in answers[-1]])
+        scores = trigram_scores(texts, [_values(fields, cells) for _, *cells in answers[-1]])
         least = route.min_similarity
         keep = scores >= least if least > 0.0 else scores > 0.0
         return self._reader.numbers.rows(known.namespace, rows)[keep], scores[keep]
@@ -331,13 +335,13 @@ class Routes:
         self, sight: SearchCache, known: NamespaceSnapshot, route: ExactMatch, query: Query
     ) -> Steps[tuple[Rows, Floats]]:
         fields = text_fields(route.fields, "exact.fields")
-        unkept = [given(name) for name in fields if name not in SPELLED]
-        keys = [spelling(field, name) for name in asked_names(query) for field in fields]
+        unkept = [has_value(name) for name in fields if name not in SPELLED_FIELDS]
+        keys = [spelling_key(field, name) for name in exact_names(query) for field in fields]
         clauses = ["m.spellings && %s::text[]", *(each.sql for each in unkept)]
         parameters = [value for each in unkept for value in each.parameters]
-        kept = compiled(query.where, "m")
+        kept = compile_filter(query.where, "m")
         news = known.news()
-        columns = "".join(f", {column(name)}" for name in fields)
+        columns = "".join(f", {column_expression(name)}" for name in fields)
         answers = yield [
             *news,
             Statement(
@@ -348,12 +352,12 @@ class Routes:
         ]
         self.see(sight, known, answers[: len(news)])
         rows = [row for row, *_ in answers[-1]]
-        scores = same(query, [_values(fields, cells) for _, *cells in answers[-1]])
+        scores = exact_scores(query, [_values(fields, cells) for _, *cells in answers[-1]])
         return self._reader.numbers.rows(known.namespace, rows)[scores > 0.0], scores[scores > 0.0]
 
 
 def _values(fields: Sequence[str], cells: Sequence[Any]) -> list[Any]:
-    return [value(name, cell) for name, cell in zip(fields, cells, strict=True)]
+    return [cell_value(name, cell) for name, cell in zip(fields, cells, strict=True)]
 
 
 def _ids(terms: Iterable[Term]) -> list[int]:
@@ -385,33 +389,6 @@ def score(
     return measure(read, route, wanted, known.lengths(names), known.living, known.neighbours)
 
 
-def cosines(vectors: NDArray[np.float32], asked: NDArray[np.float32]) -> Floats:
-    """q . m for each vector, NaN where there is none; each is added up on its own."""
-    if not vectors.shape[1]:
-        return np.full(len(vectors), np.nan)
-    return np.clip(np.vecdot(vectors, asked).astype(np.float64), -1.0, 1.0)
-
-
-def all_cosines(namespace: str, route: Vector, query: Query) -> Statement:
-    """Compare all vectors of a name: their rows, ascending, and the cosines; see `cosines_of`."""
-    assert query.vector is not None
-    kept = passing(query.where, "v")
-    return Statement(
-        'SELECT array_agg("row"), array_agg(near) FROM (SELECT v."row", '
-        f"-({_APART}) AS near FROM vectors v WHERE v.namespace = %s AND v.name = %s"
-        f'{kept.sql} ORDER BY v."row") AS compared',
-        (*halved(query.vector), namespace, route.vector, *kept.parameters),
-    )
-
-
-def cosines_of(answer: Sequence[Any]) -> tuple[NDArray[np.int32], Floats]:
-    """The rows and cosines, within `NOISE`, that the server found."""
-    [[rows, near]] = answer
-    if rows is None:
-        return np.empty(0, dtype=np.int32), np.empty(0)
-    return rows, np.clip(floats(near), -1.0, 1.0)
-
-
 def check_comparable(known: NamespaceSnapshot, route: Vector, query: Query) -> None:
     """Refuse a query whose vector cannot be compared with those kept."""
     if query.vector is None:
@@ -420,7 +397,7 @@ def check_comparable(known: NamespaceSnapshot, route: Vector, query: Query) -> N
     kept = known.vectors.get(route.vector, given)
     # Another process may have had them made anew since this one opened the store.
     asking = query.embedder if route.vector == "content" else None
-    if asking is not None and known.renewed_by not in (0, fingerprint(asking)):
+    if asking is not None and known.renewed_by not in (0, embedder_fingerprint(asking)):
         raise EmbedderMismatch("another embedder", asking)
     if kept == given:
         return
@@ -433,90 +410,6 @@ def check_comparable(known: NamespaceSnapshot, route: Vector, query: Query) -> N
     )
 
 
-def halved(vector: NDArray[np.float32]) -> tuple[NDArray[np.float16], NDArray[np.float16]]:
-    """A vector at half precision, and what that leaves, enlarged: together nearly single's."""
-    first = vector.astype(np.float16)
-    return first, ((vector - first.astype(np.float32)) * _ENLARGED).astype(np.float16)
-
-
 def indexed(known: NamespaceSnapshot, route: Vector) -> bool:
     """Whether there is an index over the vectors of a route."""
     return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0
-
-
-def _cut_among_equals(apart: Floats, depth: int) -> bool:
-    """Whether more may be as near as the `depth`-th than were asked for."""
-    return len(apart) == depth + _MORE and apart[-1] <= apart[depth - 1] + NOISE
-
-
-def _nearest(
-    namespace: str, route: Vector, query: Query, depth: int | None, indexed: int | None
-) -> list[Statement]:
-    """Read the vectors that are nearest, or all; with an index of so many vectors, by that."""
-    if depth is not None and indexed is not None:
-        return _by_index(namespace, route, query, depth, indexed)
-    if depth is not None:
-        return _exactly(namespace, route, query, depth)
-    kept = passing(query.where, "v")
-    return [
-        Statement(
-            f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s "
-            f"AND v.name = %s{kept.sql}",
-            (namespace, route.vector, *kept.parameters),
-        )
-    ]
-
-
-def _exactly(namespace: str, route: Vector, query: Query, depth: int) -> list[Statement]:
-    """Compare all vectors: a few more than the `depth` nearest."""
-    assert query.vector is not None
-    kept = passing(query.where, "v")
-    return [
-        Statement(
-            f'SELECT {_PACKED}, array_agg(apart) FROM (SELECT v."row", v.vector, near.apart FROM '
-            f'(SELECT v."row", {_APART} AS apart FROM vectors v WHERE v.namespace = %s '
-            f"AND v.name = %s{kept.sql} ORDER BY apart LIMIT {depth + _MORE}) AS near "
-            'JOIN vectors v ON v.namespace = %s AND v.name = %s AND v."row" = near."row" '
-            "ORDER BY near.apart) AS v",
-            (
-                *(*halved(query.vector), namespace, route.vector, *kept.parameters),
-                *(namespace, route.vector),
-            ),
-        )
-    ]
-
-
-def _as_near(namespace: str, route: Vector, query: Query, apart: float) -> list[Statement]:
-    """Everything as near as that."""
-    assert query.vector is not None
-    kept = passing(query.where, "v")
-    return [
-        Statement(
-            f"SELECT {_PACKED}, NULL FROM vectors v WHERE v.namespace = %s AND v.name = %s "
-            f"AND {_APART} <= %s{kept.sql}",
-            (namespace, route.vector, *halved(query.vector), apart + NOISE, *kept.parameters),
-        )
-    ]
-
-
-def _by_index(
-    namespace: str, route: Vector, query: Query, depth: int, held: int
-) -> list[Statement]:
-    """Ask the HNSW index of the namespace, going on until enough pass the filter."""
-    assert query.vector is not None
-    kept = passing(query.where, "v")
-    wanted = int(depth * _AROUND[0]) + _AROUND[1]
-    size = len(query.vector)
-    each, least = _LOOKED_AT
-    looked_at = int(each * wanted * max(1.0, held / _LARGE) ** (1 / 3))
-    return [
-        setting("hnsw.ef_search", str(min(1000, max(looked_at, least)))),
-        setting("hnsw.iterative_scan", "relaxed_order"),
-        Statement(
-            f'SELECT {_PACKED}, NULL FROM (SELECT v."row", v.vector FROM vectors v WHERE '
-            f"v.namespace = {literal(namespace)} AND v.name = {literal(route.vector)} "
-            f"AND vector_dims(v.vector) = {size}{kept.sql} "
-            f"ORDER BY v.vector::halfvec({size}) <#> %s::halfvec({size}) LIMIT {wanted}) AS v",
-            (*kept.parameters, query.vector),
-        ),
-    ]

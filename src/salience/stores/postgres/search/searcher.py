@@ -19,29 +19,29 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, TimeWindow, Trigram, Vector
 from salience.stores.index.inverted_index import mentions
 from salience.stores.index.vector_index import VectorIndex
-from salience.stores.postgres.search.read_cache import needed
 from salience.stores.postgres.search.reads import StoreReader
-from salience.stores.postgres.search.routes import (
-    check_comparable,
-    cosines,
-    indexed,
-    postings,
-    worded_ids,
-)
+from salience.stores.postgres.search.routes import check_comparable, indexed, postings, worded_ids
+from salience.stores.postgres.search.row_reader import stored_names
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql import postings as segments
 from salience.stores.postgres.sql import top_k
 from salience.stores.postgres.sql.expressions import NotCompilable
-from salience.stores.postgres.sql.filters import compiled
-from salience.stores.postgres.sql.identifiers import alike, names_asked, same, text_fields
+from salience.stores.postgres.sql.filters import compile_filter
+from salience.stores.postgres.sql.identifiers import (
+    exact_scores,
+    text_fields,
+    trigram_scores,
+    trigram_texts,
+)
+from salience.stores.postgres.sql.vectors import exact_cosines
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
-from salience.stores.postgres.wire.types import halves
+from salience.stores.postgres.wire.types import half_bytes
 
-_PROMISING = 64  # memories of which is read ahead what is around them
-_RANKED = 60.0  # as in reciprocal rank fusion
-_FEW = 8  # vectors compared with all others one by one
-_PAGE = 20_000  # vectors read at once to compare many with
-_LOOKED_AHEAD = 1_500  # memories up to which all of the best are read ahead
+_READ_AHEAD_ROWS = 64  # memories of which is read ahead what is around them
+_RRF_K = 60.0  # as in reciprocal rank fusion
+_SINGLE_COMPARISONS = 8  # vectors compared with all others one by one
+_PAGE_VECTORS = 20_000  # vectors read at once to compare many with
+_READ_AHEAD_MAX_ROWS = 1_500  # memories up to which all of the best are read ahead
 
 
 class Searcher(StoreReader):
@@ -76,8 +76,8 @@ class Searcher(StoreReader):
         said = known.said(set(ids.values()))
         left = set(ids.values()) - said
         if left and known.merged:
-            [rows] = yield [segments.fetch(known.namespace, left, ("content",))]
-            said |= known.said(left, segments.fetched(rows).get("content", ()))
+            [rows] = yield [segments.select_chunks(known.namespace, left, ("content",))]
+            said |= known.said(left, segments.parse_chunks(rows).get("content", ()))
         return {word for word, id in ids.items() if id not in said}
 
     def vector_names(self, op: operations.VectorNames) -> Steps[frozenset[str] | None]:
@@ -107,18 +107,20 @@ class Searcher(StoreReader):
         """All routes of a search at once."""
         found = yield from concurrently([self._found(op) for op in asked])
         heads = [
-            rows[_head(scores, op.depth)] if not _in_order(op) else rows[:0]
+            rows[_best_places(scores, op.depth)] if not _keeps_order(op) else rows[:0]
             for op, (rows, scores) in zip(asked, found, strict=True)
         ]
-        tied = [_tied(scores, op.depth) for op, (_, scores) in zip(asked, found, strict=True)]
+        tied = [
+            _tied_places(scores, op.depth) for op, (_, scores) in zip(asked, found, strict=True)
+        ]
         unknown = [
             rows[places]
             for op, (rows, _), places in zip(asked, found, tied, strict=True)
-            if not _in_order(op)
+            if not _keeps_order(op)
         ]
         around = [op.query for op in asked if op.query.around][:1]
         if around or any(len(rows) for rows in unknown):
-            best = _promising(found) if around else np.empty(0, dtype=np.int64)
+            best = _likely_hits(found) if around else np.empty(0, dtype=np.int64)
             looks = [self.look_around(query, best) for query in around]
             yield from concurrently([self._look_ahead(asked, heads, unknown), *looks])
         return [
@@ -131,7 +133,7 @@ class Searcher(StoreReader):
             return None
         [namespace] = op.query.namespaces
         self._check_vectors(self.known(namespace), op)
-        for way in (top_k.chosen, top_k.ranked):
+        for way in (top_k.threshold_top_k, top_k.rank_all):
             try:
                 steps = way(op, namespace)
             except NotCompilable:
@@ -164,7 +166,7 @@ class Searcher(StoreReader):
     def _ranking(
         self, op: operations.SearchRoute, rows: Rows, scores: Floats
     ) -> operations.Ranking:
-        if _in_order(op):
+        if _keeps_order(op):
             if isinstance(op.route, (MatchAll, TimeWindow)):  # newest first, wherever it is
                 newest = np.argsort(-rows, kind="stable")[: op.depth]
                 rows, scores = rows[newest], scores[newest]
@@ -187,7 +189,7 @@ class Searcher(StoreReader):
         """
         best = np.unique(np.concatenate(heads))
         others = np.setdiff1d(np.concatenate([best[:0], *tied]), best)
-        if len(best) > _LOOKED_AHEAD:
+        if len(best) > _READ_AHEAD_MAX_ROWS:
             best, others = best[:0], np.union1d(best, others)
         parts: list[Steps[Any]] = [
             self._reader.load(self._sight, best, (*FIELDS, "features")),
@@ -209,7 +211,7 @@ class Searcher(StoreReader):
     def alike(self, op: operations.NearestVectors) -> Steps[list[tuple[int, float] | None]]:
         route = Vector(op.name, min_similarity=op.least)
         known = yield from self.current(op.namespace)
-        if len(op.vectors) > _FEW and not indexed(known, route):
+        if len(op.vectors) > _SINGLE_COMPARISONS and not indexed(known, route):
             return (yield from self._alike_of_all(op))
         answers = yield from concurrently(
             [
@@ -233,14 +235,14 @@ class Searcher(StoreReader):
         """Compare many vectors with all, which are read once, page by page."""
         best: list[tuple[int, float] | None] = [None] * len(op.vectors)
         asked, after = np.stack(op.vectors), 0
-        passing = compiled(op.where, "m")
+        passing = compile_filter(op.where, "m")
         while True:
             [rows] = yield [
                 Statement(
                     'SELECT v."row", v.vector FROM vectors v JOIN memories m ON m.namespace = '
                     'v.namespace AND m."row" = v."row" WHERE v.namespace = %s AND v.name = %s '
                     f'AND v."row" > %s AND vector_dims(v.vector) = %s AND {passing.sql} '
-                    f'ORDER BY v."row" LIMIT {_PAGE}',
+                    f'ORDER BY v."row" LIMIT {_PAGE_VECTORS}',
                     (op.namespace, op.name, after, asked.shape[1], *passing.parameters),
                 )
             ]
@@ -248,7 +250,7 @@ class Searcher(StoreReader):
                 return best
             after = rows[-1][0]
             page = VectorIndex(asked.shape[1])
-            page.extend(0, [halves(vector) for _, vector in rows])
+            page.extend(0, [half_bytes(vector) for _, vector in rows])
             given = self._numbers.rows(op.namespace, [row for row, _ in rows]).tolist()
             for place, found in enumerate(page.most_alike(asked, op.least, None)):
                 known = best[place]
@@ -261,7 +263,7 @@ class Searcher(StoreReader):
             if op.of == "previous":
                 known = yield from self.current(namespace)
                 rows = np.where(
-                    rows <= known.counter, known.columns["previous"][_at(rows, known)] + 1, 0
+                    rows <= known.counter, known.columns["previous"][_ordinals(rows, known)] + 1, 0
                 )
             here = rows > 0
             scores = np.full(len(rows), np.nan)
@@ -277,8 +279,8 @@ class Searcher(StoreReader):
                 self._sight, self.known(namespace), route, query
             )
             known = self._sight.known[namespace]
-            living = known.living[_at(rows, known)]
-            return np.where(living, scored.scores[_at(rows, known)], np.nan)
+            living = known.living[_ordinals(rows, known)]
+            return np.where(living, scored.scores[_ordinals(rows, known)], np.nan)
         if isinstance(route, Vector):
             known = yield from self.current(namespace)
             if query.vector is None:
@@ -288,9 +290,9 @@ class Searcher(StoreReader):
             if compared is not None and np.isin(given, compared[0]).all():
                 return compared[1][np.searchsorted(compared[0], given)]
             yield from self._reader.vectors(self._sight, given, route.vector)
-            return cosines(self._sight.seen.vectors(route.vector, given), query.vector)
+            return exact_cosines(self._sight.seen.vectors(route.vector, given), query.vector)
         names = self._names_read(route)
-        yield from self._reader.load(self._sight, given, needed(names))
+        yield from self._reader.load(self._sight, given, stored_names(names))
         there = self._sight.seen.there(given)
         columns = list(self._reader.columns(self._sight, given, names).values())
         scores = self._of_values(route, query, columns, len(rows))
@@ -307,9 +309,9 @@ class Searcher(StoreReader):
         self, route: Any, query: Query, columns: Sequence[NDArray[Any]], size: int
     ) -> Floats:
         if isinstance(route, Trigram):
-            return alike(names_asked(query, route), list(zip(*columns, strict=True)))
+            return trigram_scores(trigram_texts(query, route), list(zip(*columns, strict=True)))
         if isinstance(route, ExactMatch):
-            return same(query, list(zip(*columns, strict=True)))
+            return exact_scores(query, list(zip(*columns, strict=True)))
         time = query.reading.during
         if isinstance(route, TimeWindow) and time is not None:
             within = (columns[0] >= time.start) & (columns[0] < time.end)
@@ -323,7 +325,7 @@ class Searcher(StoreReader):
                 self._sight, self.known(namespace), op.route, op.query
             )
             place = np.full(len(scored.scores) + 1, -1)
-            place[_at(rows, self._sight.known[namespace])] = places
+            place[_ordinals(rows, self._sight.known[namespace])] = places
             at = place[scored.found.ordinal]
             here = at >= 0
             terms = scored.found.term[here]
@@ -336,19 +338,21 @@ class Searcher(StoreReader):
             known = yield from self.current(namespace)
             held = self._sight.segments.get(namespace)  # with the words of all wordings
             if held is None:
-                [read] = yield [segments.fetch(namespace, worded_ids(op.wordings), ("content",))]
-                held = segments.fetched(read)
+                [read] = yield [
+                    segments.select_chunks(namespace, worded_ids(op.wordings), ("content",))
+                ]
+                held = segments.parse_chunks(read)
             content = postings(known, held)["content"]
-            found[places] = mentions(content, op.wordings, _at(rows, known), known.counter)
+            found[places] = mentions(content, op.wordings, _ordinals(rows, known), known.counter)
         return found
 
 
-def _in_order(op: operations.SearchRoute) -> bool:
+def _keeps_order(op: operations.SearchRoute) -> bool:
     """Whether what a route finds need not be put in order by score."""
     return isinstance(op.route, (MatchAll, TimeWindow)) or (op.depth is None and not op.ordered)
 
 
-def _head(scores: Floats, depth: int | None) -> NDArray[np.intp]:
+def _best_places(scores: Floats, depth: int | None) -> NDArray[np.intp]:
     """The places of the best `depth` and of those that are as good as the last of them."""
     if depth is None or depth >= len(scores):
         return np.arange(len(scores))
@@ -356,24 +360,24 @@ def _head(scores: Floats, depth: int | None) -> NDArray[np.intp]:
     return np.flatnonzero(scores >= least)
 
 
-def _promising(found: Sequence[tuple[Rows, Floats]]) -> Rows:
+def _likely_hits(found: Sequence[tuple[Rows, Floats]]) -> Rows:
     """The rows, ascending, that are likely to be returned: those with the best ranks together."""
     ordered = [rows[np.argsort(-scores, kind="stable")] for rows, scores in found]
     rows, where = np.unique(np.concatenate(ordered), return_inverse=True)
     ranks = np.concatenate([np.arange(len(each)) for each in ordered])
-    merit = np.bincount(where, 1.0 / (_RANKED + ranks), len(rows))
-    return np.sort(rows[np.argsort(-merit, kind="stable")[:_PROMISING]])
+    merit = np.bincount(where, 1.0 / (_RRF_K + ranks), len(rows))
+    return np.sort(rows[np.argsort(-merit, kind="stable")[:_READ_AHEAD_ROWS]])
 
 
-def _tied(scores: Floats, depth: int | None) -> NDArray[np.intp]:
+def _tied_places(scores: Floats, depth: int | None) -> NDArray[np.intp]:
     """The places among the best whose score another one has, too."""
-    head = _head(scores, depth)
+    head = _best_places(scores, depth)
     order = head[np.argsort(scores[head], kind="stable")]
     equal = np.zeros(len(order) + 1, dtype=bool)
     equal[1:-1] = scores[order[1:]] == scores[order[:-1]]
     return order[equal[1:] | equal[:-1]]
 
 
-def _at(rows: Rows, known: NamespaceSnapshot) -> NDArray[np.int64]:
+def _ordinals(rows: Rows, known: NamespaceSnapshot) -> NDArray[np.int64]:
     """The ordinals of rows; one that came after what is in sight is read as the last."""
     return np.minimum(rows, max(known.counter, 1)) - 1

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +26,17 @@ from salience.stores.index.postings import Segment
 from salience.stores.postgres.sql import postings
 from salience.stores.postgres.wire.commands import Statement
 
-_NONE: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-_COLUMNS = ("previous", "following", "position", *LEXICAL)
-_PLACED, _WORDS = 2 + len(_COLUMNS), 1 + len(LEXICAL)  # columns that news has of them
-_NEWS = f"""
+_NO_INTEGERS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+_PLACE_COLUMNS = ("previous", "following", "position", *LEXICAL)
+_PLACES_WIDTH, _WORDS_WIDTH = (
+    2 + len(_PLACE_COLUMNS),
+    1 + len(LEXICAL),
+)  # columns that news has of them
+_SELECT_DELTA = f"""
 SELECT s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
 FROM spaces s CROSS JOIN (
     SELECT array_agg("row"), array_agg(living::integer),
-        {", ".join(f"array_agg({name})" for name in _COLUMNS)}
+        {", ".join(f"array_agg({name})" for name in _PLACE_COLUMNS)}
     FROM (SELECT * FROM places WHERE namespace = %s AND version > %s ORDER BY "row") AS fresh
 ) AS p CROSS JOIN (
     SELECT array_agg(kind), array_agg(name), array_agg(number), array_agg(size)
@@ -48,7 +50,7 @@ FROM spaces s CROSS JOIN (
 ) AS w
 WHERE s.namespace = %s
 """
-_GREETED = """
+_SELECT_GREETINGS = """
 WITH sessions AS (
     SELECT m.session_id, array_agg(DISTINCT m.speaker) AS voices
     FROM memories m
@@ -65,11 +67,6 @@ GROUP BY 1, 2
 """
 
 
-def fingerprint(embedder: str) -> int:
-    """A number above 0 that tells an embedder's identity from others, but for one in 2^31."""
-    return crc32(embedder.encode()) >> 1 or 1
-
-
 @dataclass(frozen=True, eq=False)
 class NamespaceSnapshot:
     """A namespace at one version; arrays are by ordinal, which is the row less one."""
@@ -84,7 +81,7 @@ class NamespaceSnapshot:
     heard: int = 0  # up to where it is known how people are called
     living: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
     columns: Mapping[str, NDArray[np.int32]] = field(
-        default_factory=lambda: dict.fromkeys(_COLUMNS, _NONE)
+        default_factory=lambda: dict.fromkeys(_PLACE_COLUMNS, _NO_INTEGERS)
     )
     tallies: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     greeted: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
@@ -93,11 +90,11 @@ class NamespaceSnapshot:
     def news(self) -> tuple[Statement, ...]:
         """What to ask for what is newer."""
         name, since = self.namespace, (self.namespace, self.version)
-        return (Statement(_NEWS, (*since, *since, name, self.counter, name, name)),)
+        return (Statement(_SELECT_DELTA, (*since, *since, name, self.counter, name, name)),)
 
     def greetings(self) -> Statement:
         """What to ask for what people are called."""
-        return Statement(_GREETED, (self.namespace,) * 3)
+        return Statement(_SELECT_GREETINGS, (self.namespace,) * 3)
 
     def advanced(self, results: Sequence[Any]) -> NamespaceSnapshot:
         """With the answers to `news`."""
@@ -108,7 +105,11 @@ class NamespaceSnapshot:
         if version == self.version:
             return self if merged == self.merged else self._merged(merged)
         before = self if erased == self.erased else self._emptied(erased)
-        places, tallies, tail = fresh[:_PLACED], fresh[_PLACED:-_WORDS], fresh[-_WORDS:]
+        places, tallies, tail = (
+            fresh[:_PLACES_WIDTH],
+            fresh[_PLACES_WIDTH:-_WORDS_WIDTH],
+            fresh[-_WORDS_WIDTH:],
+        )
         return replace(
             before,
             counter=counter,
@@ -117,13 +118,13 @@ class NamespaceSnapshot:
             named=named,
             linked=linked,
             **before._placed(places, counter),
-            tallies=_counted(before.tallies, tallies),
-            tail=before._tailed(_across(tail), merged, counter),
+            tallies=_merge_tallies(before.tallies, tallies),
+            tail=before._tailed(_rows_of(tail), merged, counter),
         )
 
     def greeted_by(self, rows: Sequence[Any]) -> NamespaceSnapshot:
         """With the answer to `greetings`."""
-        return replace(self, heard=self.named, greeted=_greeted(rows))
+        return replace(self, heard=self.named, greeted=_greetings_by_name(rows))
 
     def _merged(self, merged: int) -> NamespaceSnapshot:
         """After others have put the newest words into a segment."""
@@ -138,14 +139,14 @@ class NamespaceSnapshot:
     def _placed(self, fresh: Sequence[Any], counter: int) -> dict[str, Any]:
         rows, living, *values = fresh
         if rows is None:
-            rows = living = _NONE
-            values = [_NONE] * len(_COLUMNS)
+            rows = living = _NO_INTEGERS
+            values = [_NO_INTEGERS] * len(_PLACE_COLUMNS)
         at = rows - 1
         alive = np.zeros(counter, dtype=bool)
         alive[: len(self.living)] = self.living
         alive[at] = living.astype(bool)
         columns = {}
-        for name, given in zip(_COLUMNS, values, strict=True):
+        for name, given in zip(_PLACE_COLUMNS, values, strict=True):
             column = np.zeros(counter, dtype=np.int32)
             column[: len(self.columns[name])] = self.columns[name]
             column[at] = given - 1 if name in ("previous", "following") else given
@@ -157,7 +158,7 @@ class NamespaceSnapshot:
     ) -> Mapping[str, tuple[Segment, ...]]:
         """The words outside segments; the newest are added as a segment of their own."""
         kept = {} if merged > self.merged else dict(self.tail)
-        fresh = postings.built(rows, max(self.counter, merged), counter) if rows else {}
+        fresh = postings.build_segments(rows, max(self.counter, merged), counter) if rows else {}
         for name, segment in fresh.items():
             parts = [*kept.get(name, ()), segment]
             while len(parts) > 1 and parts[-2].size <= 8 * parts[-1].size:
@@ -226,6 +227,11 @@ class NamespaceSnapshot:
         return (self.version, self.heard) > (other.version, other.heard)
 
     @property
+    def living_count(self) -> int:
+        """The number of memories that are not erased."""
+        return int(np.count_nonzero(self.living))
+
+    @property
     def nbytes(self) -> int:
         """Memory held."""
         arrays = [self.living, *self.columns.values()]
@@ -233,26 +239,28 @@ class NamespaceSnapshot:
         return sum(array.nbytes for array in arrays) + tail + 200 * len(self.tallies)
 
 
-def _across(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _rows_of(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
     """Arrays, which are all there or none, as rows."""
     return [] if arrays[0] is None else list(zip(*arrays, strict=True))
 
 
-def _counted(
+def _merge_tallies(
     before: Mapping[tuple[str, str], tuple[int, int]], fresh: Sequence[Any]
 ) -> Mapping[tuple[str, str], tuple[int, int]]:
-    rows = {(kind, name): (number, size) for kind, name, number, size in _across(fresh)}
+    rows = {(kind, name): (number, size) for kind, name, number, size in _rows_of(fresh)}
     return {**before, **rows} if rows else before
 
 
-def _greeted(rows: Iterable[tuple[str, str | None, int]]) -> dict[str, dict[str | None, int]]:
+def _greetings_by_name(
+    rows: Iterable[tuple[str, str | None, int]],
+) -> dict[str, dict[str | None, int]]:
     found: dict[str, dict[str | None, int]] = {}
     for name, who, count in rows:
         found.setdefault(name, {})[who] = count
     return found
 
 
-_LIMIT = 512 << 20  # bytes; beyond it the namespace used longest ago is forgotten
+_CACHE_BYTES = 512 << 20  # bytes; beyond it the namespace used longest ago is forgotten
 
 
 class SnapshotCache:
@@ -289,7 +297,7 @@ class SnapshotCache:
                 self._known[known.namespace] = known
                 self._known.move_to_end(known.namespace)
                 self._written.discard(known.namespace)
-            while self._size > _LIMIT and len(self._known) > 1:
+            while self._size > _CACHE_BYTES and len(self._known) > 1:
                 name, oldest = self._known.popitem(last=False)
                 self._size -= oldest.nbytes
                 self._graphs.pop(name, None)

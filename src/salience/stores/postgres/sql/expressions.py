@@ -37,12 +37,15 @@ from salience.ranking.signals import Age, EntityOverlap, SaidBy
 from salience.ranking.signals.recency import DAY, HOUR
 from salience.records.fields import FIELDS
 from salience.retrieval.query import Formula, Query
-from salience.stores.postgres.sql.identifiers import SPELLED, spelling
+from salience.stores.postgres.sql.identifiers import SPELLED_FIELDS, spelling_key
 
-_ROUNDING = 2.0**-50  # a few last digits, relative
-_LARGEST, _SMALLEST = 709.0, -708.0  # beyond, exp is no normal number, which PostgreSQL refuses
-_TIME = 3e11  # seconds; no date is farther from 1970
-_NUMBER = 1e9  # more than counts, sums of judgements and rates will be
+_RELATIVE_ROUNDING = 2.0**-50  # a few last digits, relative
+_MAX_EXPONENT, _MIN_EXPONENT = (
+    709.0,
+    -708.0,
+)  # beyond, exp is no normal number, which PostgreSQL refuses
+_MAX_EPOCH_SECONDS = 3e11  # seconds; no date is farther from 1970
+_MAX_NUMBER = 1e9  # more than counts, sums of judgements and rates will be
 _INFINITY = "'Infinity'::float8"
 
 
@@ -78,7 +81,7 @@ class SqlExpression:
         return replace(self, sql=sql, low=low, high=high, error=error, missing=missing)
 
 
-def joined(template: str, *parts: SqlExpression) -> SqlExpression:
+def fill_template(template: str, *parts: SqlExpression) -> SqlExpression:
     """A form over parts that stand at `{0}`, `{1}` ... of a template, in any order and number."""
     places = [int(piece[: piece.index("}")]) for piece in template.split("{")[1:]]
     return SqlExpression(
@@ -89,7 +92,7 @@ def joined(template: str, *parts: SqlExpression) -> SqlExpression:
     )
 
 
-def number(value: float) -> SqlExpression:
+def constant(value: float) -> SqlExpression:
     """A number as a parameter; NULL for NaN."""
     if math.isnan(value):
         return SqlExpression("NULL::float8", (), 0.0, 0.0)
@@ -97,7 +100,7 @@ def number(value: float) -> SqlExpression:
     return SqlExpression("%s::float8", (value,), value, value, missing=False, endless=endless)
 
 
-def sql_form(
+def compile_signal(
     signal: Formula, query: Query, columns: Mapping[str, SqlExpression], table: str = "m"
 ) -> SqlExpression:
     """A signal over rows of `memories`, under the alias `table`, as a number in SQL.
@@ -123,16 +126,16 @@ class _Compiler:
 
     @form.register
     def _(self, signal: Constant) -> SqlExpression:
-        return number(signal.value)
+        return constant(signal.value)
 
     @form.register
     def _(self, signal: QueryFlag) -> SqlExpression:
-        return number(self._query.reading.facts.get(signal.name, 0.0))
+        return constant(self._query.reading.facts.get(signal.name, 0.0))
 
     @form.register
     def _(self, signal: WhenQuery) -> SqlExpression:
         asked = self._query.reading.facts.get(signal.fact)
-        return self.form(signal.of) if asked else number(0.0)
+        return self.form(signal.of) if asked else constant(0.0)
 
     @form.register
     def _(self, signal: NamedExpression) -> SqlExpression:
@@ -152,11 +155,15 @@ class _Compiler:
         sql = f"{self._table}.{name}"
         if field.type == "time":
             return SqlExpression(
-                sql, (), -_TIME, _TIME, missing=name not in ("created_at", "updated_at")
+                sql,
+                (),
+                -_MAX_EPOCH_SECONDS,
+                _MAX_EPOCH_SECONDS,
+                missing=name not in ("created_at", "updated_at"),
             )
         missing = name != "access_count"
         return SqlExpression(
-            sql, (), 0.0, _NUMBER if field.most is None else field.most, missing=missing
+            sql, (), 0.0, _MAX_NUMBER if field.most is None else field.most, missing=missing
         )
 
     def _text(self, name: str) -> str:
@@ -168,9 +175,9 @@ class _Compiler:
     def _(self, signal: Lookup) -> SqlExpression:
         table = dict(signal.table)
         if not table:
-            return number(math.nan)
+            return constant(math.nan)
         column = self._text(signal.column)
-        cases = [number(value) for value in table.values()]
+        cases = [constant(value) for value in table.values()]
         sql = "".join(f" WHEN %s::text THEN {case.sql}" for case in cases)
         known = [value for value in table.values() if not math.isnan(value)] or [0.0]
         return SqlExpression(
@@ -189,8 +196,8 @@ class _Compiler:
         for part in rest:
             low, high = total.low + part.low, total.high + part.high
             error = total.error + part.error
-            total = joined("({0} + {1})", total, part).within(
-                *_ordered([low, high]), _rounded(error, low, high)
+            total = fill_template("({0} + {1})", total, part).within(
+                *_min_max([low, high]), _with_rounding(error, low, high)
             )
         return total
 
@@ -198,11 +205,11 @@ class _Compiler:
     def _(self, signal: Product) -> SqlExpression:
         total, *rest = (self.form(part) for part in signal.parts)
         for part in rest:
-            ends = [_times(a, b) for a, b in product(_ends(total), _ends(part))]
-            error = _times(total.most, part.error) + _times(part.most, total.error)
-            error += _times(total.error, part.error)
-            total = joined("({0} * {1})", total, part).within(
-                *_ordered(ends), _rounded(error, *ends)
+            ends = [_bound_product(a, b) for a, b in product(_bounds(total), _bounds(part))]
+            error = _bound_product(total.most, part.error) + _bound_product(part.most, total.error)
+            error += _bound_product(total.error, part.error)
+            total = fill_template("({0} * {1})", total, part).within(
+                *_min_max(ends), _with_rounding(error, *ends)
             )
         return total
 
@@ -215,15 +222,15 @@ class _Compiler:
                 raise NotCompilable(
                     f"{signal.bottom} may be 0 on the server, so {signal} has no SQL form"
                 )
-            ends = [a / b for a, b in product(_ends(top), _ends(bottom)) if math.isfinite(b)]
-            ends += [0.0] * any(math.isinf(b) for b in _ends(bottom))
-            error = top.error / least + _times(top.most, bottom.error) / least**2
-            return joined("({0} / {1})", top, bottom).within(
-                *_ordered(ends), _rounded(error, *ends)
+            ends = [a / b for a, b in product(_bounds(top), _bounds(bottom)) if math.isfinite(b)]
+            ends += [0.0] * any(math.isinf(b) for b in _bounds(bottom))
+            error = top.error / least + _bound_product(top.most, bottom.error) / least**2
+            return fill_template("({0} / {1})", top, bottom).within(
+                *_min_max(ends), _with_rounding(error, *ends)
             )
-        _same(bottom, signal.bottom, signal)
+        _require_exact(bottom, signal.bottom, signal)
         error = math.inf if top.error else 0.0
-        return joined(
+        return fill_template(
             "(CASE WHEN {1} = 0 THEN CASE WHEN {0} IS NOT NULL THEN 0 END ELSE {0} / {1} END)",
             top,
             bottom,
@@ -231,7 +238,7 @@ class _Compiler:
 
     @form.register
     def _(self, signal: Default) -> SqlExpression:
-        of, other = self.form(signal.of), number(signal.value)
+        of, other = self.form(signal.of), constant(signal.value)
         return self._either(of, other)
 
     @form.register
@@ -245,7 +252,7 @@ class _Compiler:
     def _either(first: SqlExpression, second: SqlExpression) -> SqlExpression:
         if not first.missing:
             return first
-        found = joined("coalesce({0}, {1})", first, second)
+        found = fill_template("coalesce({0}, {1})", first, second)
         low, high = min(first.low, second.low), max(first.high, second.high)
         error = max(first.error, second.error)
         return replace(found, low=low, high=high, error=error, missing=second.missing)
@@ -259,61 +266,65 @@ class _Compiler:
         return found
 
     def _exp(self, signal: Apply, x: SqlExpression) -> SqlExpression:
-        low, high = _exp(x.low), _exp(x.high)
+        low, high = _bound_exp(x.low), _bound_exp(x.high)
         # |exp(x + e) - exp(x)| <= exp(x + e) * e
-        error = _rounded(_times(_exp(x.high + x.error), x.error), high)
-        beyond = f" WHEN {{0}} > {_LARGEST} THEN {_INFINITY}" if x.high >= _LARGEST else ""
-        below = f" WHEN {{0}} < {_SMALLEST} THEN 0" if x.low <= _SMALLEST else ""
+        error = _with_rounding(_bound_product(_bound_exp(x.high + x.error), x.error), high)
+        beyond = (
+            f" WHEN {{0}} > {_MAX_EXPONENT} THEN {_INFINITY}" if x.high >= _MAX_EXPONENT else ""
+        )
+        below = f" WHEN {{0}} < {_MIN_EXPONENT} THEN 0" if x.low <= _MIN_EXPONENT else ""
         sql = f"(CASE{beyond}{below} ELSE exp({{0}}) END)" if beyond or below else "exp({0})"
         endless = x.endless or bool(beyond)
-        error = max(error, high * _ROUNDING)
-        return replace(joined(sql, x), low=low, high=high, error=error, endless=endless)
+        error = max(error, high * _RELATIVE_ROUNDING)
+        return replace(fill_template(sql, x), low=low, high=high, error=error, endless=endless)
 
     def _sigmoid(self, signal: Apply, x: SqlExpression) -> SqlExpression:
-        found = joined(
-            f"(CASE WHEN {{0}} > {_LARGEST} THEN 1 WHEN {{0}} < {_SMALLEST} THEN 0 "
+        found = fill_template(
+            f"(CASE WHEN {{0}} > {_MAX_EXPONENT} THEN 1 WHEN {{0}} < {_MIN_EXPONENT} THEN 0 "
             "ELSE 1 / (1 + exp(-{0})) END)",
             x,
         )
-        error = x.error / 4.0 + _ROUNDING  # its slope is at most 1/4
+        error = x.error / 4.0 + _RELATIVE_ROUNDING  # its slope is at most 1/4
         return replace(found, low=0.0, high=1.0, error=error, endless=False)
 
     def _log(self, signal: Apply, x: SqlExpression) -> SqlExpression:
-        _same(x, signal.arguments[0], signal)
-        found = joined(
+        _require_exact(x, signal.arguments[0], signal)
+        found = fill_template(
             f"(CASE WHEN {{0}} > 0 THEN ln({{0}}) WHEN {{0}} = 0 THEN -{_INFINITY} END)", x
         )
         low = math.log(x.low) if x.low > 0.0 else -math.inf
-        high = min(_log(x.high), _LARGEST + 1.0)
+        high = min(_bound_log(x.high), _MAX_EXPONENT + 1.0)
         ends = [end for end in (low, high) if math.isfinite(end)] + [745.0] * (x.low <= 0.0)
-        error = max(map(abs, ends)) * _ROUNDING
+        error = max(map(abs, ends)) * _RELATIVE_ROUNDING
         missing = x.missing or x.low < 0.0
         endless = x.endless or x.low <= 0.0
         return replace(found, low=low, high=high, error=error, missing=missing, endless=endless)
 
     def _sqrt(self, signal: Apply, x: SqlExpression) -> SqlExpression:
-        _same(x, signal.arguments[0], signal)
-        ends = [math.sqrt(max(0.0, end)) for end in _ends(x)]
+        _require_exact(x, signal.arguments[0], signal)
+        ends = [math.sqrt(max(0.0, end)) for end in _bounds(x)]
         if x.low >= 0.0:
-            return replace(joined("sqrt({0})", x), low=ends[0], high=ends[1])
-        found = joined("(CASE WHEN {0} >= 0 THEN sqrt({0}) END)", x)
+            return replace(fill_template("sqrt({0})", x), low=ends[0], high=ends[1])
+        found = fill_template("(CASE WHEN {0} >= 0 THEN sqrt({0}) END)", x)
         return replace(found, low=ends[0], high=ends[1], missing=True)
 
     def _floor(self, signal: Apply, x: SqlExpression) -> SqlExpression:
-        _same(x, signal.arguments[0], signal)
-        return replace(joined("floor({0})", x), low=_floor(x.low), high=_floor(x.high))
+        _require_exact(x, signal.arguments[0], signal)
+        return replace(
+            fill_template("floor({0})", x), low=_bound_floor(x.low), high=_bound_floor(x.high)
+        )
 
     def _minimum(self, signal: Apply, x: SqlExpression, y: SqlExpression) -> SqlExpression:
-        return _extreme("least", x, y, min(x.low, y.low), min(x.high, y.high))
+        return _least_or_greatest("least", x, y, min(x.low, y.low), min(x.high, y.high))
 
     def _maximum(self, signal: Apply, x: SqlExpression, y: SqlExpression) -> SqlExpression:
-        return _extreme("greatest", x, y, max(x.low, y.low), max(x.high, y.high))
+        return _least_or_greatest("greatest", x, y, max(x.low, y.low), max(x.high, y.high))
 
     def _at_most(self, signal: Apply, x: SqlExpression, limit: SqlExpression) -> SqlExpression:
-        _same(x, signal.arguments[0], signal)
-        _same(limit, signal.arguments[1], signal)
-        found = joined("(CASE WHEN {0} <= {1} THEN 1::float8 ELSE 0 END)", x, limit)
-        return _truth(found)
+        _require_exact(x, signal.arguments[0], signal)
+        _require_exact(limit, signal.arguments[1], signal)
+        found = fill_template("(CASE WHEN {0} <= {1} THEN 1::float8 ELSE 0 END)", x, limit)
+        return _indicator(found)
 
     @form.register
     def _(self, signal: Age) -> SqlExpression:
@@ -322,50 +333,54 @@ class _Compiler:
             times = self._either(times, self._column(name))
         unit = DAY if signal.unit == "days" else HOUR
         now = self._query.now
-        since = joined("(({0} - {1}) / {2})", number(now), times, number(unit))
-        since = replace(since, low=-math.inf, high=(abs(now) + _TIME) / unit)
-        return _extreme("greatest", number(0.0), since, 0.0, since.high)
+        since = fill_template("(({0} - {1}) / {2})", constant(now), times, constant(unit))
+        since = replace(since, low=-math.inf, high=(abs(now) + _MAX_EPOCH_SECONDS) / unit)
+        return _least_or_greatest("greatest", constant(0.0), since, 0.0, since.high)
 
     @form.register
     def _(self, signal: SaidBy) -> SqlExpression:
         reading, speaker = self._query.reading, self._text("speaker")
         if signal.who == "nobody":
-            return _truth(SqlExpression(f"(CASE WHEN {speaker} IS NULL THEN 1::float8 ELSE 0 END)"))
+            return _indicator(
+                SqlExpression(f"(CASE WHEN {speaker} IS NULL THEN 1::float8 ELSE 0 END)")
+            )
         wanted = {
             "named": reading.speakers,
             "user": reading.users,
             "assistant": reading.assistants,
         }[signal.who]
         sql = f"(CASE WHEN {speaker} = ANY(%s::text[]) THEN 1::float8 ELSE 0 END)"
-        return _truth(SqlExpression(sql, (sorted(wanted),)))
+        return _indicator(SqlExpression(sql, (sorted(wanted),)))
 
     @form.register
     def _(self, signal: EntityOverlap) -> SqlExpression:
         asked = self._query.entities
         if not asked:
-            return number(0.0)
-        if not set(signal.of) <= set(SPELLED):
+            return constant(0.0)
+        if not set(signal.of) <= set(SPELLED_FIELDS):
             raise NotCompilable(f"the server keeps no folded names of {', '.join(signal.of)}")
         spelt = f"({self._table}.spellings && %s::text[])::integer"
         keys = [
             [
-                spelling(name, spelled)
+                spelling_key(name, spelled)
                 for name in signal.of
                 for spelled in sorted(self._query.aliases.spellings({key}))
             ]
             for key in sorted(asked)
         ]
         held = " + ".join([spelt] * len(keys))
-        return _truth(SqlExpression(f"(({held})::float8 / %s::float8)", (*keys, float(len(keys)))))
+        return _indicator(
+            SqlExpression(f"(({held})::float8 / %s::float8)", (*keys, float(len(keys))))
+        )
 
 
-def clipped(x: SqlExpression, low: float, high: float) -> SqlExpression:
+def clip(x: SqlExpression, low: float, high: float) -> SqlExpression:
     """A form between two numbers."""
-    raised = _extreme("greatest", x, number(low), low, math.inf)
-    return _extreme("least", raised, number(high), low, high)
+    raised = _least_or_greatest("greatest", x, constant(low), low, math.inf)
+    return _least_or_greatest("least", raised, constant(high), low, high)
 
 
-def _extreme(
+def _least_or_greatest(
     function: str, x: SqlExpression, y: SqlExpression, low: float, high: float
 ) -> SqlExpression:
     """The smaller or larger of two; by itself PostgreSQL would pass over NULL."""
@@ -373,14 +388,14 @@ def _extreme(
     sql = f"{function}({{0}}, {{1}})"
     if there:
         sql = f"(CASE WHEN {' AND '.join(there)} THEN {sql} END)"
-    return replace(joined(sql, x, y), low=low, high=high, error=max(x.error, y.error))
+    return replace(fill_template(sql, x, y), low=low, high=high, error=max(x.error, y.error))
 
 
-def _truth(form: SqlExpression) -> SqlExpression:
+def _indicator(form: SqlExpression) -> SqlExpression:
     return replace(form, low=0.0, high=1.0, error=0.0, missing=False, endless=False)
 
 
-def _same(form: SqlExpression, argument: Signal, where: Signal) -> None:
+def _require_exact(form: SqlExpression, argument: Signal, where: Signal) -> None:
     """Refuse what may differ in its last digits where a jump would make much of that."""
     if form.error > 0.0:
         raise NotCompilable(
@@ -388,11 +403,11 @@ def _same(form: SqlExpression, argument: Signal, where: Signal) -> None:
         )
 
 
-def _ends(form: SqlExpression) -> tuple[float, float]:
+def _bounds(form: SqlExpression) -> tuple[float, float]:
     return form.low, form.high
 
 
-def _ordered(values: Iterable[float]) -> tuple[float, float]:
+def _min_max(values: Iterable[float]) -> tuple[float, float]:
     """The least and the largest; where infinities cancel, nothing is known."""
     ends = list(values)
     if any(map(math.isnan, ends)):
@@ -400,23 +415,23 @@ def _ordered(values: Iterable[float]) -> tuple[float, float]:
     return min(ends), max(ends)
 
 
-def _rounded(error: float, *ends: float) -> float:
+def _with_rounding(error: float, *ends: float) -> float:
     """An error after one more rounding of a value between some ends; none is added to none."""
-    return error + max(map(abs, ends)) * _ROUNDING if error > 0.0 else 0.0
+    return error + max(map(abs, ends)) * _RELATIVE_ROUNDING if error > 0.0 else 0.0
 
 
-def _times(a: float, b: float) -> float:
+def _bound_product(a: float, b: float) -> float:
     """a * b for bounds: 0 times whatever is 0."""
     return 0.0 if a == 0.0 or b == 0.0 else a * b
 
 
-def _exp(x: float) -> float:
-    return math.inf if x > _LARGEST else math.exp(x)
+def _bound_exp(x: float) -> float:
+    return math.inf if x > _MAX_EXPONENT else math.exp(x)
 
 
-def _log(x: float) -> float:
+def _bound_log(x: float) -> float:
     return math.inf if math.isinf(x) else math.log(x) if x > 0.0 else -math.inf
 
 
-def _floor(x: float) -> float:
+def _bound_floor(x: float) -> float:
     return float(math.floor(x)) if math.isfinite(x) else x

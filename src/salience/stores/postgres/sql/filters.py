@@ -18,7 +18,7 @@ from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter, Not, Operator, Or, fields_of, holds
 from salience.stores.postgres.wire.commands import Statement
 
-_ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_ORDER_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 
 
 @dataclass(frozen=True)
@@ -32,26 +32,26 @@ class Condition:
 _TRUE, _FALSE = Condition("TRUE"), Condition("FALSE")
 
 
-def compiled(where: Filter | None, table: str = "memories") -> Condition:
+def compile_filter(where: Filter | None, table: str = "memories") -> Condition:
     """A filter as a condition on a table that has the columns of `memories`."""
     if where is None:
         return _TRUE
     if isinstance(where, Compare):
         return _compare(where, table)
     if isinstance(where, Not):
-        return _not(compiled(where.part, table))
-    parts = [compiled(part, table) for part in where.parts]
+        return _negate(compile_filter(where.part, table))
+    parts = [compile_filter(part, table) for part in where.parts]
     if isinstance(where, And):
-        return _joined(" AND ", parts, _TRUE)
+        return _combine(" AND ", parts, _TRUE)
     assert isinstance(where, Or)
-    return _joined(" OR ", parts, _FALSE)
+    return _combine(" OR ", parts, _FALSE)
 
 
-def _not(part: Condition) -> Condition:
+def _negate(part: Condition) -> Condition:
     return Condition(f"({part.sql}) IS NOT TRUE", part.parameters)
 
 
-def _joined(word: str, parts: Sequence[Condition], empty: Condition) -> Condition:
+def _combine(word: str, parts: Sequence[Condition], empty: Condition) -> Condition:
     if not parts:
         return empty
     return Condition(
@@ -64,17 +64,21 @@ def _compare(compare: Compare, table: str) -> Condition:
     operator, operand = compare.operator, compare.value
     if operator in ("ne", "nin"):
         positive: Operator = "eq" if operator == "ne" else "in"
-        return _not(_compare(Compare(compare.field, positive, operand), table))
+        return _negate(_compare(Compare(compare.field, positive, operand), table))
     if compare.field.startswith("metadata."):
-        return _json(_path(compare.field.removeprefix("metadata."), table), operator, operand)
+        return _compare_json(
+            _metadata_value(compare.field.removeprefix("metadata."), table), operator, operand
+        )
     column = f"{table}.{compare.field}"
     kind = FIELDS[compare.field].type
     if kind == "list":
-        return _list(column, operator, operand)
-    return _plain(column, "text" if kind == "text" else "double precision", operator, operand)
+        return _compare_list(column, operator, operand)
+    return _compare_scalar(
+        column, "text" if kind == "text" else "double precision", operator, operand
+    )
 
 
-def _plain(column: str, kind: str, operator: Operator, operand: Any) -> Condition:
+def _compare_scalar(column: str, kind: str, operator: Operator, operand: Any) -> Condition:
     """A comparison of text, a number or a time."""
     if operator == "exists":
         return Condition(f"{column} IS {'NOT ' if operand else ''}NULL")
@@ -92,10 +96,10 @@ def _plain(column: str, kind: str, operator: Operator, operand: Any) -> Conditio
         if kind != "text" or not isinstance(operand, str):
             return _FALSE
         return Condition(f"strpos(casefolded({column}), %s::text) > 0", (operand.casefold(),))
-    return Condition(f"{column} {_ORDER[operator]} %s::{kind}", (operand,))
+    return Condition(f"{column} {_ORDER_OPERATORS[operator]} %s::{kind}", (operand,))
 
 
-def _list(column: str, operator: Operator, operand: Any) -> Condition:
+def _compare_list(column: str, operator: Operator, operand: Any) -> Condition:
     """A comparison of a list of texts; an empty one is kept as NULL."""
     if operator == "eq":
         if operand == ():
@@ -107,7 +111,7 @@ def _list(column: str, operator: Operator, operand: Any) -> Condition:
     return Condition(f"{column} @> %s::text[]", ([operand],))
 
 
-def _path(key: str, table: str) -> Condition:
+def _metadata_value(key: str, table: str) -> Condition:
     """The value of a key of the metadata as jsonb, NULL where there is none or null."""
     column = f"{table}.metadata"
     parts = key.split(".")
@@ -118,21 +122,21 @@ def _path(key: str, table: str) -> Condition:
     return Condition(f"nullif(({nested.sql})::jsonb, 'null'::jsonb)", nested.parameters)
 
 
-def _json(value: Condition, operator: Operator, operand: Any) -> Condition:
+def _compare_json(value: Condition, operator: Operator, operand: Any) -> Condition:
     """A comparison of a value of the metadata."""
     given = value.parameters
     if operator == "exists":
         return Condition(f"{value.sql} IS {'NOT ' if operand else ''}NULL", given)
     if operator == "in":
-        parts = [_json(value, "eq", item) for item in operand]
-        return _joined(" OR ", parts, _FALSE)
+        parts = [_compare_json(value, "eq", item) for item in operand]
+        return _combine(" OR ", parts, _FALSE)
     if operator == "eq":
         if operand is None:
             return Condition(f"{value.sql} IS NULL", given)
-        return Condition(f"{value.sql} = %s::text::jsonb", (*given, _text(operand)))
+        return Condition(f"{value.sql} = %s::text::jsonb", (*given, _json_text(operand)))
     if operator == "contains":
         return _json_contains(value, operand)
-    word = _ORDER[operator]
+    word = _ORDER_OPERATORS[operator]
     if isinstance(operand, str):
         return Condition(
             f"(CASE jsonb_typeof({value.sql}) WHEN 'string' THEN ({value.sql} #>> '{{}}') "
@@ -144,7 +148,7 @@ def _json(value: Condition, operator: Operator, operand: Any) -> Condition:
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) WHEN 'number' THEN ({value.sql})::numeric {word} "
         "%s::text::numeric END)",
-        (*given, *given, _text(operand)),
+        (*given, *given, _json_text(operand)),
     )
 
 
@@ -154,40 +158,42 @@ def _json_contains(value: Condition, operand: Any) -> Condition:
         f"EXISTS (SELECT FROM jsonb_array_elements({value.sql}) AS item "
         "WHERE item = %s::text::jsonb)"
     )
-    parameters: tuple[Any, ...] = (*given, *given, _text(operand))
+    parameters: tuple[Any, ...] = (*given, *given, _json_text(operand))
     text = ""
     if isinstance(operand, str):
         text = f"WHEN 'string' THEN strpos(casefolded({value.sql} #>> '{{}}'), %s::text) > 0 "
-        parameters = (*given, *given, operand.casefold(), *given, _text(operand))
+        parameters = (*given, *given, operand.casefold(), *given, _json_text(operand))
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) {text}WHEN 'array' THEN {element} END)", parameters
     )
 
 
-def _text(value: Any) -> str:
+def _json_text(value: Any) -> str:
     """A value as JSON text; a whole number is written as one, so that 1.0 is 1."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return json.dumps(value, ensure_ascii=False)
 
 
-_SPECIAL = "(m.status <> 'active' OR m.expires_at IS NOT NULL)"
-_USUAL = {"status": "active", "expires_at": None}
+_UNUSUAL_MEMORY = "(m.status <> 'active' OR m.expires_at IS NOT NULL)"
+_USUAL_VALUES = {"status": "active", "expires_at": None}
 
 
-def divided(where: Filter | None) -> tuple[Filter | None, Filter | None]:
+def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
     """A filter as what the usual memory (active, without an end) passes, and the rest."""
     if where is None:
         return None, None
     parts = where.parts if isinstance(where, And) else (where,)
-    usual = tuple(part for part in parts if fields_of(part) <= _USUAL.keys() and _passes(part))
+    usual = tuple(
+        part for part in parts if fields_of(part) <= _USUAL_VALUES.keys() and _passes(part)
+    )
     rest = tuple(part for part in parts if part not in usual)
     return (And(usual) if usual else None), (And(rest) if rest else None)
 
 
 def _passes(where: Filter) -> bool:
     if isinstance(where, Compare):
-        return holds(where.operator, _USUAL[where.field], where.value)
+        return holds(where.operator, _USUAL_VALUES[where.field], where.value)
     if isinstance(where, Not):
         return not _passes(where.part)
     if isinstance(where, And):
@@ -196,36 +202,38 @@ def _passes(where: Filter) -> bool:
     return any(map(_passes, where.parts))
 
 
-def passing(where: Filter | None, owner: str) -> Condition:
+def row_condition(where: Filter | None, owner: str) -> Condition:
     """A filter as a condition on the `"row"` of a table whose alias is `owner`.
 
     Memories that the usual part leaves out are few and have an index of their own.
     """
-    usual, rest = divided(where)
+    usual, rest = split_filter(where)
     sql, parameters = "", ()
     memory = (
         f'SELECT FROM memories m WHERE m.namespace = {owner}.namespace AND m."row" = {owner}."row"'
     )
     if usual is not None:
-        left_out = compiled(usual, "m")
-        sql += f" AND NOT EXISTS ({memory} AND {_SPECIAL} AND ({left_out.sql}) IS NOT TRUE)"
+        left_out = compile_filter(usual, "m")
+        sql += f" AND NOT EXISTS ({memory} AND {_UNUSUAL_MEMORY} AND ({left_out.sql}) IS NOT TRUE)"
         parameters += left_out.parameters
     if rest is not None:
-        kept = compiled(rest, "m")
+        kept = compile_filter(rest, "m")
         sql += f" AND EXISTS ({memory} AND {kept.sql})"
         parameters += kept.parameters
     return Condition(sql, parameters)
 
 
-def masks(namespace: str, where: Filter | None) -> list[Statement]:
+def select_mask(namespace: str, where: Filter | None) -> list[Statement]:
     """Two statements: the rows that a filter leaves out of the usual, and those it keeps."""
-    usual, rest = divided(where)
+    usual, rest = split_filter(where)
     found = []
     for part, special in ((usual, True), (rest, False)):
         if part is None:
             continue
-        condition = compiled(part, "m")
-        clause = f"{_SPECIAL} AND ({condition.sql}) IS NOT TRUE" if special else condition.sql
+        condition = compile_filter(part, "m")
+        clause = (
+            f"{_UNUSUAL_MEMORY} AND ({condition.sql}) IS NOT TRUE" if special else condition.sql
+        )
         found.append(
             Statement(
                 f'SELECT array_agg(m."row") FROM memories m WHERE m.namespace = %s AND {clause}',
@@ -235,9 +243,9 @@ def masks(namespace: str, where: Filter | None) -> list[Statement]:
     return found
 
 
-def mask(where: Filter | None, answers: Sequence[Any], size: int) -> NDArray[np.bool_] | None:
+def parse_mask(where: Filter | None, answers: Sequence[Any], size: int) -> NDArray[np.bool_] | None:
     """Which ordinals pass a filter, from the answers to `masks`; None when all do."""
-    usual, rest = divided(where)
+    usual, rest = split_filter(where)
     given = iter(answers)
     found = np.ones(size, dtype=bool)
     if usual is not None:

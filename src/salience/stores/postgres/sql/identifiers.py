@@ -17,28 +17,28 @@ from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Trigram
 from salience.stores import codec
-from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.sql.filters import Condition, compile_filter
 
-SPELLED = ("id", "title", "speaker", "user_id", "entities")
+SPELLED_FIELDS = ("id", "title", "speaker", "user_id", "entities")
 """The fields whose folded values are kept, for routes that look for names."""
 
 
-def spelling(field: str, name: str) -> str:
+def spelling_key(field: str, name: str) -> str:
     """How a folded value of a field is kept."""
     return f"{field}\x1f{name}"
 
 
-def spellings(values: Any) -> list[str]:
+def spelling_keys(values: Any) -> list[str]:
     """The folded values of a record by field, as kept."""
     found: dict[str, None] = {}
-    for field in SPELLED:
+    for field in SPELLED_FIELDS:
         value = getattr(values, field)
         for text in texts_of(value):
-            found[spelling(field, folded(text))] = None
+            found[spelling_key(field, folded(text))] = None
     return list(found)
 
 
-def names_asked(query: Query, route: Trigram) -> list[str]:
+def trigram_texts(query: Query, route: Trigram) -> list[str]:
     """The texts that a route for misspelt names compares with."""
     return [query.text, *(sorted(query.entities) if route.entities else ())]
 
@@ -52,24 +52,24 @@ def text_fields(names: Sequence[str], path: str) -> list[str]:
     return list(names)
 
 
-def given(name: str) -> Condition:
+def has_value(name: str) -> Condition:
     """That a memory `m` has a value of a field, or of a key of its metadata."""
     if name in FIELDS:
         return Condition(f"m.{name} IS NOT NULL")
-    return compiled(Compare(name, "exists", True), "m")
+    return compile_filter(Compare(name, "exists", True), "m")
 
 
-def column(name: str) -> str:
+def column_expression(name: str) -> str:
     """What is read of a memory `m` for a field or a key of its metadata; see `value`."""
     return f"m.{name}" if name in FIELDS else "m.metadata::text"
 
 
-def value(name: str, cell: Any) -> Any:
+def cell_value(name: str, cell: Any) -> Any:
     """The value of a field or a key of the metadata in what was read for it."""
     return cell if name in FIELDS else codec.metadata_value(cell, name.removeprefix("metadata."))
 
 
-def alike(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
+def trigram_scores(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
     """The best trigram similarity of some texts with any of the values of each row."""
     asked = [trigrams(text) for text in texts]
     known: dict[str, float] = {}
@@ -84,14 +84,14 @@ def alike(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
     return found
 
 
-def asked_names(query: Query) -> list[str]:
+def exact_names(query: Query) -> list[str]:
     """The folded names that a route for identifiers looks for."""
     return sorted(query.aliases.spellings({query.aliases.key(query.text), *query.entities}))
 
 
-def same(query: Query, rows: Sequence[Sequence[Any]]) -> Floats:
+def exact_scores(query: Query, rows: Sequence[Sequence[Any]]) -> Floats:
     """1 where one of the values of a row is, or holds, what the query is or names."""
-    names = set(asked_names(query))
+    names = set(exact_names(query))
     found = np.zeros(len(rows))
     for place, values in enumerate(rows):
         texts = (text for value in values for text in texts_of(value))

@@ -6,14 +6,14 @@ from typing import Any
 
 from salience.records.filters import Filter
 from salience.retrieval.candidates import Rows
-from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.sql.filters import Condition, compile_filter
 from salience.stores.postgres.wire.commands import Statement
-from salience.stores.postgres.wire.types import Integers
+from salience.stores.postgres.wire.types import IntegerArray
 
-_CROWD = 1_000  # memories around others beyond which they are not read ahead
+_MAX_READ_AHEAD_ROWS = 1_000  # memories around others beyond which they are not read ahead
 
 
-def links(namespace: str, which: Condition, where: Filter | None) -> Statement:
+def select_links(namespace: str, which: Condition, where: Filter | None) -> Statement:
     """The links of some memories with ends that pass a filter: rows of both, weight and type.
 
     `which` is a condition on the memories `m`.
@@ -23,7 +23,7 @@ def links(namespace: str, which: Condition, where: Filter | None) -> Statement:
         f"AND l.{end} = m.id WHERE m.namespace = %s AND {which.sql}"
         for end in ("source", "target")
     )
-    first, second = compiled(where, "s"), compiled(where, "t")
+    first, second = compile_filter(where, "s"), compile_filter(where, "t")
     chosen = (namespace, *which.parameters)
     return Statement(
         f'SELECT s."row", t."row", l.weight, l.type FROM ({ends}) AS l '
@@ -34,17 +34,17 @@ def links(namespace: str, which: Condition, where: Filter | None) -> Statement:
     )
 
 
-def those(rows: Rows) -> Condition:
+def rows_condition(rows: Rows) -> Condition:
     """The memories `m` of some rows."""
-    return Condition('m."row" = ANY(%s::integer[])', (Integers(rows),))
+    return Condition('m."row" = ANY(%s::integer[])', (IntegerArray(rows),))
 
 
-def within_reach(namespace: str, rows: Rows, hops: int) -> Condition:
+def reachable_condition(namespace: str, rows: Rows, hops: int) -> Condition:
     """The memories `m` that links lead to from some rows; none if there are too many."""
     near = [
         'near0 AS (SELECT id FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[]))'
     ]
-    parameters: tuple[Any, ...] = (namespace, Integers(rows))
+    parameters: tuple[Any, ...] = (namespace, IntegerArray(rows))
     for hop in range(hops):
         near.append(
             f"near{hop + 1} AS (SELECT id FROM near{hop} "
@@ -55,17 +55,17 @@ def within_reach(namespace: str, rows: Rows, hops: int) -> Condition:
         parameters += (namespace, namespace)
     return Condition(
         f"m.id IN (WITH {', '.join(near)} SELECT id FROM near{hops} "
-        f"WHERE (SELECT count(*) FROM near{hops}) <= {_CROWD})",
+        f"WHERE (SELECT count(*) FROM near{hops}) <= {_MAX_READ_AHEAD_ROWS})",
         parameters,
     )
 
 
-def beside(namespace: str, which: Condition, where: Filter | None) -> Statement:
+def select_neighbors(namespace: str, which: Condition, where: Filter | None) -> Statement:
     """The rows right before and after some memories in their sessions, each after its own.
 
     Only memories of its own kind count; NULL where there is none or it does not pass the filter.
     """
-    passes = compiled(where, "o")
+    passes = compile_filter(where, "o")
     sides = [
         f'LEFT JOIN LATERAL (SELECT o."row", ({passes.sql}) IS TRUE AS passes FROM memories o '
         "WHERE o.namespace = %s AND o.session_id = m.session_id AND o.kind = m.kind "
@@ -82,9 +82,9 @@ def beside(namespace: str, which: Condition, where: Filter | None) -> Statement:
     )
 
 
-def standing_beside(namespace: str, rows: Rows, where: Filter | None) -> Condition:
+def neighbors_condition(namespace: str, rows: Rows, where: Filter | None) -> Condition:
     """The memories `m` right before and after some rows in their sessions."""
-    found = beside(namespace, those(rows), where)
+    found = select_neighbors(namespace, rows_condition(rows), where)
     return Condition(
         'm."row" IN (SELECT unnest(ARRAY[before, behind]) FROM '
         f'({found.sql}) AS sides("row", before, behind))',

@@ -32,39 +32,47 @@ from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.operations import TopK, TopKResult
 from salience.retrieval.query import Formula, Query
 from salience.retrieval.routes import MatchAll, Route, Vector
-from salience.stores.postgres.search.routes import APART, NOISE, all_cosines, cosines_of, halved
+from salience.stores.index.vector_index import NOISE
 from salience.stores.postgres.sql.expressions import (
     NotCompilable,
     SqlExpression,
-    clipped,
-    number,
-    sql_form,
+    clip,
+    compile_signal,
+    constant,
 )
-from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.sql.filters import Condition, compile_filter
+from salience.stores.postgres.sql.vectors import (
+    NEGATIVE_INNER_PRODUCT,
+    parse_cosines,
+    select_cosines,
+    split_halves,
+)
 from salience.stores.postgres.wire.commands import Statement, Steps
-from salience.stores.postgres.wire.types import Integers
+from salience.stores.postgres.wire.types import IntegerArray
 
-UNKNOWN = 0.5  # the importance that stands in, by which the server keeps an order
-_RISING = frozenset({"exp", "log", "sqrt", "floor", "sigmoid", "minimum", "maximum"})
+DEFAULT_IMPORTANCE = 0.5  # the importance that stands in, by which the server keeps an order
+_MONOTONE_FUNCTIONS = frozenset({"exp", "log", "sqrt", "floor", "sigmoid", "minimum", "maximum"})
 
-Ways = Mapping[str, int]
+Directions = Mapping[str, int]
 """By order ("near", "importance", "used"): 1 where a value rises along it, -1 where it falls."""
 
 
-def rises_along(formula: Formula, query: Query, near: str, cosine: SqlExpression) -> frozenset[str]:
+def rising_orders(
+    formula: Formula, query: Query, near: str, cosine: SqlExpression
+) -> frozenset[str]:
     """The orders along which a formula rises; `near` is the column of the cosines.
 
     Raises:
         NoForm: it falls along one, or depends on anything else.
     """
-    ways = _Ways(query, near, cosine).of(formula)
+    ways = _DirectionFinder(query, near, cosine).of(formula)
     falling = sorted(name for name, way in ways.items() if way < 0)
     if falling:
         raise NotCompilable(f"{formula} falls along the order {falling[0]}")
     return frozenset(ways)
 
 
-class _Ways:
+class _DirectionFinder:
     """The directions in which the parts of one formula go."""
 
     def __init__(self, query: Query, near: str, cosine: SqlExpression) -> None:
@@ -73,47 +81,47 @@ class _Ways:
         self._cosine = cosine
 
     @singledispatchmethod
-    def of(self, signal: Formula) -> Ways:
+    def of(self, signal: Formula) -> Directions:
         """The ways of a node; those below register theirs."""
         raise NotCompilable(f"there is no order for {signal}")
 
     @of.register
-    def _(self, signal: Constant | QueryFlag) -> Ways:
+    def _(self, signal: Constant | QueryFlag) -> Directions:
         return {}
 
     @of.register
-    def _(self, signal: NamedExpression) -> Ways:
+    def _(self, signal: NamedExpression) -> Directions:
         return self.of(signal.of)
 
     @of.register
-    def _(self, signal: WhenQuery) -> Ways:
+    def _(self, signal: WhenQuery) -> Directions:
         return self.of(signal.of) if self._query.reading.facts.get(signal.fact) else {}
 
     @of.register
-    def _(self, signal: Col) -> Ways:
+    def _(self, signal: Col) -> Directions:
         if signal.name != self._near:
             raise NotCompilable(f"there is no order by {signal.name}")
         return {"near": 1}
 
     @of.register
-    def _(self, signal: Default) -> Ways:
-        if signal == Default(Col("importance"), UNKNOWN):
+    def _(self, signal: Default) -> Directions:
+        if signal == Default(Col("importance"), DEFAULT_IMPORTANCE):
             return {"importance": 1}
         return self.of(signal.of)
 
     @of.register
-    def _(self, signal: Age) -> Ways:
+    def _(self, signal: Age) -> Directions:
         if signal.of != Age().of:
             raise NotCompilable(f"there is no order by {signal}")
         return {"used": -1}
 
     @of.register
-    def _(self, signal: Sum) -> Ways:
-        return _same(self.of(part) for part in signal.parts)
+    def _(self, signal: Sum) -> Directions:
+        return _merge_directions(self.of(part) for part in signal.parts)
 
     @of.register
-    def _(self, signal: Product) -> Ways:
-        sign, moving = 1, list[Ways]()
+    def _(self, signal: Product) -> Directions:
+        sign, moving = 1, list[Directions]()
         forms = [self._form(part) for part in signal.parts]
         for part, form in zip(signal.parts, forms, strict=True):
             ways = self.of(part)
@@ -125,19 +133,19 @@ class _Ways:
                 raise NotCompilable(f"{signal} may rise and fall")
         if len(moving) > 1 and any(form.low < 0.0 for form in forms):
             raise NotCompilable(f"{signal} may rise and fall")
-        return {name: sign * way for name, way in _same(moving).items()}
+        return {name: sign * way for name, way in _merge_directions(moving).items()}
 
     @of.register
-    def _(self, signal: Apply) -> Ways:
-        if signal.function not in _RISING:
+    def _(self, signal: Apply) -> Directions:
+        if signal.function not in _MONOTONE_FUNCTIONS:
             raise NotCompilable(f"{signal.function} may rise and fall")
-        return _same(self.of(each) for each in signal.arguments)
+        return _merge_directions(self.of(each) for each in signal.arguments)
 
     def _form(self, signal: Signal) -> SqlExpression:
-        return sql_form(signal, self._query, {self._near: self._cosine})
+        return compile_signal(signal, self._query, {self._near: self._cosine})
 
 
-def _same(parts: Iterable[Ways]) -> Ways:
+def _merge_directions(parts: Iterable[Directions]) -> Directions:
     """The ways of a sum, if its parts do not pull apart."""
     found: dict[str, int] = {}
     for ways in parts:
@@ -147,16 +155,16 @@ def _same(parts: Iterable[Ways]) -> Ways:
     return found
 
 
-def ranked(op: TopK, namespace: str) -> Steps[TopKResult]:
+def rank_all(op: TopK, namespace: str) -> Steps[TopKResult]:
     """The best rows of a namespace, every memory of which the server scores.
 
     Raises:
         NoForm: the server cannot work the formula out, or not nearly enough.
     """
-    return _read(op, _statement(op, namespace))
+    return _rank_steps(op, _rank_statement(op, namespace))
 
 
-def _read(op: TopK, statement: Statement) -> Steps[TopKResult]:
+def _rank_steps(op: TopK, statement: Statement) -> Steps[TopKResult]:
     [answer] = yield [statement]
     found = np.array(answer, dtype=np.float64).reshape(-1, 2 + len(op.routes))
     ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
@@ -164,14 +172,14 @@ def _read(op: TopK, statement: Statement) -> Steps[TopKResult]:
     return TopKResult(found[:, 1].astype(np.int64), ranks, read, read)
 
 
-def _statement(op: TopK, namespace: str) -> Statement:
+def _rank_statement(op: TopK, namespace: str) -> Statement:
     """How many were scored, the rows of the best, and their ranks on each route."""
-    joins, columns = compared(op.routes, op.query, namespace)
-    score = sql_form(op.formula, op.query, columns)
+    joins, columns = join_routes(op.routes, op.query, namespace)
+    score = compile_signal(op.formula, op.query, columns)
     if not math.isfinite(score.error) or score.endless:
         raise NotCompilable(f"the server's {op.formula} may be too far off to rank by")
-    where = compiled(op.query.where, "m")
-    ranks = ", ".join(_rank(place, route) for place, route in enumerate(op.routes))
+    where = compile_filter(op.query.where, "m")
+    ranks = ", ".join(_rank_column(place, route) for place, route in enumerate(op.routes))
     named = ", ".join(f"rank{place}" for place, _ in enumerate(op.routes))
     return Statement(
         f'WITH scored AS MATERIALIZED (SELECT m."row", {score.sql} AS score, {ranks} '
@@ -188,7 +196,7 @@ def _statement(op: TopK, namespace: str) -> Statement:
     )
 
 
-def _rank(place: int, route: Route) -> str:
+def _rank_column(place: int, route: Route) -> str:
     """The rank on a route as a column, NULL for what the route does not find."""
     if isinstance(route, MatchAll):
         return f'row_number() OVER (ORDER BY m."row" DESC) AS rank{place}'
@@ -197,7 +205,7 @@ def _rank(place: int, route: Route) -> str:
     return f"CASE WHEN {near} IS NOT NULL THEN {number} END AS rank{place}"
 
 
-def compared(
+def join_routes(
     routes: Sequence[Route], query: Query, namespace: str
 ) -> tuple[Condition, dict[str, SqlExpression]]:
     """What to join to memories so that all rows of the routes are there, and their scores."""
@@ -208,10 +216,10 @@ def compared(
     if any(route.min_similarity > -1.0 for route in vectors):
         raise NotCompilable("the server's cosines are not near enough to cut by")
     sql, parameters = "", tuple[Any, ...]()
-    columns = {f"{route.name}.score": number(0.0) for route in scans}
+    columns = {f"{route.name}.score": constant(0.0) for route in scans}
     for place, route in enumerate(routes):
         if isinstance(route, Vector):
-            near = cosine(f"v{place}.vector", query, missing=bool(scans))
+            near = cosine_expression(f"v{place}.vector", query, missing=bool(scans))
             sql += (
                 f"{' LEFT' if scans else ''} JOIN vectors v{place} ON v{place}.namespace = %s "
                 f'AND v{place}.name = %s AND v{place}."row" = m."row" '
@@ -223,29 +231,31 @@ def compared(
     return Condition(sql, parameters), columns
 
 
-def cosine(vector: str, query: Query, missing: bool = False) -> SqlExpression:
+def cosine_expression(vector: str, query: Query, missing: bool = False) -> SqlExpression:
     """q . m within [-1, 1], as `routes.cosines` has it but for the order of adding up."""
     if query.vector is None:
         raise NotCompilable("there is no vector to compare with")
     apart = SqlExpression(
-        f"(-{APART.format(vector=vector)})", halved(query.vector), missing=missing
+        f"(-{NEGATIVE_INNER_PRODUCT.format(vector=vector)})",
+        split_halves(query.vector),
+        missing=missing,
     )
-    return replace(clipped(apart, -1.0, 1.0), error=NOISE if query.vector.any() else 0.0)
+    return replace(clip(apart, -1.0, 1.0), error=NOISE if query.vector.any() else 0.0)
 
 
-FIRST = 512  # memories that come in each order to begin with
-_MORE = 4  # times as many come in the next round
-_SHARE = 0.25  # of the memories; beyond it, ranking all of them costs less
-_ORDERS = {
+FIRST_ROUND_ROWS = 512  # memories that come in each order to begin with
+_ROUND_GROWTH = 4  # times as many come in the next round
+_MAX_READ_SHARE = 0.25  # of the memories; beyond it, ranking all of them costs less
+_ORDER_KEYS = {
     "importance": "coalesce(m.importance, 0.5)",
     "used": "coalesce(m.last_accessed, m.created_at)",
 }
 """As the indexes `memories_by_importance` and `memories_by_use` have them."""
-_COLUMNS = ("importance", "last_accessed", "created_at")
-_READ = 'm."row", ' + ", ".join(f"m.{name}" for name in _COLUMNS)
+_READ_COLUMNS = ("importance", "last_accessed", "created_at")
+_SELECT_READ = 'm."row", ' + ", ".join(f"m.{name}" for name in _READ_COLUMNS)
 
 
-def chosen(op: TopK, namespace: str) -> Steps[TopKResult | None]:
+def threshold_top_k(op: TopK, namespace: str) -> Steps[TopKResult | None]:
     """The best rows of a namespace; None where too many would have to be read.
 
     Raises:
@@ -254,16 +264,18 @@ def chosen(op: TopK, namespace: str) -> Steps[TopKResult | None]:
     [route, *others] = op.routes
     if others or not isinstance(route, Vector):
         raise NotCompilable("only what has a vector has a place in the order of nearness")
-    _, columns = compared(op.routes, op.query, namespace)
+    _, columns = join_routes(op.routes, op.query, namespace)
     near = f"{route.name}.score"
-    along = rises_along(op.formula, op.query, near, columns[near])
-    score = sql_form(op.formula, op.query, columns)
+    along = rising_orders(op.formula, op.query, near, columns[near])
+    score = compile_signal(op.formula, op.query, columns)
     if score.missing or not math.isfinite(score.error):
         raise NotCompilable(f"the server's {op.formula} may be too far off to rank by")
-    return _Arriving(op, namespace, route, sorted(along - {"near"}), 2.0 * score.error).chosen()
+    return _ThresholdAlgorithm(
+        op, namespace, route, sorted(along - {"near"}), 2.0 * score.error
+    ).chosen()
 
 
-class _Arriving:
+class _ThresholdAlgorithm:
     """The memories that come for one question."""
 
     def __init__(
@@ -278,10 +290,10 @@ class _Arriving:
 
     def chosen(self) -> Steps[TopKResult | None]:
         """Let them come, in growing rounds, until the threshold is passed."""
-        k, size = self._op.query.k, max(FIRST, self._op.query.k)
-        compare = all_cosines(self._namespace, self._route, self._op.query)
+        k, size = self._op.query.k, max(FIRST_ROUND_ROWS, self._op.query.k)
+        compare = select_cosines(self._namespace, self._route, self._op.query)
         answer, *firsts = yield [compare, *self._firsts(size)]
-        rows, near = cosines_of(answer)
+        rows, near = parse_cosines(answer)
         order = np.argsort(-near, kind="stable")
         while True:
             self._take(each for first in firsts for each in first)
@@ -293,8 +305,8 @@ class _Arriving:
             all_came = size >= len(rows) or any(len(first) < size for first in firsts)
             if all_came or least > self._threshold(firsts, near[order[size - 1]]) + self._margin:
                 break
-            size *= _MORE
-            if size > _SHARE * len(rows):
+            size *= _ROUND_GROWTH
+            if size > _MAX_READ_SHARE * len(rows):
                 return None
             firsts = yield self._firsts(size)
         best = came[scores >= least - self._margin]
@@ -312,7 +324,9 @@ class _Arriving:
 
     def _values(self, table: Floats, near: Floats) -> Floats:
         """The formula's values for importance, times and cosines."""
-        columns = dict(zip(_COLUMNS, table.T, strict=True)) | {f"{self._route.name}.score": near}
+        columns = dict(zip(_READ_COLUMNS, table.T, strict=True)) | {
+            f"{self._route.name}.score": near
+        }
         return self._op.formula.evaluate(self._op.query, Candidates(np.arange(len(near)), columns))
 
     def _threshold(self, firsts: Sequence[Sequence[Sequence[float]]], near: float) -> float:
@@ -325,11 +339,11 @@ class _Arriving:
         return float(self._values(frontier, np.array([near]))[0])
 
     def _firsts(self, size: int) -> list[Statement]:
-        where = compiled(self._op.query.where, "m")
+        where = compile_filter(self._op.query.where, "m")
         return [
             Statement(
-                f"SELECT {_READ} FROM memories m WHERE m.namespace = %s AND {where.sql} "
-                f"ORDER BY {_ORDERS[order]} DESC LIMIT %s::integer",
+                f"SELECT {_SELECT_READ} FROM memories m WHERE m.namespace = %s AND {where.sql} "
+                f"ORDER BY {_ORDER_KEYS[order]} DESC LIMIT %s::integer",
                 (self._namespace, *where.parameters, size),
             )
             for order in self._orders
@@ -338,9 +352,9 @@ class _Arriving:
     def _of(self, rows: NDArray[np.int32]) -> Statement:
         missing = [row for row in rows.tolist() if row not in self._read]
         return Statement(
-            f'SELECT {_READ} FROM memories m WHERE m.namespace = %s AND m."row" = '
+            f'SELECT {_SELECT_READ} FROM memories m WHERE m.namespace = %s AND m."row" = '
             "ANY(%s::integer[])",
-            (self._namespace, Integers(missing)),
+            (self._namespace, IntegerArray(missing)),
         )
 
     def _ranks(
@@ -354,7 +368,7 @@ class _Arriving:
                 Statement(
                     'SELECT "row", id FROM memories WHERE namespace = %s AND "row" = '
                     "ANY(%s::integer[])",
-                    (self._namespace, Integers(rows[equal])),
+                    (self._namespace, IntegerArray(rows[equal])),
                 )
             ]
             ids = dict(found)

@@ -24,8 +24,13 @@ from salience.stores.postgres.wire.commands import (
     T,
     Trip,
 )
-from salience.stores.postgres.wire.connection import CONNECTIONS, TURN, Database, settings
-from salience.stores.postgres.wire.errors import RetryPolicy, guarded
+from salience.stores.postgres.wire.connection import (
+    MAX_CONNECTIONS,
+    POOL_WAIT_SECONDS,
+    Database,
+    connection_settings,
+)
+from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
 from salience.stores.postgres.wire.transactions import COMMIT, reading
 
 Pool = AsyncConnectionPool[Any]
@@ -63,11 +68,11 @@ class AsyncDatabase:
             pool = self._pools[loop] = AsyncConnectionPool(
                 self._database.url,
                 min_size=1,
-                max_size=CONNECTIONS,
-                kwargs=settings(),
+                max_size=MAX_CONNECTIONS,
+                kwargs=connection_settings(),
                 configure=self._configure,
                 open=False,
-                timeout=TURN,
+                timeout=POOL_WAIT_SECONDS,
             )
             await pool.open()
         return pool
@@ -86,7 +91,7 @@ class AsyncDatabase:
 
     async def _patiently(self, talk: Callable[[], Exchange[T]]) -> T:
         patience = RetryPolicy()
-        with guarded(self._database.server):
+        with translate_errors(self._database.server):
             while True:
                 pool = await self._pool()
                 talking = talk()

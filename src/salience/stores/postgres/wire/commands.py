@@ -14,16 +14,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 
-def _plain(command: Command) -> bool:
+def _is_comparable(command: Command) -> bool:
     return isinstance(command, Statement) and not any(
         isinstance(value, np.ndarray) for value in command.parameters
     )
 
 
-def _place(commands: list[Command], command: Command) -> int:
+def _add_command(commands: list[Command], command: Command) -> int:
     """Where a command stands among those to send; it is added unless it is there."""
     for i, known in enumerate(commands):
-        if known is command or (_plain(known) and _plain(command) and known == command):
+        if known is command or (
+            _is_comparable(known) and _is_comparable(command) and known == command
+        ):
             return i
     commands.append(command)
     return len(commands) - 1
@@ -48,7 +50,7 @@ def concurrently(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
         commands: list[Command] = []
         at: dict[int, list[int]] = {}
         for place, asked in waiting.items():
-            at[place] = [_place(commands, command) for command in asked]
+            at[place] = [_add_command(commands, command) for command in asked]
         results = yield commands
         for place, places in at.items():
             advance(place, [results[i] for i in places])
@@ -130,15 +132,15 @@ class Rollback:
 
 Steps = Generator[Sequence[Command], list[Any], T]
 Exchange = Generator[Trip | Rollback, list[Any], T]
-Hook = Callable[[Command], None]
+CommandHook = Callable[[Command], None]
 
 
-def setting(name: str, value: str) -> Statement:
+def set_local(name: str, value: str) -> Statement:
     """Set something for a transaction, wherever its statements run (unlike `set_config`)."""
-    return Statement(f"SET LOCAL {name} = {quoted(value)}")
+    return Statement(f"SET LOCAL {name} = {quote_literal(value)}")
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     """A text as it is written in SQL."""
     escaped = text.replace("'", "''")
     return f"'{escaped}'" if "\\" not in text else "E'" + escaped.replace("\\", "\\\\") + "'"

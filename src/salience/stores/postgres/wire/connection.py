@@ -17,9 +17,9 @@ from salience.errors import StoreClosed, StoreError
 from salience.stores.postgres.wire.commands import (
     Analyze,
     Command,
+    CommandHook,
     Copy,
     Exchange,
-    Hook,
     Many,
     Rollback,
     Statement,
@@ -27,9 +27,14 @@ from salience.stores.postgres.wire.commands import (
     T,
     Trip,
 )
-from salience.stores.postgres.wire.errors import RetryPolicy, guarded
-from salience.stores.postgres.wire.transactions import COMMIT, WriteTransaction, reading, scope
-from salience.stores.postgres.wire.types import register, vector_type
+from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
+from salience.stores.postgres.wire.transactions import (
+    COMMIT,
+    WriteTransaction,
+    namespace_scope,
+    reading,
+)
+from salience.stores.postgres.wire.types import register_types, vector_type
 
 _SCHEMA = "salience"
 _OPTIONS = (
@@ -38,11 +43,11 @@ _OPTIONS = (
     "-c default_statistics_target=30 "  # what a plan depends on is in a small sample, too
     "-c citus.propagate_set_commands=local"  # to the worker, too, where there is a cluster
 )
-CONNECTIONS = 8  # a process keeps at most
-TURN = 5.0  # seconds to wait for a connection that others have, before looking again
+MAX_CONNECTIONS = 8  # a process keeps at most
+POOL_WAIT_SECONDS = 5.0  # seconds to wait for a connection that others have, before looking again
 
 
-def settings() -> dict[str, Any]:
+def connection_settings() -> dict[str, Any]:
     """How every connection is made."""
     return {"autocommit": True, "options": _OPTIONS, "application_name": "salience"}
 
@@ -51,11 +56,11 @@ class Database:
     """The database of an address; `on_command` is told every statement, `on_trip` every trip."""
 
     def __init__(self, url: str) -> None:
-        with guarded("url"):
+        with translate_errors("url"):
             parts = psycopg.conninfo.conninfo_to_dict(url)
         self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
         self.url = url
-        self.on_command: Hook | None = None
+        self.on_command: CommandHook | None = None
         self.on_trip: Callable[[], None] | None = None
         self.row_security = False
         self.distributed = False
@@ -65,27 +70,27 @@ class Database:
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of its own, outside the pool."""
-        with guarded(self.server):
-            return psycopg.connect(self.url, **settings())
+        with translate_errors(self.server):
+            return psycopg.connect(self.url, **connection_settings())
 
     def open(self) -> None:
         """Open the pool; the schema has to be there."""
-        with self.connect() as connection, guarded(self.server):
+        with self.connect() as connection, translate_errors(self.server):
             self._vector = vector_type(connection)
         if self._vector is None:
             raise StoreError(f"{self.server}: has no pgvector; CREATE EXTENSION vector")
-        with guarded(self.server):
+        with translate_errors(self.server):
             self._pool = self._made()
 
     def _made(self) -> ConnectionPool[Any]:
         pool: ConnectionPool[Any] = ConnectionPool(
             self.url,
             min_size=1,
-            max_size=CONNECTIONS,
-            kwargs=settings(),
+            max_size=MAX_CONNECTIONS,
+            kwargs=connection_settings(),
             configure=self.configure,
             open=False,
-            timeout=TURN,
+            timeout=POOL_WAIT_SECONDS,
         )
         pool.open()
         return pool
@@ -109,7 +114,7 @@ class Database:
     def configure(self, connection: AdaptContext) -> None:
         """Teach a connection the types."""
         assert self._vector is not None
-        register(connection, self._vector)
+        register_types(connection, self._vector)
 
     def close(self) -> None:
         """Close every connection."""
@@ -136,7 +141,7 @@ class Database:
 
     def scope(self, namespaces: Iterable[str]) -> tuple[Statement, ...]:
         """What tells row-level security, where there is any, what a transaction is about."""
-        return scope(tuple(namespaces)) if self.row_security else ()
+        return namespace_scope(tuple(namespaces)) if self.row_security else ()
 
     def allowed(self, commands: Sequence[Command]) -> Sequence[Command]:
         """Commands as this role may send them."""
@@ -147,7 +152,7 @@ class Database:
     def _patiently(self, talk: Callable[[], Exchange[T]]) -> T:
         """Talk over a connection; once more, with growing pauses, when that breaks."""
         patience = RetryPolicy()
-        with guarded(self.server):
+        with translate_errors(self.server):
             while True:
                 pool = self._pool
                 if pool is None:

@@ -15,12 +15,14 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from salience.errors import StoreClosed, StoreError
 
 _RETRY_SECONDS = 30.0  # seconds in which a server that went away may come back
-_FIRST_WAIT, _LONGEST_WAIT = 0.05, 2.0
-_AGAIN = (errors.DeadlockDetected, errors.SerializationFailure)
-_ELSEWHERE = (errors.ConnectionException, errors.ConnectionFailure)
-_UNREACHABLE = "a machine of the cluster cannot be reached, and what lies on it waits until it can"
+_FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.05, 2.0
+_RETRIED_ERRORS = (errors.DeadlockDetected, errors.SerializationFailure)
+_WORKER_ERRORS = (errors.ConnectionException, errors.ConnectionFailure)
+_WORKER_REMEDY = (
+    "a machine of the cluster cannot be reached, and what lies on it waits until it can"
+)
 _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
-    *((kind, _UNREACHABLE) for kind in _ELSEWHERE),
+    *((kind, _WORKER_REMEDY) for kind in _WORKER_ERRORS),
     (errors.InvalidPassword, "check the user and the password of the address"),
     (errors.InvalidAuthorizationSpecification, "check the user and the password of the address"),
     (errors.InvalidCatalogName, "make the database first: createdb"),
@@ -37,7 +39,7 @@ _REMEDIES: tuple[tuple[type[psycopg.Error], str], ...] = (
 
 
 @contextmanager
-def guarded(server: str) -> Iterator[None]:
+def translate_errors(server: str) -> Iterator[None]:
     """Turn psycopg's errors into `StoreError`s that name the server and the remedy."""
     try:
         yield
@@ -59,11 +61,11 @@ def guarded(server: str) -> Iterator[None]:
 class RetryPolicy:
     """How long something is tried again, with growing pauses, that failed."""
 
-    PASSING = (PoolClosed, *_AGAIN, psycopg.OperationalError, psycopg.InterfaceError)
+    PASSING = (PoolClosed, *_RETRIED_ERRORS, psycopg.OperationalError, psycopg.InterfaceError)
     """The errors that may pass."""
 
     def __init__(self) -> None:
-        self._pause, self._until = _FIRST_WAIT, time.monotonic() + _RETRY_SECONDS
+        self._pause, self._until = _FIRST_PAUSE_SECONDS, time.monotonic() + _RETRY_SECONDS
         self.broken = False  # whether connections are worth nothing any more
 
     def bear(self, problem: Exception, pool: Any) -> float:
@@ -75,9 +77,9 @@ class RetryPolicy:
             if time.monotonic() + self._pause > self._until:
                 raise problem
             # Where the server tells of it, it is of another machine of its cluster.
-            self.broken = not isinstance(problem, (*_AGAIN, *_ELSEWHERE))
+            self.broken = not isinstance(problem, (*_RETRIED_ERRORS, *_WORKER_ERRORS))
             if isinstance(problem, PoolTimeout):  # all busy, or none could be made
                 self.broken = bool(pool.get_stats().get("connections_errors"))
         pause = self._pause * random.uniform(0.5, 1.0)
-        self._pause = min(2 * self._pause, _LONGEST_WAIT)
+        self._pause = min(2 * self._pause, _MAX_PAUSE_SECONDS)
         return pause

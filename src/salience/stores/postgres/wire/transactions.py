@@ -15,19 +15,19 @@ from salience.stores.postgres.wire.commands import (
     Steps,
     T,
     Trip,
-    setting,
+    set_local,
 )
 
-_FORGETTING = 0.02  # share of the writes that clear away the marks of old ones
-_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_CLEANUP_SHARE = 0.02  # share of the writes that clear away the marks of old ones
+_BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 COMMIT = Statement("COMMIT")
 
 
-def scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:
+def namespace_scope(namespaces: Sequence[str]) -> tuple[Statement, ...]:
     """What tells row-level security of which namespaces a transaction is."""
     names = [name.replace("\\", "\\\\").replace('"', '\\"') for name in namespaces]
     listed = ",".join(f'"{name}"' for name in names)
-    return (setting("salience.namespaces", f"{{{listed}}}"),)
+    return (set_local("salience.namespaces", f"{{{listed}}}"),)
 
 
 def reading(steps: Steps[T], named: Sequence[Statement]) -> Exchange[T]:
@@ -38,7 +38,7 @@ def reading(steps: Steps[T], named: Sequence[Statement]) -> Exchange[T]:
             commands = next(steps) if results is None else steps.send(results)
         except StopIteration as end:
             return end.value
-        results = yield Trip(commands, first=(Statement(_READ), *named), last=True)
+        results = yield Trip(commands, first=(Statement(_BEGIN_READ), *named), last=True)
 
 
 class WriteTransaction:
@@ -101,7 +101,7 @@ class WriteTransaction:
         here = self._namespaces[0]
         mark = "INSERT INTO attempts (namespace, token) VALUES (%s, %s)"
         marks = [Statement(mark, (here, self._token))]
-        if random.random() < _FORGETTING:
+        if random.random() < _CLEANUP_SHARE:
             old = "DELETE FROM attempts WHERE namespace = %s AND at < now() - interval '1 hour'"
             marks.append(Statement(old, (here,)))
         return marks

@@ -32,13 +32,13 @@ class _VectorLoader(Loader):
         return bytes(data[4:])
 
 
-def matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
+def vector_matrix(vectors: Sequence[bytes]) -> NDArray[np.float32]:
     """Vectors as loaded, all of one length, as float32 of shape (vectors, dimensions)."""
     flat = np.frombuffer(b"".join(vectors), dtype=">f2")
     return flat.reshape(len(vectors), -1).astype(np.float32)
 
 
-def unpacked(
+def unpack_vectors(
     packed: bytes | None, count: int
 ) -> list[tuple[NDArray[np.intp], NDArray[np.float32]]]:
     """Vectors as `halfvec_send` writes them, one after the other.
@@ -62,74 +62,76 @@ def unpacked(
         places.append(place)
         vectors.append(packed[at + 4 : end])
         at = end
-    return [(np.array(places), matrix(vectors)) for places, vectors in found.values()]
+    return [(np.array(places), vector_matrix(vectors)) for places, vectors in found.values()]
 
 
-def halves(vector: bytes) -> bytes:
+def half_bytes(vector: bytes) -> bytes:
     """A vector as loaded, as `codec.vector_bytes` has it."""
     return np.frombuffer(vector, dtype=">f2").astype("<f2").tobytes()
 
 
-_HEAD = 20  # bytes of an array's dimensions, flags, type, length and lower bound
-_INTEGER = np.dtype([("size", ">i4"), ("value", ">i4")])
-_NUMBER = np.dtype([("size", ">i4"), ("value", ">f8")])
+_ARRAY_HEADER_BYTES = 20  # bytes of an array's dimensions, flags, type, length and lower bound
+_INTEGER_ITEM = np.dtype([("size", ">i4"), ("value", ">i4")])
+_FLOAT_ITEM = np.dtype([("size", ">i4"), ("value", ">f8")])
 
 
-class Integers:
+class IntegerArray:
     """Whole numbers on their way to the server, as an array of integers."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values, dtype=np.int32)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Integers) and np.array_equal(self.values, other.values)
+        return isinstance(other, IntegerArray) and np.array_equal(self.values, other.values)
 
     __hash__ = None  # type: ignore[assignment]
 
 
-class _IntegersDumper(Dumper):
+class _IntegerArrayDumper(Dumper):
     format = pq.Format.BINARY
 
-    def dump(self, obj: Integers) -> bytes:
-        items = np.empty(len(obj.values), dtype=_INTEGER)
+    def dump(self, obj: IntegerArray) -> bytes:
+        items = np.empty(len(obj.values), dtype=_INTEGER_ITEM)
         items["size"], items["value"] = 4, obj.values
         head = (1 if len(items) else 0, 0, _INT4, *((len(items), 1) if len(items) else ()))
         return struct.pack(f">{len(head)}i", *head) + items.tobytes()
 
 
-class _IntegersLoader(Loader):
+class _IntegerArrayLoader(Loader):
     """An array of integers without NULLs as a NumPy array."""
 
     format = pq.Format.BINARY
 
     def load(self, data: Buffer) -> Any:
-        if len(data) <= _HEAD:
+        if len(data) <= _ARRAY_HEADER_BYTES:
             return np.empty(0, dtype=np.int32)
-        return np.frombuffer(data, dtype=_INTEGER, offset=_HEAD)["value"].astype(np.int32)
+        return np.frombuffer(data, dtype=_INTEGER_ITEM, offset=_ARRAY_HEADER_BYTES)["value"].astype(
+            np.int32
+        )
 
 
-class _NumbersLoader(Loader):
+class _FloatArrayLoader(Loader):
     """An array of numbers as it comes; `numbers` makes a list of it."""
 
     format = pq.Format.BINARY
 
     def load(self, data: Buffer) -> bytes:
-        return bytes(data[_HEAD:])
+        return bytes(data[_ARRAY_HEADER_BYTES:])
 
 
-def floats(loaded: bytes) -> NDArray[np.float64]:
+def float_array(loaded: bytes) -> NDArray[np.float64]:
     """An array of numbers as loaded."""
-    return np.frombuffer(loaded, dtype=_NUMBER)["value"].astype(np.float64)
+    return np.frombuffer(loaded, dtype=_FLOAT_ITEM)["value"].astype(np.float64)
 
 
-def numbers(loaded: bytes) -> list[float]:
+def float_list(loaded: bytes) -> list[float]:
     """An array of numbers as loaded, as a list."""
-    return floats(loaded).tolist()
+    return float_array(loaded).tolist()
 
 
-def numbered(values: Sequence[float]) -> bytes:
+def float_array_bytes(values: Sequence[float]) -> bytes:
     """An array of numbers as it would be loaded."""
-    read = np.empty(len(values), dtype=_NUMBER)
+    read = np.empty(len(values), dtype=_FLOAT_ITEM)
     read["size"], read["value"] = 8, values
     return read.tobytes()
 
@@ -142,7 +144,7 @@ def vector_type(connection: Connection[Any]) -> TypeInfo | None:
     return TypeInfo.fetch(connection, "halfvec")
 
 
-def register(context: AdaptContext, vector: TypeInfo) -> None:
+def register_types(context: AdaptContext, vector: TypeInfo) -> None:
     """Teach a connection the types."""
     vector.register(context)
     adapters = context.adapters
@@ -151,7 +153,7 @@ def register(context: AdaptContext, vector: TypeInfo) -> None:
     dumper = type("VectorDumper", (_VectorDumper,), {"oid": vector.oid})
     adapters.register_dumper(np.ndarray, dumper)
     adapters.register_loader(vector.oid, _VectorLoader)
-    integers = type("IntegersDumper", (_IntegersDumper,), {"oid": _INT4_ARRAY})
-    adapters.register_dumper(Integers, integers)
-    adapters.register_loader(_INT4_ARRAY, _IntegersLoader)
-    adapters.register_loader(_FLOAT8_ARRAY, _NumbersLoader)
+    integers = type("IntegersDumper", (_IntegerArrayDumper,), {"oid": _INT4_ARRAY})
+    adapters.register_dumper(IntegerArray, integers)
+    adapters.register_loader(_INT4_ARRAY, _IntegerArrayLoader)
+    adapters.register_loader(_FLOAT8_ARRAY, _FloatArrayLoader)

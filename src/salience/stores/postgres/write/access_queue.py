@@ -77,7 +77,7 @@ class Waiting:
         taken = self._take(about)
         try:
             if taken:
-                self._database.write(lambda: event_log.touch(taken), taken)
+                self._database.write(lambda: event_log.write_accesses(taken), taken)
         except BaseException:
             with self._changed:
                 for name, batch in taken.items():

@@ -13,15 +13,20 @@ from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.write import event_log
-from salience.stores.postgres.write.session_order import Place, Turn, places, relinked
+from salience.stores.postgres.write.session_order import (
+    Place,
+    Turn,
+    relink_sessions,
+    session_places,
+)
 
-_TALLY = (
+_ADD_TALLY = (
     "INSERT INTO tallies (namespace, kind, name, number, size, version) VALUES (%s, %s, %s, %s,"
     " %s, %s) ON CONFLICT (namespace, kind, name) DO UPDATE SET number = tallies.number +"
     " excluded.number, size = greatest(excluded.size, CASE WHEN excluded.number < 0 THEN"
     " tallies.size END), version = excluded.version"
 )
-_NAMED = (
+_MARK_NAMES_CHANGED = (
     "UPDATE spaces SET named = version WHERE namespace = %s AND (%s OR EXISTS (SELECT FROM "
     "memories WHERE namespace = %s AND greets IS NOT NULL AND session_id = ANY(%s::text[])))"
 )
@@ -50,7 +55,7 @@ class NamespaceBatch:
     sequences: dict[str, int] = field(default_factory=dict)  # of memories that links come from
     unlinked: set[tuple[str, ...]] = field(default_factory=set)  # links from where some go
     states: Sequence[Any] = ()  # of memories to which something happens besides
-    entries: list[event_log.Entry] = field(default_factory=list)
+    entries: list[event_log.LogEntry] = field(default_factory=list)
     former: list[tuple[int, int, int, list[str]]] = field(default_factory=list)  # see `_take`
     moved: list[tuple[int, str, str, int]] = field(default_factory=list)  # to, namespace, name, row
 
@@ -71,23 +76,25 @@ class NamespaceBatch:
             for (kind, name), number in sorted(self.tallies.items())
             if number
         ]
-        return [Many(_TALLY, rows)] if rows else []
+        return [Many(_ADD_TALLY, rows)] if rows else []
 
     def placed(self) -> dict[int, Place]:
         """The places of the turns about to be written, in sessions that begin with them."""
-        return places([turn for turn in self.turns if turn.session not in self.begun])
+        return session_places([turn for turn in self.turns if turn.session not in self.begun])
 
     def relink(self, sure: bool) -> list[Command]:
         """Put the turns of sessions there already in order; `sure` if names may have changed
         anyway."""
-        found = relinked(self.namespace, self.version, sorted(self.sessions & self.begun))
+        found = relink_sessions(self.namespace, self.version, sorted(self.sessions & self.begun))
         if self.sessions or sure:
             sessions = sorted(self.sessions)
-            found.append(Statement(_NAMED, (self.namespace, sure, self.namespace, sessions)))
+            found.append(
+                Statement(_MARK_NAMES_CHANGED, (self.namespace, sure, self.namespace, sessions))
+            )
         return found
 
 
-def note_links(space: NamespaceBatch, op: operations.Put) -> None:
+def log_links(space: NamespaceBatch, op: operations.Put) -> None:
     """Note what happens to the memories that links come from."""
     for link in op.unlinks:
         if link.namespace == space.namespace and (
@@ -100,7 +107,7 @@ def note_links(space: NamespaceBatch, op: operations.Put) -> None:
             space.entries.append((space.sequences[link.source], linked(link, op.actor)))
 
 
-def linking(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> list[Command]:
+def link_commands(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> list[Command]:
     """Make and remove links; the version of the links moves with them."""
     commands: list[Command] = []
     if op.unlinks:

@@ -8,44 +8,46 @@ from typing import Any
 from salience.records.filters import Filter
 from salience.records.record import Embedding
 from salience.retrieval.operations import STAGED
-from salience.stores.postgres.search.snapshot import fingerprint
-from salience.stores.postgres.sql.filters import Condition, compiled
+from salience.stores.postgres.sql.filters import Condition, compile_filter
+from salience.stores.postgres.sql.vectors import embedder_fingerprint
 from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
 from salience.stores.postgres.write.batch import NamespaceBatch
-from salience.stores.postgres.write.put import LOCK, buried, unvectored
+from salience.stores.postgres.write.put import LOCK_NAMESPACE, bury_places, delete_vectors
 
-_GONE = ("row", "sequence", "session_id", "speaker")
+_ERASED_COLUMNS = ("row", "sequence", "session_id", "speaker")
 
 
 def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
     """Erase memories by id or filter, their vectors and links; how many there were."""
     if ids is None and where is None:
-        return (yield from _emptied(namespace))
-    space = yield from _chosen(namespace, ids, where)
+        return (yield from _erase_namespace(namespace))
+    space = yield from _lock_erased(namespace, ids, where)
     for before in space.old.values():
         space.lose(before["row"], before)
-    yield _erasures(space) + space.tally() + space.relink(True)
+    yield _erase_commands(space) + space.tally() + space.relink(True)
     return len(space.old)
 
 
-def _chosen(
+def _lock_erased(
     namespace: str, ids: Sequence[str] | None, where: Filter | None
 ) -> Steps[NamespaceBatch]:
     """A namespace with the memories to be erased as its old ones, by id, and their vectors."""
     condition = (
-        compiled(where, "m") if ids is None else Condition("id = ANY(%s::text[])", (list(ids),))
+        compile_filter(where, "m")
+        if ids is None
+        else Condition("id = ANY(%s::text[])", (list(ids),))
     )
     # Locked, so that what changes just then is looked at again.
     chosen = Statement(
-        "SELECT id, " + ", ".join(f'm."{name}"' for name in _GONE) + " FROM memories m "
+        "SELECT id, " + ", ".join(f'm."{name}"' for name in _ERASED_COLUMNS) + " FROM memories m "
         f'WHERE m.namespace = %s AND {condition.sql} ORDER BY m."row" FOR UPDATE',
         (namespace, *condition.parameters),
     )
-    [head, found] = yield [Statement(LOCK, (namespace,)), chosen]
+    [head, found] = yield [Statement(LOCK_NAMESPACE, (namespace,)), chosen]
     if not found:
         raise Abandon(0)
     space = NamespaceBatch(namespace, *head[0])
-    space.old = {id: dict(zip(_GONE, values, strict=True)) for id, *values in found}
+    space.old = {id: dict(zip(_ERASED_COLUMNS, values, strict=True)) for id, *values in found}
     [having] = yield [
         Statement(
             'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM '
@@ -58,7 +60,7 @@ def _chosen(
     return space
 
 
-def _erasures(space: NamespaceBatch) -> list[Command]:
+def _erase_commands(space: NamespaceBatch) -> list[Command]:
     """What erases the old memories of a namespace, and all that is kept of them elsewhere."""
     ids = list(space.old)
     rows = [before["row"] for before in space.old.values()]
@@ -73,8 +75,8 @@ def _erasures(space: NamespaceBatch) -> list[Command]:
     return [
         without("memories", '"row"', "integer", rows),
         without("words", '"row"', "integer", rows),
-        buried(space, rows),
-        unvectored(space, rows),
+        bury_places(space, rows),
+        delete_vectors(space, rows),
         without("links", "source", "text", ids),
         without("links", "target", "text", ids),
         without("events", "memory", "integer", sequences),
@@ -91,13 +93,13 @@ def _erasures(space: NamespaceBatch) -> list[Command]:
     ]
 
 
-_TABLES = (
+_NAMESPACE_TABLES = (
     "memories", "places", "words", "segments", "chunks", "vectors", "links", "former_vectors",
     "notes", "attempts", "events",
 )  # fmt: skip
 
 
-def _emptied(namespace: str) -> Steps[int]:
+def _erase_namespace(namespace: str) -> Steps[int]:
     """Erase a namespace: the number of its last row is what stays of it, so that none comes
     again."""
     [head] = yield [
@@ -110,7 +112,8 @@ def _emptied(namespace: str) -> Steps[int]:
     if not head:
         raise Abandon(0)
     commands: list[Command] = [
-        Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,)) for table in _TABLES
+        Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
+        for table in _NAMESPACE_TABLES
     ]
     commands += [
         Statement("DELETE FROM tallies WHERE namespace = %s AND kind <> 'index'", (namespace,)),
@@ -122,8 +125,8 @@ def _emptied(namespace: str) -> Steps[int]:
 
 # Whoever keeps a namespace in memory has to read it anew when its vectors were made anew.
 # The number tells by whom, where all were.
-_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', %s, 0, version FROM spaces"
-_AGAIN = (
+_MARK_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', %s, 0, version FROM spaces"
+_ON_RENEWED_CONFLICT = (
     "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version, "
     "number = CASE WHEN excluded.number = 0 THEN tallies.number ELSE excluded.number END"
 )
@@ -133,7 +136,7 @@ def put_vectors(
     namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Embedding]
 ) -> Steps[None]:
     """Give rows a vector; those that are gone are left out."""
-    [[[_, version, _]]] = yield [Statement(LOCK, (namespace,))]
+    [[[_, version, _]]] = yield [Statement(LOCK_NAMESPACE, (namespace,))]
     yield [
         Many(
             'INSERT INTO vectors SELECT namespace, %s::text, "row", %s FROM memories '
@@ -148,11 +151,11 @@ def put_vectors(
             "number = excluded.number, size = excluded.size, version = excluded.version",
             (version, namespace, name),
         ),
-        Statement(f"{_RENEWED} WHERE namespace = %s {_AGAIN}", (0, namespace)),
+        Statement(f"{_MARK_RENEWED} WHERE namespace = %s {_ON_RENEWED_CONFLICT}", (0, namespace)),
     ]
 
 
-def _renamed(name: str, replaced: str) -> list[Statement]:
+def _rename_vectors(name: str, replaced: str) -> list[Statement]:
     """In every namespace, let vectors take the place of those of another name."""
     return [
         Statement("DELETE FROM vectors WHERE name = %s", (replaced,)),
@@ -196,8 +199,10 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
     pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
     yield [
         Statement("UPDATE spaces SET version = version + 1"),
-        Statement(f"{_RENEWED} WHERE TRUE {_AGAIN}", (fingerprint(embedder),)),
-        *(each for name, replaced in pairs for each in _renamed(name, replaced)),
+        Statement(
+            f"{_MARK_RENEWED} WHERE TRUE {_ON_RENEWED_CONFLICT}", (embedder_fingerprint(embedder),)
+        ),
+        *(each for name, replaced in pairs for each in _rename_vectors(name, replaced)),
         # What other attempts left behind
         Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),
         Statement(

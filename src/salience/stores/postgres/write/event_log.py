@@ -18,12 +18,12 @@ from salience.stores.postgres.wire.commands import (
     Many,
     Statement,
     Steps,
-    setting,
+    set_local,
 )
-from salience.stores.postgres.wire.types import matrix, numbers
+from salience.stores.postgres.wire.types import float_list, vector_matrix
 
-_FEW = 24
-_EVENT = {
+_INSERT_MAX_ROWS = 24
+_EVENT_COLUMNS = {
     "namespace": "text",
     "seq": "int8",
     "memory": "int4",
@@ -33,49 +33,53 @@ _EVENT = {
     "session": "text",
     "payload": "text",
 }
-CLOCK = (
+_ADVANCE_CLOCK = (
     "INSERT INTO clocks AS c (namespace, seq) VALUES (%s, %s) "
     "ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
 # Who writes to the namespace is waited for, so that what is read after it is what they wrote; no
 # index has to look at anything again, so the version stays.
-_HOLD = (
+_LOCK_NAMESPACE = (
     "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 0) ON CONFLICT (namespace)"
     " DO UPDATE SET version = spaces.version"
 )
-_KINDS = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
+_COLUMN_TYPES = {"text": "text", "number": "float8", "time": "float8", "json": "text"}
 
 
-Entry = tuple[int, Event]
+LogEntry = tuple[int, Event]
 """The sequence number of a memory (0 for all), what happened to it."""
 
 
-def clock(namespace: str, count: int) -> Statement:
+def advance_clock(namespace: str, count: int) -> Statement:
     """Take the next places in the log; the answer is the last of them."""
-    return Statement(CLOCK, (namespace, count))
+    return Statement(_ADVANCE_CLOCK, (namespace, count))
 
 
-def appended(namespace: str, last: int, entries: Sequence[Entry]) -> list[Command]:
+def append_events(namespace: str, last: int, entries: Sequence[LogEntry]) -> list[Command]:
     """Log events in the places that end with `last`."""
     rows = [
-        _row(namespace, last - len(entries) + 1 + at, sequence, event)
+        _event_row(namespace, last - len(entries) + 1 + at, sequence, event)
         for at, (sequence, event) in enumerate(entries)
     ]
     if not rows:
         return []
-    if len(rows) > _FEW:
-        return [Copy("events", tuple(_EVENT), tuple(_EVENT.values()), rows)]
-    marks = ", ".join("%s::json" if n == "payload" else f"%s::{k}" for n, k in _EVENT.items())
-    return [Many(f"INSERT INTO events ({', '.join(_EVENT)}) VALUES ({marks})", rows)]
+    if len(rows) > _INSERT_MAX_ROWS:
+        return [Copy("events", tuple(_EVENT_COLUMNS), tuple(_EVENT_COLUMNS.values()), rows)]
+    marks = ", ".join(
+        "%s::json" if n == "payload" else f"%s::{k}" for n, k in _EVENT_COLUMNS.items()
+    )
+    return [Many(f"INSERT INTO events ({', '.join(_EVENT_COLUMNS)}) VALUES ({marks})", rows)]
 
 
-def remembered(past: operations.ImportedHistory, sequences: Mapping[str, int]) -> list[Command]:
+def import_history(past: operations.ImportedHistory, sequences: Mapping[str, int]) -> list[Command]:
     """Log what happened elsewhere, each event in its place."""
     of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
     commands: list[Command] = []
     if past.events:
-        rows = [_row(past.namespace, event.seq, of[event.seq], event) for event in past.events]
-        commands.append(Copy("events", tuple(_EVENT), tuple(_EVENT.values()), rows))
+        rows = [
+            _event_row(past.namespace, event.seq, of[event.seq], event) for event in past.events
+        ]
+        commands.append(Copy("events", tuple(_EVENT_COLUMNS), tuple(_EVENT_COLUMNS.values()), rows))
         commands.append(
             Statement(
                 "UPDATE clocks SET seq = greatest(seq, %s) WHERE namespace = %s",
@@ -90,7 +94,7 @@ def remembered(past: operations.ImportedHistory, sequences: Mapping[str, int]) -
     return commands
 
 
-def _row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+def _event_row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
     """An event as kept, of the memory of a sequence number."""
     payload = json.dumps(event.payload, ensure_ascii=False, default=dict) if event.payload else None
     at = codec.encode("created_at", event.at)
@@ -108,26 +112,26 @@ def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
     )
 
 
-def asked_ids(events: Iterable[Event]) -> list[str] | None:
+def event_ids(events: Iterable[Event]) -> list[str] | None:
     """The memories that events are of, None for all."""
     ids = {event.id for event in events}
     return None if None in ids else sorted(id for id in ids if id is not None)
 
 
-def applied(
+def apply_events(
     namespace: str, rows: Iterable[Sequence[Any]], events: Sequence[Event]
-) -> tuple[list[Command], list[Entry]]:
+) -> tuple[list[Command], list[LogEntry]]:
     """What events make of the memories that `states` gave, and what is to be logged of them.
 
     Raises:
         Abandon: some memories are not there; with their ids.
     """
-    known = _known(rows)
+    known = _states_by_id(rows)
     missing = sorted({e.id for e in events if e.id is not None and e.id not in known})
     if missing:
         raise Abandon(tuple(missing))
     changed: dict[str, dict[str, Any]] = {}
-    entries: list[Entry] = []
+    entries: list[LogEntry] = []
     for event in events:
         entry = event
         for id in list(known) if event.id is None else [event.id]:
@@ -135,30 +139,32 @@ def applied(
             known[id].update(changes)
             changed.setdefault(id, {}).update(changes)
         entries.append((0 if event.id is None else known[event.id]["sequence"], entry))
-    return _set(namespace, {known[id]["row"]: values for id, values in changed.items()}), entries
+    return _set_fields(
+        namespace, {known[id]["row"]: values for id, values in changed.items()}
+    ), entries
 
 
-def _known(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+def _states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     found = {}
     for id, row, sequence, *values in rows:
         kept = dict(zip(codec.LOGGED, values, strict=True))
-        kept["accesses"] = codec.packed(numbers(kept["accesses"]))
+        kept["accesses"] = codec.packed(float_list(kept["accesses"]))
         kept["access_count"] = int(kept["access_count"])
         found[id] = {**codec.state(kept), "row": row, "sequence": sequence}
     return found
 
 
-def _set(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
+def _set_fields(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
     """Set fields by row: those with the same fields together."""
     alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     for row, values in changes.items():
         if values:
-            kept = [_kept(name, value) for name, value in values.items()]
+            kept = [_stored_value(name, value) for name, value in values.items()]
             alike.setdefault(tuple(values), []).append((*kept, row))
     commands: list[Command] = []
     for names, rows in alike.items():
-        if "accesses" in names or len(rows) <= _FEW:
-            what = ", ".join(f"{name} = %s::{_kind(name)}" for name in names)
+        if "accesses" in names or len(rows) <= _INSERT_MAX_ROWS:
+            what = ", ".join(f"{name} = %s::{_column_type(name)}" for name in names)
             commands.append(
                 Many(
                     f'UPDATE memories SET {what} WHERE namespace = %s AND "row" = %s::integer',
@@ -167,7 +173,7 @@ def _set(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Comma
             )
             continue
         columns = list(zip(*rows, strict=True))
-        given = ", ".join(f"%s::{_KINDS[FIELDS[name].type]}[]" for name in names)
+        given = ", ".join(f"%s::{_COLUMN_TYPES[FIELDS[name].type]}[]" for name in names)
         cast = ", ".join(
             f"{name} = u.{name}" + ("::json" if name == "metadata" else "") for name in names
         )
@@ -181,13 +187,13 @@ def _set(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Comma
     return commands
 
 
-def _kind(name: str) -> str:
+def _column_type(name: str) -> str:
     if name == "metadata":
         return "json"
-    return "float8[]" if name == "accesses" else _KINDS[FIELDS[name].type]
+    return "float8[]" if name == "accesses" else _COLUMN_TYPES[FIELDS[name].type]
 
 
-def _kept(name: str, value: Any) -> Any:
+def _stored_value(name: str, value: Any) -> Any:
     kept = codec.encode(name, value)
     return list(codec.unpacked(kept)) if name == "accesses" else kept
 
@@ -195,26 +201,26 @@ def _kept(name: str, value: Any) -> Any:
 def log(op: operations.Log) -> Steps[tuple[str, ...]]:
     """Append events and apply them, or nothing and the ids that are not there."""
     _, [[last]], rows = yield [
-        Statement(_HOLD, (op.namespace,)),
-        clock(op.namespace, len(op.events)),
-        lock_state(op.namespace, asked_ids(op.events)),
+        Statement(_LOCK_NAMESPACE, (op.namespace,)),
+        advance_clock(op.namespace, len(op.events)),
+        lock_state(op.namespace, event_ids(op.events)),
     ]
-    commands, entries = applied(op.namespace, rows, op.events)
-    yield [*commands, *appended(op.namespace, last, entries)]
+    commands, entries = apply_events(op.namespace, rows, op.events)
+    yield [*commands, *append_events(op.namespace, last, entries)]
     return ()
 
 
-def mend(op: operations.SetFields) -> Steps[None]:
+def set_fields(op: operations.SetFields) -> Steps[None]:
     """Set fields by id without an event."""
     name = op.namespace
     lock = "UPDATE spaces SET version = version + 1 WHERE namespace = %s RETURNING version"
     [version, rows] = yield [Statement(lock, (name,)), lock_state(name, sorted(op.values))]
     if not version:
         raise Abandon(None)
-    known = _known(rows)
+    known = _states_by_id(rows)
     changed = [kept["row"] for kept in known.values()]
     yield [
-        *_set(name, {known[id]["row"]: op.values[id] for id in known}),
+        *_set_fields(name, {known[id]["row"]: op.values[id] for id in known}),
         Statement(  # so that whoever keeps the namespace in memory looks at them again
             'UPDATE places SET version = %s WHERE namespace = %s AND "row" = ANY(%s::integer[])',
             (version[0][0], name, changed),
@@ -222,14 +228,14 @@ def mend(op: operations.SetFields) -> Steps[None]:
     ]
 
 
-def touch(batches: Mapping[str, Batch]) -> Steps[None]:
+def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
     """Count accesses by namespace. A crash of the server may lose those of its last moments."""
-    commands: list[Command] = [setting("synchronous_commit", "off")]
+    commands: list[Command] = [set_local("synchronous_commit", "off")]
     for namespace, batch in sorted(batches.items()):
         uses = [(row, type, at, *who) for rows, at, type, *who in batch.uses for row in rows]
         rows, types, times, actors, sessions = map(list, zip(*uses, strict=True))
         commands += [
-            clock(namespace, len(uses)),
+            advance_clock(namespace, len(uses)),
             Statement(
                 "UPDATE memories AS m SET access_count = access_count + u.number, last_accessed = "
                 "greatest(last_accessed, u.latest), accesses = ARRAY(SELECT at FROM "
@@ -241,7 +247,7 @@ def touch(batches: Mapping[str, Batch]) -> Steps[None]:
                 (rows, times, namespace),
             ),
             Statement(
-                f"INSERT INTO events ({', '.join(_EVENT)}) "
+                f"INSERT INTO events ({', '.join(_EVENT_COLUMNS)}) "
                 "SELECT m.namespace, c.seq - %s::integer + u.place, m.sequence, u.type, u.at, "
                 "u.actor, u.session, NULL FROM clocks c CROSS JOIN unnest("
                 "%s::integer[], %s::text[], %s::float8[], %s::text[], %s::text[]) WITH ORDINALITY "
@@ -308,7 +314,7 @@ def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
             (op.namespace,),
         )
     ]
-    return [(event, name, matrix([vector])[0]) for event, name, vector in rows]
+    return [(event, name, vector_matrix([vector])[0]) for event, name, vector in rows]
 
 
 def notes(op: operations.Notes) -> Steps[dict[str, str]]:

@@ -12,47 +12,56 @@ from salience.records.record import Draft
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.postgres import schema
-from salience.stores.postgres.search.read_cache import plain
-from salience.stores.postgres.sql import postings
-from salience.stores.postgres.sql.identifiers import spellings
+from salience.stores.postgres.sql.columns import codec_values
+from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
-from salience.stores.postgres.write import event_log, session_order
-from salience.stores.postgres.write.batch import NamespaceBatch, linking, note_links
+from salience.stores.postgres.write import event_log, segments, session_order
+from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
 from salience.stores.postgres.write.session_order import NOWHERE, Turn
 
-_FEW = 24  # rows up to which they are sent together with everything else, not by COPY
-_TYPES = {"text": "text", "number": "float8", "time": "float8", "list": "text[]", "json": "text"}
-MEMORY: dict[str, str] = {
+_INSERT_MAX_ROWS = 24  # rows up to which they are sent together with everything else, not by COPY
+_COLUMN_TYPES = {
+    "text": "text",
+    "number": "float8",
+    "time": "float8",
+    "list": "text[]",
+    "json": "text",
+}
+_MEMORY_COLUMNS: dict[str, str] = {
     "namespace": "text",
     "row": "int4",
     "sequence": "int4",
-    **{name: _TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
+    **{name: _COLUMN_TYPES.get(each.type, "float8[]") for name, each in FIELDS.items()},
     "features": "bytea",
     "greets": "text",
     "text_key": "int8",
     "spellings": "text[]",
 }
-_WORDS: dict[str, str] = {"namespace": "text", "row": "int4", **dict.fromkeys(LEXICAL, "bytea")}
-_PLACE: dict[str, str] = {
+_WORDS_COLUMNS: dict[str, str] = {
+    "namespace": "text",
+    "row": "int4",
+    **dict.fromkeys(LEXICAL, "bytea"),
+}
+_PLACES_COLUMNS: dict[str, str] = {
     "namespace": "text",
     "row": "int4",
     "version": "int8",
     "living": "bool",
     **dict.fromkeys(("previous", "following", "position", *LEXICAL), "int4"),
 }
-_VECTOR = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
-LOCK = (
+_VECTORS_COLUMNS = {"namespace": "text", "name": "text", "row": "int4", "vector": "halfvec"}
+LOCK_NAMESPACE = (
     "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 1) ON CONFLICT (namespace)"
     " DO UPDATE SET version = spaces.version + 1 RETURNING counter, version, merged"
 )
-OLD = ("row", "sequence", *FIELDS)
+_REPLACED_COLUMNS = ("row", "sequence", *FIELDS)
 """What is read of a memory that gives way."""
 
 
-Prepared = Sequence[tuple[Draft, dict[str, Any]]]
+PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
 
 
-def namespaces_of(op: operations.Put) -> list[str]:
+def written_namespaces(op: operations.Put) -> list[str]:
     """The namespaces that a write is about, in the order in which they are locked."""
     return sorted(
         {draft.record.namespace for draft in op.drafts}
@@ -62,11 +71,11 @@ def namespaces_of(op: operations.Put) -> list[str]:
     )
 
 
-def put(op: operations.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
+def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
     """Write all, or nothing and the ids that stand in the way."""
-    spaces, embedder = yield from _begun(op)
+    spaces, embedder = yield from _begin(op)
     before = {name: space.counter for name, space in spaces.items()}
-    _check(op, spaces)
+    _check_ids(op, spaces)
     codec.check_vectors(
         op,
         embedder,
@@ -77,20 +86,22 @@ def put(op: operations.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
     commands: list[Command] = []
     if op.also is not None:
         space = spaces[op.also.namespace]
-        changes, entries = event_log.applied(op.also.namespace, space.states, op.also.events)
+        changes, entries = event_log.apply_events(op.also.namespace, space.states, op.also.events)
         commands += changes
         space.entries += entries
     for draft, values in prepared:
-        _take(spaces[draft.record.namespace], draft, dict(values), op)
+        _add_memory(spaces[draft.record.namespace], draft, dict(values), op)
     for space in spaces.values() if op.past is None else ():
-        note_links(space, op)
-    places = yield [event_log.clock(name, len(space.entries)) for name, space in spaces.items()]
+        log_links(space, op)
+    places = yield [
+        event_log.advance_clock(name, len(space.entries)) for name, space in spaces.items()
+    ]
     for space, [[last]] in zip(spaces.values(), places, strict=True):
-        commands += _written(space, last)
-        commands += event_log.appended(space.namespace, last, space.entries)
-    commands += linking(op, spaces)
+        commands += _write_commands(space, last)
+        commands += event_log.append_events(space.namespace, last, space.entries)
+    commands += link_commands(op, spaces)
     if op.past is not None:
-        commands += event_log.remembered(op.past, spaces[op.past.namespace].sequences)
+        commands += event_log.import_history(op.past, spaces[op.past.namespace].sequences)
     if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
         commands.append(
             Statement(
@@ -99,18 +110,20 @@ def put(op: operations.Put, prepared: Prepared) -> Steps[tuple[str, ...]]:
         )
     yield commands
     for space in spaces.values():
-        if space.counter - space.merged >= postings.FLUSH_AT:
-            yield from postings.flush(space.namespace, space.merged, space.counter)
+        if space.counter - space.merged >= segments.FLUSH_ROWS:
+            yield from segments.flush_segments(space.namespace, space.merged, space.counter)
         else:
-            yield from schema.checked(space.namespace, before[space.namespace], space.counter)
+            yield from schema.analyze_if_doubled(
+                space.namespace, before[space.namespace], space.counter
+            )
     return ()
 
 
-def _begun(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | None]]:
+def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | None]]:
     """Lock the namespaces, and see what is there."""
-    names = namespaces_of(op)
+    names = written_namespaces(op)
     commands: list[Command] = [Statement("SELECT value FROM meta WHERE key = 'embedder'")]
-    asked = [_asked(op, name) for name in names]
+    asked = [_select_state(op, name) for name in names]
     commands += [statement for each in asked for statement in each]
     [kept, *answers] = yield commands
     spaces, given = {}, iter(answers)
@@ -119,7 +132,9 @@ def _begun(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
             next(given) for _ in each
         ]
         space = spaces[name] = NamespaceBatch(name, counter, version, merged)
-        space.old = {values[0]: dict(zip(OLD, values[1:], strict=True)) for values in old}
+        space.old = {
+            values[0]: dict(zip(_REPLACED_COLUMNS, values[1:], strict=True)) for values in old
+        }
         space.sizes = dict(sizes)
         for row, vector in having:
             space.vectors.setdefault(row, set()).add(vector)
@@ -131,7 +146,7 @@ def _begun(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | N
     return spaces, (kept[0][0] if kept else None)
 
 
-def _asked(op: operations.Put, name: str) -> list[Statement]:
+def _select_state(op: operations.Put, name: str) -> list[Statement]:
     """What has to be known of a namespace before it is written to."""
     drafts = [draft for draft in op.drafts if draft.record.namespace == name]
     ids = [draft.record.id for draft in drafts]
@@ -139,9 +154,11 @@ def _asked(op: operations.Put, name: str) -> list[Statement]:
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
     gone = [link for link in op.unlinks if link.namespace == name]
     sessions = {id for draft in drafts if (id := draft.record.session_id) is not None}
-    columns = ", ".join("metadata::text" if n == "metadata" else f'"{n}"' for n in OLD)
+    columns = ", ".join(
+        "metadata::text" if n == "metadata" else f'"{n}"' for n in _REPLACED_COLUMNS
+    )
     found = [
-        Statement(LOCK, (name,)),
+        Statement(LOCK_NAMESPACE, (name,)),
         Statement(
             f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
             'ORDER BY "row" FOR UPDATE',
@@ -173,18 +190,20 @@ def _asked(op: operations.Put, name: str) -> list[Statement]:
             "AND source = ANY(%s::text[])",
             (name, [link.source for link in gone]),
         ),
-        session_order.begun(name, sorted(sessions)),
+        session_order.select_begun_sessions(name, sorted(sessions)),
     ]
     if op.also is not None and op.also.namespace == name:
-        found.append(event_log.lock_state(name, event_log.asked_ids(op.also.events)))
+        found.append(event_log.lock_state(name, event_log.event_ids(op.also.events)))
     return found
 
 
-def _check(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> None:
+def _check_ids(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> None:
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     if op.replace:
         old = {
-            (name, id): plain(o) for name, space in spaces.items() for id, o in space.old.items()
+            (name, id): codec_values(o)
+            for name, space in spaces.items()
+            for id, o in space.old.items()
         }
         refused = codec.refused(op, old)
     else:
@@ -200,7 +219,9 @@ def _check(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> None:
         raise Abandon(tuple(refused))
 
 
-def _take(space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: operations.Put) -> None:
+def _add_memory(
+    space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: operations.Put
+) -> None:
     """Note one memory with the next row."""
     record = draft.record
     space.counter += 1
@@ -212,7 +233,7 @@ def _take(space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: opera
         handed, lost = codec.handed_on(op, draft, had)
         space.moved += [(row, space.namespace, name, before["row"]) for name in sorted(handed)]
         space.lose(before["row"], before, handed)
-        kept = plain(before)
+        kept = codec_values(before)
         values.update(codec.accesses(values, kept), sequence=before["sequence"])
         old = codec.record(space.namespace, kept)
         event = edited(old, record, op.actor, draft.vectors.keys() - had)
@@ -227,10 +248,10 @@ def _take(space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: opera
         entities=list(record.entities) or None,
         accesses=list(codec.unpacked(values["accesses"])),
         access_count=float(values["access_count"]),
-        spellings=spellings(record),
+        spellings=spelling_keys(record),
     )
     blobs = [values[f"terms.{name}"] for name in LEXICAL]
-    space.memories.append([values[name] for name in MEMORY])
+    space.memories.append([values[name] for name in _MEMORY_COLUMNS])
     space.words.append([space.namespace, row, *blobs])
     lengths = [len(blob) // 8 if blob else 0 for blob in blobs]
     space.lengths.append((row, lengths))
@@ -247,7 +268,7 @@ def _take(space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: opera
         space.sizes.setdefault(name, len(vector))
 
 
-def _written(space: NamespaceBatch, last: int) -> list[Command]:
+def _write_commands(space: NamespaceBatch, last: int) -> list[Command]:
     name = space.namespace
     old = [before["row"] for before in space.old.values()] if space.memories else []
     commands: list[Command] = []
@@ -272,7 +293,7 @@ def _written(space: NamespaceBatch, last: int) -> list[Command]:
             )
             for table in ("memories", "words")
         ]
-        commands.append(buried(space, old))
+        commands.append(bury_places(space, old))
         if space.moved:
             commands.append(
                 Many(
@@ -281,20 +302,20 @@ def _written(space: NamespaceBatch, last: int) -> list[Command]:
                     space.moved,
                 )
             )
-        commands.append(unvectored(space, old))
+        commands.append(delete_vectors(space, old))
     placed = space.placed()
     places = [
         [name, row, space.version, True, *placed.get(row, NOWHERE), *lengths]
         for row, lengths in space.lengths
     ]
     for table, columns, rows in (
-        ("memories", MEMORY, space.memories),
-        ("words", _WORDS, space.words),
-        ("places", _PLACE, places),
-        ("vectors", _VECTOR, space.given),
+        ("memories", _MEMORY_COLUMNS, space.memories),
+        ("words", _WORDS_COLUMNS, space.words),
+        ("places", _PLACES_COLUMNS, places),
+        ("vectors", _VECTORS_COLUMNS, space.given),
     ):
         if rows:
-            commands.append(_inserted(table, columns, rows))
+            commands.append(_insert(table, columns, rows))
     commands.append(
         Statement(
             "UPDATE spaces SET counter = %s, living = living + %s WHERE namespace = %s",
@@ -304,7 +325,7 @@ def _written(space: NamespaceBatch, last: int) -> list[Command]:
     return commands + space.tally() + space.relink(bool(old))
 
 
-def buried(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
+def bury_places(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
     """Let rows be dead; that they were there is all that stays."""
     zeros = ", ".join(f"{column} = 0" for column in LEXICAL)
     return Statement(
@@ -314,7 +335,7 @@ def buried(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
     )
 
 
-def unvectored(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
+def delete_vectors(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
     """Erase the vectors of rows."""
     return Statement(
         "DELETE FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM tallies "
@@ -323,8 +344,8 @@ def unvectored(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
     )
 
 
-def _inserted(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> Command:
-    if len(rows) > _FEW:
+def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> Command:
+    if len(rows) > _INSERT_MAX_ROWS:
         return Copy(table, tuple(columns), tuple(columns.values()), rows)
     names = ", ".join(f'"{name}"' for name in columns)
     marks = ", ".join(
@@ -333,6 +354,6 @@ def _inserted(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[An
     return Many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)
 
 
-def prepared(drafts: Sequence[Draft]) -> Prepared:
+def prepare(drafts: Sequence[Draft]) -> PreparedDrafts:
     """Drafts with everything that is kept of them."""
     return [(draft, codec.stored(draft)) for draft in drafts]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from salience.stores.index.session_order import SessionOrder
 from salience.stores.postgres.wire.commands import Command, Statement
 
-_RELINK = """
+_RELINK_SESSIONS = """
 UPDATE places AS p SET previous = now.previous, following = now.following,
     position = now.position, version = %s
 FROM (
@@ -54,7 +54,7 @@ Place = tuple[int, int, int]
 NOWHERE: Place = (0, 0, -1)
 
 
-def begun(namespace: str, sessions: Sequence[str]) -> Statement:
+def select_begun_sessions(namespace: str, sessions: Sequence[str]) -> Statement:
     """Ask which of these sessions have turns already."""
     return Statement(
         "SELECT wanted.id FROM unnest(%s::text[]) AS wanted(id) CROSS JOIN LATERAL (SELECT FROM "
@@ -63,13 +63,13 @@ def begun(namespace: str, sessions: Sequence[str]) -> Statement:
     )
 
 
-def places(turns: Sequence[Turn]) -> dict[int, Place]:
+def session_places(turns: Sequence[Turn]) -> dict[int, Place]:
     """The place of each turn, by row; all turns of each session have to be there."""
     if not turns:
         return {}
     sessions, rows, created_at, sequence, speakers = zip(*turns, strict=True)
-    session, sessions_known = _coded(sessions)
-    speaker, speakers_known = _coded(speakers)
+    session, sessions_known = _factorize(sessions)
+    speaker, speakers_known = _factorize(speakers)
     order = SessionOrder()
     order.update(
         session,
@@ -86,12 +86,14 @@ def places(turns: Sequence[Turn]) -> dict[int, Place]:
     return dict(zip(rows, zip(*(each.tolist() for each in columns), strict=True), strict=True))
 
 
-def _coded(values: Iterable[str | None]) -> tuple[NDArray[np.int32], dict[str | None, int]]:
+def _factorize(values: Iterable[str | None]) -> tuple[NDArray[np.int32], dict[str | None, int]]:
     known: dict[str | None, int] = {}
     codes = [known.setdefault(value, len(known)) for value in values]
     return np.array(codes, dtype=np.int32), known
 
 
-def relinked(namespace: str, version: int, sessions: Sequence[str]) -> list[Command]:
+def relink_sessions(namespace: str, version: int, sessions: Sequence[str]) -> list[Command]:
     """Put the turns in order that are in these sessions by now."""
-    return [Statement(_RELINK, (version, namespace, sessions, namespace))] if sessions else []
+    return (
+        [Statement(_RELINK_SESSIONS, (version, namespace, sessions, namespace))] if sessions else []
+    )
