@@ -19,7 +19,7 @@ from salience import Memory, MemoryRecord, Profile
 from salience.embedders import StaticEmbedder
 from salience.embedders.protocol import Embedder, Kind, Rows
 from salience.language.analysis_types import QueryAnalysis
-from salience.language.entities import RULES, folded
+from salience.language.entities import RULES, fold_name
 from salience.language.tokens import indexed_words, stem, terms, words
 from salience.language.trigrams import trigram_similarity, trigrams
 from salience.ranking.expressions import Col
@@ -115,9 +115,10 @@ def six_factor(told: Told, record: MemoryRecord, cosine: float, now: datetime, q
     half_life = {"short": 6.0, "medium": 168.0, "long": 2160.0}[record.tier or "long"]
     hours = 24.0 * days(told, record, now)[0]
     entities = RULES.extract(q)
-    asked = {folded(name) for name in entities}
+    asked = {fold_name(name) for name in entities}
     own = {
-        folded(name) for name in (*record.entities, *([record.speaker] if record.speaker else []))
+        fold_name(name)
+        for name in (*record.entities, *([record.speaker] if record.speaker else []))
     }
     return (
         0.40 * max(0.0, cosine)

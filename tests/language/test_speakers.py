@@ -7,7 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.language.query_analysis import analyze_query
-from salience.language.speakers import name_words, named_speakers, possible_names, rare_speakers
+from salience.language.speakers import (
+    name_candidates,
+    named_speakers,
+    rare_speakers,
+    speakers_by_word,
+)
 
 NAMES = {name: {name.title()} for name in ("akib", "melanie", "melody", "jo", "karin", "karina")}
 LETTERS = st.text("abc", min_size=2, max_size=7)
@@ -66,14 +71,14 @@ def test_many_strange_words_are_looked_up_among_many_names() -> None:
     assert named_speakers([*words, "kkkkkb"], names, {*words, "kkkkkb"}) == {"kkkkkb": {"somebody"}}
 
 
-SPEAKERS = name_words(
+SPEAKERS = speakers_by_word(
     {"Bill", "Anna", "Mark", "Melanie", "Peter", "Carla", "Олег", "planner", "build server"}
 )
 
 
 def speakers(text: str) -> set[str]:
     """Whom a question names whose words were never said before."""
-    asked, proper, ordinary = possible_names(text)
+    asked, proper, ordinary = name_candidates(text)
     return set().union(*named_speakers(asked, SPEAKERS, proper, ordinary).values())
 
 
@@ -112,7 +117,7 @@ def test_a_common_word_names_nobody(text: str) -> None:
     assert speakers(text) == set()
 
 
-RELATIVES = name_words({"Ana Costa", "Ana Silva", "Rui Costa", "Tom Reis"})
+RELATIVES = speakers_by_word({"Ana Costa", "Ana Silva", "Rui Costa", "Tom Reis"})
 
 
 @pytest.mark.parametrize(
@@ -126,7 +131,7 @@ RELATIVES = name_words({"Ana Costa", "Ana Silva", "Rui Costa", "Tom Reis"})
     ],
 )
 def test_a_full_name_means_nobody_else_who_shares_a_part_of_it(text: str, who: set[str]) -> None:
-    asked, proper, ordinary = possible_names(text)
+    asked, proper, ordinary = name_candidates(text)
     names = named_speakers(asked, RELATIVES, proper, ordinary)
     assert analyze_query(text, names, this_year=2026).speakers == who
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.language.entities import RULES, folded
+from salience.language.entities import RULES, fold_name
 from salience.language.tokens import fold, indexed_words, stem, term_id, term_ids, terms, words
 from salience.language.trigrams import trigram_similarity, trigrams
 
@@ -183,7 +183,7 @@ def test_long_words_are_not_kept() -> None:
         for word in words_of:
             term_ids([word.lower()])
             term_id(f"{word} ")
-            folded(word)
+            fold_name(word)
             RULES.extract(f"With {word}")
         kept, _ = tracemalloc.get_traced_memory()
     finally:
@@ -196,4 +196,4 @@ def test_a_word_is_the_same_each_time(word: str) -> None:
     [low] = words(word)
     assert stem(low) == stem(low)
     assert term_ids([low, low]).tolist() == [term_id(stem(low))] * 2
-    assert folded(word) == folded(word) == low
+    assert fold_name(word) == fold_name(word) == low

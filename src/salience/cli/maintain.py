@@ -14,7 +14,7 @@ from salience.cli import output
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parsed
 from salience.errors import InvalidInput
-from salience.language.tokens import shortened
+from salience.language.tokens import shorten
 from salience.lifecycle import maintenance, pruning
 from salience.lifecycle.consolidation import Consolidation, Summariser, first
 
@@ -142,7 +142,7 @@ def _clusters(report: Consolidation) -> None:
     made = render.table("members", "what would stand for them", "", numbers=("members",))
     for one in report.clusters[:_SHOWN]:
         ids = ", ".join(one.members[:5]) + (" …" if len(one.members) > 5 else "")
-        text = Text.assemble(shortened(one.text, 200), "\n", (ids, "dim"))
+        text = Text.assemble(shorten(one.text, 200), "\n", (ids, "dim"))
         made.add_row(f"{len(one.members)}", text, Text(one.apart and f"left: they {one.apart}"))
     output.console().print(made)
     if len(report.clusters) > _SHOWN:

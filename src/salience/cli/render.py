@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from salience.language.tokens import shortened
+from salience.language.tokens import shorten
 from salience.lifecycle.zones import ZonedMemory
 from salience.ranking.explanation import Explanation
 from salience.records.record import MemoryRecord
@@ -66,7 +66,7 @@ def hits(found: Sequence[Hit], width: int, *, ticked: frozenset[str] | None = No
     for hit in found:
         tick = "✓ " if ticked and hit.id in ticked else ""
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
-        said = Group(Text(shortened(hit.content, _LINES * room)), _origin(hit.record))
+        said = Group(Text(shorten(hit.content, _LINES * room)), _origin(hit.record))
         made.add_row(rank, f"{hit.score:.3f}", said, Text("\n".join(reasons(hit.explanation))))
         made.add_row()
     return made
@@ -155,7 +155,7 @@ def records(found: Sequence[MemoryRecord], width: int) -> Table:
     made.columns[3].style, made.columns[3].overflow = "dim", "fold"
     made.columns[3].max_width = _ID_WIDTH
     for speaker, one in zip(who, found, strict=True):
-        said = Text(shortened(one.content, 2 * room))
+        said = Text(shorten(one.content, 2 * room))
         made.add_row(when(one.created_at), Text(speaker), said, Text(one.id))
     return made
 

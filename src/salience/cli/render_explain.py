@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from salience.language.tokens import shortened
+from salience.language.tokens import shorten
 from salience.ranking.profile import Profile
 from salience.search.compare import Comparison, Standing
 from salience.search.context import Context
@@ -38,7 +38,7 @@ def show_comparison(console: Console, found: Comparison) -> None:
         causes = "\n".join(
             ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes) for move in each.moves
         )
-        content = shortened(each.record.content, 60)
+        content = shorten(each.record.content, 60)
         table.add_row(Text(each.id), *ranks, Text(causes.strip()), Text(content))
     console.print(table)
     for at, name in enumerate(found.profiles[1:], 1):

@@ -71,7 +71,7 @@ class Aliases:
             isinstance(name, str) for pair in given.items() for name in pair
         ):
             raise InvalidInput("aliases", "must be a mapping of text to text")
-        names = {folded(name): folded(target) for name, target in given.items()}
+        names = {fold_name(name): fold_name(target) for name, target in given.items()}
         names = {name: target for name, target in names.items() if name != target}
         resolved = {}
         for name, target in names.items():
@@ -86,7 +86,7 @@ class Aliases:
 
     def key(self, entity: str) -> str:
         """What an entity is compared by: folded, and what it is another name for."""
-        name = folded(entity)
+        name = fold_name(entity)
         return self.names.get(name, name)
 
     def keys(self, entities: Iterable[str]) -> frozenset[str]:
@@ -101,7 +101,7 @@ class Aliases:
 NO_ALIASES = Aliases()
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """A name as it is compared: case-folded, without accents, with single spaces."""
     return _kept_names[name]
 
@@ -126,7 +126,7 @@ class _Token(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleBasedExtractor:
     """The entities that the spelling gives away, for scripts with capital letters.
 
     E-mail addresses, URLs and @handles; titles in quotation marks; runs of capitalised words
@@ -150,11 +150,11 @@ class Rules:
             found.extend(_names(plain))
         distinct: dict[str, str] = {}
         for _, name in sorted(found):
-            distinct.setdefault(folded(name), name)
+            distinct.setdefault(fold_name(name), name)
         return tuple(distinct.values())
 
 
-RULES = Rules()
+RULES = RuleBasedExtractor()
 
 
 def _blank(match: re.Match[str]) -> str:

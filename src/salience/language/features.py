@@ -20,7 +20,7 @@ from salience.language.english import (
     TEMPORAL,
     TEMPORAL_WORDS,
 )
-from salience.language.tokens import counted
+from salience.language.tokens import without_bigrams
 
 FEATURES = (
     "content_words",  # words that are not stop words
@@ -42,7 +42,7 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u037e")  # also CJK, Ara
 def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
     content = content.replace("\u2019", "'")
-    words = words if content.isascii() else counted(words)
+    words = words if content.isascii() else without_bigrams(words)
     own = len(words) - sum(map(STOP.__contains__, words))
     mine = sum(map(FIRST_PERSON.__contains__, words))
     low = content.lower()

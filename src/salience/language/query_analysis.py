@@ -23,7 +23,7 @@ from salience.language.english import (
     STOP,
     STOP_ELSEWHERE,
 )
-from salience.language.speakers import speakers_meant
+from salience.language.speakers import resolve_speakers
 from salience.language.tokens import fold, question_words, stem, words
 
 _FORMS: dict[str, Term] = {
@@ -71,7 +71,7 @@ def analyze_query(
     kept = [word for word in content if word not in FRAMING] or content or asked
     kept = list(dict.fromkeys([*kept, *(word for word in asked if word in prefixes)]))
     terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
-    who = speakers_meant(names)
+    who = resolve_speakers(names)
     dates = named_dates(low)
     question = _question(text)
     if question:  # what stands around it does not tell what kind of answer is wanted

@@ -27,7 +27,7 @@ _SELDOM = 100  # times the turns of one who speaks seldom are fewer than all
 _LONGEST_NAME = 64  # letters up to which it may
 
 
-def possible_names(text: str) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+def name_candidates(text: str) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
     """The words of a question that may name somebody, the likely ones, and the unlikely ones.
 
     Capitals inside the sentence tell names: a stop word ("Will") is none without. Elsewhere a word
@@ -56,11 +56,11 @@ def _ordinary(word: str) -> bool:
 
 def speakers_of(turns: Mapping[str, int], called: Mapping[str, str]) -> Speakers:
     """Speakers with so many turns each, of whom some go by other names, too."""
-    names = name_words(turns.keys())
+    names = speakers_by_word(turns.keys())
     for name, who in called.items():
         if who in turns:
             names.setdefault(name, {who})
-    return Speakers(names, *speakers_by_role(turns), turns, sum(turns.values()))
+    return Speakers(names, *users_and_assistants(turns), turns, sum(turns.values()))
 
 
 def rare_speakers(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
@@ -68,7 +68,7 @@ def rare_speakers(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
     return frozenset(who for who, count in turns.items() if count * _SELDOM <= all_turns)
 
 
-def name_words(speakers: Set[str]) -> dict[str, set[str]]:
+def speakers_by_word(speakers: Set[str]) -> dict[str, set[str]]:
     """Speakers by each word of their names; roles such as "user" name nobody."""
     found: dict[str, set[str]] = {}
     for speaker in speakers:
@@ -105,7 +105,7 @@ def named_speakers(
     return found
 
 
-def speakers_meant(names: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def resolve_speakers(names: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """Whom the words of a question mean, given whom each of them names.
 
     Of those whom a word names, the ones whom most words name: "Ana Costa" is no other Ana or Costa.
@@ -170,7 +170,7 @@ def _swapped(word: str) -> Iterator[str]:
         yield f"{word[:i]}{word[i + 1]}{word[i]}{word[i + 2 :]}"
 
 
-def speakers_by_role(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:
+def users_and_assistants(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:
     """The users and the assistants among speakers with so many turns each; see `ops.Named`."""
     users = frozenset(name for name in turns if name.casefold() in USER)
     assistants = frozenset(name for name in turns if name.casefold() in ASSISTANT)

@@ -22,7 +22,7 @@ import Stemmer
 from numpy.typing import NDArray
 
 TermIds = NDArray[np.uint64]
-V = TypeVar("V")
+Value = TypeVar("Value")
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _WORD = re.compile(r"[^\W_]+")
@@ -89,7 +89,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def figures(text: str) -> list[str]:
+def grouped_numbers(text: str) -> list[str]:
     """The figures of a text that stand in groups, each in one: 12500 for "12,500"."""
     return [_NO_DIGITS.sub("", figure) for figure in _GROUPED.findall(text)]
 
@@ -104,7 +104,7 @@ def indexed_words(text: str, said: list[str] | None = None) -> list[str]:
         text: the text.
         said: its `words`, if they are known.
     """
-    found = [*(words(text) if said is None else said), *figures(text)]
+    found = [*(words(text) if said is None else said), *grouped_numbers(text)]
     if _INNER_START.search(text):
         compounds = (c for c in _COMPOUND.findall(text) if len(c) <= _KEPT_CHARS)
         apart = (_INNER_START.sub(r" \g<0>", c) for c in compounds if _INNER_START.search(c))
@@ -114,23 +114,23 @@ def indexed_words(text: str, said: list[str] | None = None) -> list[str]:
     return found
 
 
-def counted(found: Sequence[str]) -> Sequence[str]:
+def without_bigrams(found: Sequence[str]) -> Sequence[str]:
     """Some words without the bigrams that stand beside their characters, to count words by."""
     return [word for word in found if len(word) != 2 or not _IS_CHARACTER.match(word)]
 
 
-class MemoTable(dict[str, V], Generic[V]):
+class MemoTable(dict[str, Value], Generic[Value]):
     """kept[word] = function(word), kept for words of up to 64 characters, at most `most` of them.
 
     A dictionary, so that a known word is one look-up.
     """
 
-    def __init__(self, function: Callable[[str], V], most: int) -> None:
+    def __init__(self, function: Callable[[str], Value], most: int) -> None:
         super().__init__()
         self._function = function
         self._most = most
 
-    def __missing__(self, word: str) -> V:
+    def __missing__(self, word: str) -> Value:
         found = self._function(word)
         if len(word) <= _KEPT_CHARS:
             if len(self) >= self._most:
@@ -227,13 +227,13 @@ def count_tokens(text: str) -> int:
     return -(-len(text) // 4)
 
 
-def shortened(text: str, length: int) -> str:
+def shorten(text: str, length: int) -> str:
     """A text on one line of at most `length` characters; an ellipsis stands for what is cut."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
 
 
-def texts_of(value: Any) -> tuple[str, ...]:
+def strings_in(value: Any) -> tuple[str, ...]:
     """The texts of a value: itself or those of a list, and none of what is no text."""
     if isinstance(value, str):
         return (value,)
@@ -248,4 +248,6 @@ _MAX_QUESTION_WORDS = 2_000  # words of a question that are read
 @lru_cache(maxsize=8)  # asked for again and again in a search
 def question_words(text: str) -> tuple[str, ...]:
     """The folded words of a question and its `figures`, the first `_LONGEST` of them."""
-    return tuple([*words(text.replace("\u2019", "'")), *figures(text)][:_MAX_QUESTION_WORDS])
+    return tuple(
+        [*words(text.replace("\u2019", "'")), *grouped_numbers(text)][:_MAX_QUESTION_WORDS]
+    )

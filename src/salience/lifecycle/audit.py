@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.language.entities import folded
+from salience.language.entities import fold_name
 from salience.lifecycle.clustering import pairs
 from salience.lifecycle.consolidation import EPISODES
 from salience.lifecycle.junk import junk
@@ -158,7 +158,7 @@ def _duplicates(
     for places in by_owner.values():
         first: dict[str, int] = {}
         for place in places:
-            known = first.setdefault(folded(" ".join(texts[place].split())), place)
+            known = first.setdefault(fold_name(" ".join(texts[place].split())), place)
             if known != place:
                 twice[place] = f"says the same as {ids[known]}"
         left = np.array([place for place in places if place not in twice], dtype=np.intp)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput, NotFound, shown
-from salience.language.tokens import shortened
+from salience.language.tokens import shorten
 from salience.lifecycle.undo import begun, change, records, table
 from salience.ranking.signals.recency import DAY
 from salience.ranking.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
@@ -141,7 +141,7 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
     candidates = tuple(
         Candidate(
             id,
-            shortened(text or "", _SHOWN),
+            shorten(text or "", _SHOWN),
             float(values[place]),
             _reasons(chosen, at, layer, now),
         )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.language.tokens import shortened
+from salience.language.tokens import shorten
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
 from salience.records.record import MemoryRecord
@@ -148,7 +148,7 @@ class Comparison:
             said = ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes)
             if said:
                 causes.append(said if len(self.profiles) == 2 else f"{name}: {said}")
-        return (memory.id, *shown, "; ".join(causes), shortened(memory.record.content, 50))
+        return (memory.id, *shown, "; ".join(causes), shorten(memory.record.content, 50))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -18,7 +18,7 @@ from salience.errors import EmbedderError
 from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import DatesMissing, search_interval
 from salience.language.query_analysis import analyze_query
-from salience.language.speakers import possible_names, rare_speakers
+from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.tokens import question_words
 from salience.ranking.explanation import Explanation
 from salience.ranking.run import RankedRun, run_profile
@@ -111,7 +111,7 @@ def rank(
     during, degraded = _during(asked)
     text = asked.text if during is None else _without(asked.text, during.words)
     known, vectors, *named = yield [
-        FindSpeakers(asked.namespaces, *possible_names(text)),
+        FindSpeakers(asked.namespaces, *name_candidates(text)),
         VectorNames(asked.namespaces),
         *([Extract((asked.text,))] if asked.profile.names_entities else []),
     ]

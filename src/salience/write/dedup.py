@@ -16,7 +16,7 @@ import numpy as np
 
 from salience.errors import InvalidInput
 from salience.language.english import MONTHS, STOP, WEEKDAYS
-from salience.language.entities import folded
+from salience.language.entities import fold_name
 from salience.language.tokens import stem, text_key, words
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
@@ -198,7 +198,7 @@ def _given(item: Item) -> frozenset[str]:
 
 def _value(record: MemoryRecord, name: str) -> Any:
     value = getattr(record, name)
-    return {folded(each) for each in value} if name == "entities" else value
+    return {fold_name(each) for each in value} if name == "entities" else value
 
 
 def owner_of(record: MemoryRecord) -> Owner:
@@ -478,7 +478,7 @@ def differences(
         for text, said in zip((one, other), words, strict=True)
     ]
     dates = [{word for word in said if word in MONTHS or word in WEEKDAYS} for said in words]
-    named = [{folded(name) for name in each} for each in (names, other_names)]
+    named = [{fold_name(name) for name in each} for each in (names, other_names)]
     negated = [sum(map(_negates, said)) for said in words]
     same = {
         "number": numbers[0] == numbers[1],

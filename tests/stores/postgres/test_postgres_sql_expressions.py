@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from salience.language.analysis_types import QueryAnalysis
-from salience.language.entities import Aliases, folded
+from salience.language.entities import Aliases, fold_name
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import (
@@ -193,7 +193,7 @@ def _filled(connection: psycopg.Connection[Any], rows: list[dict[str, Any]]) -> 
 def _spellings(row: dict[str, Any]) -> list[str]:
     held = [("entities", each) for each in row["entities"] or ()]
     held += [("speaker", row["speaker"])] if row["speaker"] else []
-    return [spelling_key(name, folded(value)) for name, value in held]
+    return [spelling_key(name, fold_name(value)) for name, value in held]
 
 
 def _numbers(connection: psycopg.Connection[Any], form: SqlExpression) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.language.tokens import texts_of
+from salience.language.tokens import strings_in
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Signal
 from salience.ranking.signals.recency import DAY
@@ -81,13 +81,13 @@ class EntityOverlap(Signal):
             holding[column.naming(aliases.spellings({key}))] = True
             return holding[column.codes]
         places, values = ev.distinct(name)
-        return np.array([key in aliases.keys(texts_of(value)) for value in values])[places]
+        return np.array([key in aliases.keys(strings_in(value)) for value in values])[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
         asked, held = ev.query.entities, (ev.candidates.columns[name][row] for name in self.of)
         if not asked:
             return "the question names no entity"
-        shared = asked & ev.query.aliases.keys(each for value in held for each in texts_of(value))
+        shared = asked & ev.query.aliases.keys(each for value in held for each in strings_in(value))
         return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
 
     def __str__(self) -> str:

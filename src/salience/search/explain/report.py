@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from salience.errors import NotFound
-from salience.language.tokens import shortened
+from salience.language.tokens import shorten
 from salience.ranking.explanation import Explanation, figure
 from salience.ranking.profile import Profile
 from salience.ranking.run import RankedRun
@@ -121,7 +121,7 @@ class ExplainReport:
     def lines(self) -> Iterator[str]:
         """The answer as text."""
         yield f'{self.id} for "{self.query}" (profile {self.profile}, first {self.limit})'
-        yield f"  {shortened(self.record.content, 90)}"
+        yield f"  {shorten(self.record.content, 90)}"
         yield self.verdict
         yield from (f"  {note}" for note in self._notes())
         if self.why is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from salience.language.entities import folded
-from salience.language.tokens import texts_of
+from salience.language.entities import fold_name
+from salience.language.tokens import strings_in
 
 
 class ExactIndex:
@@ -20,8 +20,8 @@ class ExactIndex:
     def places(self, names: Iterable[str]) -> list[int]:
         """The places of the values that are or hold one of some folded names."""
         for place in range(self._known, len(self._values)):
-            for text in texts_of(self._values[place]):
-                self._places.setdefault(folded(text), []).append(place)
+            for text in strings_in(self._values[place]):
+                self._places.setdefault(fold_name(text), []).append(place)
         self._known = len(self._values)
         return [place for name in names for place in self._places.get(name, ())]
 

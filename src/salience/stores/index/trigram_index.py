@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from salience.language.tokens import term_id, texts_of
+from salience.language.tokens import strings_in, term_id
 from salience.language.trigrams import trigrams
 from salience.retrieval.candidates import Floats
 from salience.stores.index.columns import CodedColumn
@@ -21,7 +21,7 @@ class TrigramIndex:
     def similarities(self, text: str) -> Floats:
         """|A n B| / |A u B| with every distinct value of the column, by its code."""
         known = len(self._postings.lengths)
-        fresh = [" ".join(texts_of(value)) for value in self._column.distinct[known:]]
+        fresh = [" ".join(strings_in(value)) for value in self._column.distinct[known:]]
         self._postings.extend([_ids(value).tobytes() for value in fresh])
         asked = _ids(text)
         hits = self._postings.hits(asked)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.language.entities import folded
-from salience.language.tokens import texts_of
+from salience.language.entities import fold_name
+from salience.language.tokens import strings_in
 from salience.language.trigrams import trigram_similarity, trigrams
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
@@ -33,8 +33,8 @@ def spelling_keys(values: Any) -> list[str]:
     found: dict[str, None] = {}
     for field in SPELLED_FIELDS:
         value = getattr(values, field)
-        for text in texts_of(value):
-            found[spelling_key(field, folded(text))] = None
+        for text in strings_in(value):
+            found[spelling_key(field, fold_name(text))] = None
     return list(found)
 
 
@@ -76,7 +76,7 @@ def trigram_scores(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Float
     found = np.zeros(len(rows))
     for place, values in enumerate(rows):
         for value in values:
-            text = " ".join(texts_of(value))
+            text = " ".join(strings_in(value))
             if text not in known:
                 own = trigrams(text)
                 known[text] = max(trigram_similarity(each, own) for each in asked)
@@ -94,6 +94,6 @@ def exact_scores(query: Query, rows: Sequence[Sequence[Any]]) -> Floats:
     names = set(exact_names(query))
     found = np.zeros(len(rows))
     for place, values in enumerate(rows):
-        texts = (text for value in values for text in texts_of(value))
-        found[place] = float(any(folded(text) in names for text in texts))
+        texts = (text for value in values for text in strings_in(value))
+        found[place] = float(any(fold_name(text) in names for text in texts))
     return found
