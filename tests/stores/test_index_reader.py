@@ -54,7 +54,7 @@ def test_two_threads_find_what_one_finds(
 ) -> None:
     alone = [ranked(memory, profile, question) for question in QUESTIONS]
     assert not any(beside for _, beside in threads)
-    monkeypatch.setattr(index_reader, "_MANY", 1)
+    monkeypatch.setattr(index_reader, "_PARALLEL_SEARCH_MIN_ROWS", 1)
     threads.clear()
     assert [ranked(memory, profile, question) for question in QUESTIONS] == alone
     assert set(threads) == {(True, True), (False, False)}
@@ -66,7 +66,7 @@ def test_two_threads_find_what_one_finds(
 def test_what_goes_wrong_in_either_thread_is_told(
     memory: Memory, by_vector: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_reader, "_MANY", 1)
+    monkeypatch.setattr(index_reader, "_PARALLEL_SEARCH_MIN_ROWS", 1)
     ranking = index_reader._ranking
 
     def broken(op: SearchRoute, *rest: Any) -> Ranking:
@@ -91,7 +91,7 @@ def test_routes_of_a_closed_store_are_refused() -> None:
 def test_it_still_answers_while_the_interpreter_ends(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(index_reader, "_MANY", 1)
+    monkeypatch.setattr(index_reader, "_PARALLEL_SEARCH_MIN_ROWS", 1)
     before = ranked(memory, "balanced", "tea")
 
     def refused(*_: Any) -> Any:

@@ -28,13 +28,15 @@ from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.record_store import RecordStore
 
-_RANKING = frozenset({operations.FindSpeakers, operations.VectorNames, operations.SearchRoute})
+_ONE_STATE_OPERATIONS = frozenset(
+    {operations.FindSpeakers, operations.VectorNames, operations.SearchRoute}
+)
 """Operations of one batch that look at one state of the store."""
-_TRIES = 10  # of reading a page while others edit what is on it
-_MEMORY_LIMIT = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
+_PAGE_ATTEMPTS = 10  # of reading a page while others edit what is on it
+_INDEX_BYTES = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
 
 
-class _Seen(threading.local):
+class _BatchState(threading.local):
     """Which state of the store the batch of each thread looks at."""
 
     version: IndexVersion | None = None
@@ -43,11 +45,11 @@ class _Seen(threading.local):
 class EmbeddedStore(IndexReader):
     """A store in this process over `records`."""
 
-    def __init__(self, records: RecordStore, memory_limit: int = _MEMORY_LIMIT) -> None:
+    def __init__(self, records: RecordStore, memory_limit: int = _INDEX_BYTES) -> None:
         super().__init__(memory_limit)
         self._records = records
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
-        self._seen = _Seen()
+        self._seen = _BatchState()
         self._closed = False
         self._process = os.getpid()
 
@@ -86,7 +88,7 @@ class EmbeddedStore(IndexReader):
 
     def _answer(self, op: operations.Op) -> Any:
         kind = type(op)
-        if kind not in _RANKING:
+        if kind not in _ONE_STATE_OPERATIONS:
             self._seen.version = None  # what is asked next may have to see what this one writes
         answer = self._ANSWERS.get(kind)
         if answer is None:
@@ -156,7 +158,7 @@ class EmbeddedStore(IndexReader):
         return self._records.find(op.namespace, op.ids)
 
     def _list(self, op: operations.ListRecords) -> operations.Page:
-        for _ in range(_TRIES):
+        for _ in range(_PAGE_ATTEMPTS):
             page, whole = self._page(op)
             if whole:
                 break

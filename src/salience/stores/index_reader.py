@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from salience.retrieval import operations
 from salience.retrieval.candidates import Held, Rows, best_first
-from salience.stores.index.columns import nothing
+from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
 
-_MANY = 300_000  # memories from which on a second thread is worth its waiting
+_PARALLEL_SEARCH_MIN_ROWS = 300_000  # memories from which on a second thread is worth its waiting
 
-_Holding = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
+_IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 
 
 class IndexReader:
@@ -32,7 +32,7 @@ class IndexReader:
         self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
         self._held = 0  # and of all of them
         self._lock = threading.RLock()
-        self._last_holding: tuple[Rows, list[_Holding]] | None = None
+        self._last_holding: tuple[Rows, list[_IndexRows]] | None = None
         self._helper = HelperThread()
 
     @abstractmethod
@@ -61,14 +61,14 @@ class IndexReader:
         if self._indexes.pop(namespace, None) is not None:
             self._held -= self._sizes.pop(namespace)
 
-    def _holding(self, rows: Rows) -> list[_Holding]:
+    def _holding(self, rows: Rows) -> list[_IndexRows]:
         """The indexes that hold some of the rows, with those rows and their places.
 
         The operations of a batch are about the same rows, so the last answer is kept.
         """
         if self._last_holding is not None and self._last_holding[0] is rows:
             return self._last_holding[1]
-        found: list[_Holding] = []
+        found: list[_IndexRows] = []
         missing = np.ones(len(rows), dtype=bool)
         for index in self._candidates(rows, missing):
             here = missing & index.table.contains(rows)
@@ -97,7 +97,7 @@ class IndexReader:
         if len(query.namespaces) > 1 or any(op.query is not query for op in searches):
             return False
         return (
-            len(self._indexes.get(query.namespaces[0], ())) >= _MANY
+            len(self._indexes.get(query.namespaces[0], ())) >= _PARALLEL_SEARCH_MIN_ROWS
             and len({route_search(op.route).runs_in_thread for op in searches}) == 2
         )
 
@@ -188,7 +188,7 @@ class IndexReader:
                         columns[name] = np.full(shape, empty, dtype=values.dtype)
                     columns[name][places] = values
             for name in op.names:
-                columns.setdefault(name, nothing(name, len(op.rows)))
+                columns.setdefault(name, empty_column(name, len(op.rows)))
             return dict(columns)
 
     def _vectors(self, op: operations.FetchVectors) -> NDArray[np.float32]:

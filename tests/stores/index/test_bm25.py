@@ -19,8 +19,8 @@ from salience.records.record import Draft, MemoryRecord
 from salience.retrieval.operations import Put
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical
-from salience.stores.index import postings
 from salience.stores.index.namespace_index import NamespaceIndex
+from salience.stores.index.words import postings
 from salience.stores.ram import RamRecords
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

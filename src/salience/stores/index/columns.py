@@ -164,7 +164,7 @@ class CodedColumn:
 Column = NumberColumn | TimesColumn | CodedColumn
 
 
-def nothing(name: str, size: int) -> NDArray[Any]:
+def empty_column(name: str, size: int) -> NDArray[Any]:
     """What a column of that name holds of memories that are gone."""
     if name == "accesses":
         return np.full((size, ACCESSES_KEPT), np.nan)

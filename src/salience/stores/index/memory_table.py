@@ -21,11 +21,11 @@ from salience.stores.index.change_feed import ChangeFeed, Changes
 from salience.stores.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
 from salience.stores.index.exact_match import ExactIndex
 from salience.stores.index.growable_array import GrowableArray
-from salience.stores.index.inverted_index import InvertedIndex
 from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.speakers import count_speakers
 from salience.stores.index.trigram_index import TrigramIndex
 from salience.stores.index.vector_index import VectorIndex
+from salience.stores.index.words.inverted_index import InvertedIndex
 
 Ordinals = NDArray[np.int64]
 

@@ -20,7 +20,7 @@ from salience.retrieval.operations import FindSpeakers, SpeakerMatches
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 from salience.stores.index.change_feed import ChangeFeed
-from salience.stores.index.columns import CodedColumn, nothing
+from salience.stores.index.columns import CodedColumn, empty_column
 from salience.stores.index.memory_table import MemoryTable, Ordinals
 from salience.stores.index.routes import route_search, word_scores
 
@@ -165,7 +165,7 @@ class NamespaceIndex:
     def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Held]:
         """Columns by name (see `operations.FetchColumns`); a row that is gone has no values."""
         if not len(self):
-            return {name: nothing(name, len(rows)) for name in names}
+            return {name: empty_column(name, len(rows)) for name in names}
         ordinals = self.table.ordinals(rows)
         gone = ordinals < 0
         some_gone = np.count_nonzero(gone) > 0

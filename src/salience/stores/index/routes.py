@@ -30,10 +30,10 @@ from salience.retrieval.routes import (
     Trigram,
     Vector,
 )
-from salience.stores.index.bm25 import WordScores
 from salience.stores.index.columns import CodedColumn, NumberColumn, TimesColumn
 from salience.stores.index.memory_table import MemoryTable, Ordinals
 from salience.stores.index.vector_index import VectorIndex
+from salience.stores.index.words.bm25 import WordScores
 
 Mask = NDArray[np.bool_]
 R = TypeVar("R", bound=Route)

@@ -8,7 +8,7 @@ from salience.language.tokens import strings_in, term_id
 from salience.language.trigrams import trigrams
 from salience.retrieval.candidates import Floats
 from salience.stores.index.columns import CodedColumn
-from salience.stores.index.postings import Postings
+from salience.stores.index.words.postings import Postings
 
 
 class TrigramIndex:

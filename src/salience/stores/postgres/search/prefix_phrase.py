@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from salience.language.analysis_types import QueryAnalysis, Term
-from salience.language.tokens import term_id, terms
 from salience.records.fields import LEXICAL
 from salience.retrieval.routes import Lexical
-from salience.stores.index import vocabulary
-from salience.stores.index.bm25 import WordScores
-from salience.stores.index.inverted_index import within
+from salience.stores.index.words import vocabulary
+from salience.stores.index.words.bm25 import WordScores
+from salience.stores.index.words.phrases import holds_phrase, phrase_terms
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql import postings
 from salience.stores.postgres.wire.commands import Statement, Steps
@@ -46,7 +45,7 @@ def expand_prefixes(namespace: str, reading: QueryAnalysis) -> Steps[tuple[Term,
                 for w in vocabulary.words_of(tuple(v) if isinstance(v, list) else v for v in values)
                 if w.startswith(reading.prefixes)
             )
-    return vocabulary.expanded(reading, sorted(seen))
+    return vocabulary.expand_prefixes(reading, sorted(seen))
 
 
 def keep_phrases(
@@ -54,7 +53,7 @@ def keep_phrases(
 ) -> Steps[WordScores]:
     """The scores, zero for memories that do not hold every phrase in one field."""
     for phrase in phrases:
-        sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
+        sequence = phrase_terms(phrase)
         distinct = np.unique(sequence)
         names = [name for name, _ in route.fields]
         [rows] = yield [postings.select_chunks(known.namespace, distinct.tolist(), names)]
@@ -73,6 +72,6 @@ def keep_phrases(
                 )
             ]
             for row, blob in kept:
-                having[row - 1] = within(sequence.tobytes(), blob)
+                having[row - 1] = holds_phrase(sequence, blob)
         scored = replace(scored, scores=np.where(having, scored.scores, 0.0))
     return scored

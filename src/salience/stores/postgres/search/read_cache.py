@@ -8,8 +8,8 @@ from typing import Any
 from salience.records.filters import Filter
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.operations import Edge
-from salience.stores.index.bm25 import WordScores
-from salience.stores.index.postings import Segment
+from salience.stores.index.words.bm25 import WordScores
+from salience.stores.index.words.postings import Segment
 from salience.stores.postgres.search.row_cache import RowCache
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 

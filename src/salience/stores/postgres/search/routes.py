@@ -1,6 +1,6 @@
 """The routes: what each finds in a namespace, and by what score.
 
-Words are scored by the same code as everywhere (`salience.stores.index.inverted_index`), over
+Words are scored by the same code as everywhere (`salience.stores.index.words.inverted_index`), over
 postings that are read for the terms asked about. Vectors are found by the server and compared
 exactly here.
 """
@@ -28,10 +28,10 @@ from salience.retrieval.routes import (
     Trigram,
     Vector,
 )
-from salience.stores.index.bm25 import WordScores
-from salience.stores.index.inverted_index import MEASURES
-from salience.stores.index.postings import Postings
 from salience.stores.index.vector_index import EXACT_BELOW
+from salience.stores.index.words.bm25 import WordScores
+from salience.stores.index.words.inverted_index import MEASURES
+from salience.stores.index.words.postings import Postings
 from salience.stores.postgres.search.read_cache import SearchCache
 from salience.stores.postgres.search.row_reader import RowReader
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot

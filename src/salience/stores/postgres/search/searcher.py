@@ -17,8 +17,8 @@ from salience.retrieval.candidates import Floats, Rows, best_first
 from salience.retrieval.operations import STAGED
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, MatchAll, TimeWindow, Trigram, Vector
-from salience.stores.index.inverted_index import mentions
 from salience.stores.index.vector_index import VectorIndex
+from salience.stores.index.words.inverted_index import mentions
 from salience.stores.postgres.search.reads import StoreReader
 from salience.stores.postgres.search.routes import check_comparable, indexed, postings, worded_ids
 from salience.stores.postgres.search.row_reader import stored_names

@@ -21,8 +21,8 @@ from salience.language.analysis_types import Speakers
 from salience.language.speakers import nicknames, speakers_of
 from salience.records.fields import LEXICAL
 from salience.records.link_graph import LinkGraph
-from salience.stores.index.bm25 import Lengths
-from salience.stores.index.postings import Segment
+from salience.stores.index.words.bm25 import Lengths
+from salience.stores.index.words.postings import Segment
 from salience.stores.postgres.sql import postings
 from salience.stores.postgres.wire.commands import Statement
 

@@ -1,7 +1,7 @@
 """Postings in tables: segments cut into chunks of consecutive terms, and put together again.
 
-What a segment is, and how it answers, is `salience.stores.index.postings`; here it only gets onto
-disk in pieces small enough that a query reads little besides its own terms.
+Segments are those of `salience.stores.index.words.postings`; here they are only stored, in pieces
+small enough that a query reads little besides its own terms.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import LEXICAL
-from salience.stores.index.postings import Postings, Segment
+from salience.stores.index.words.postings import Postings, Segment
 from salience.stores.postgres.wire.commands import Statement
 
 _CHUNK_POSTINGS = 512  # postings a chunk holds, except where a single term has more

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from salience.records.fields import LEXICAL
-from salience.stores.index.postings import Segment
+from salience.stores.index.words.postings import Segment
 from salience.stores.postgres import schema
 from salience.stores.postgres.sql.postings import build_segments, join_chunks, split_segment
 from salience.stores.postgres.wire.commands import Command, Copy, Statement, Steps

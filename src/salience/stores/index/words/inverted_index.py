@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.analysis_types import QueryAnalysis, Term, Wording
-from salience.language.tokens import term_id, term_ids, terms
+from salience.language.tokens import term_id, term_ids
 from salience.records.fields import LEXICAL
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.routes import Lexical
-from salience.stores.index.bm25 import Lengths, WordScores, bm25
 from salience.stores.index.change_feed import ChangeFeed
-from salience.stores.index.postings import Postings
 from salience.stores.index.session_order import SessionOrder
-from salience.stores.index.ts_rank import ts_rank
-from salience.stores.index.vocabulary import Vocabulary
+from salience.stores.index.words.bm25 import Lengths, WordScores, bm25
+from salience.stores.index.words.phrases import holds_phrase, phrase_terms
+from salience.stores.index.words.postings import Postings
+from salience.stores.index.words.ts_rank import ts_rank
+from salience.stores.index.words.vocabulary import Vocabulary
 
 Alive = NDArray[np.bool_]
 Ordinals = NDArray[np.int64]
@@ -98,7 +99,7 @@ class InvertedIndex:
 
     def _saying(self, phrase: str, route: Lexical, rows: Rows) -> Alive:
         """Which memories hold the words of a phrase one after the other in one field."""
-        sequence = np.array([term_id(term) for term in terms(phrase)], dtype=np.uint64)
+        sequence = phrase_terms(phrase)
         distinct = np.unique(sequence)
         found = np.zeros(len(rows), dtype=bool)
         for name, _ in route.fields:
@@ -108,7 +109,7 @@ class InvertedIndex:
             for chunk in self._source.load(
                 self._namespace, (f"terms.{name}",), candidates.tolist()
             ):
-                holding = [within(sequence.tobytes(), b) for b in chunk[f"terms.{name}"]]
+                holding = [holds_phrase(sequence, b) for b in chunk[f"terms.{name}"]]
                 at = np.searchsorted(rows, np.array(chunk["row"], dtype=np.int64))
                 found[at] |= np.array(holding, dtype=bool)
         return found
@@ -133,16 +134,6 @@ def mentions(
             having[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] += 1
         found |= having[ordinals] == len(wording)
     return found.astype(np.float64)
-
-
-def within(needle: bytes, blob: bytes | None) -> bool:
-    """Whether a sequence of terms of eight bytes each occurs in another."""
-    if not blob:
-        return False
-    at = blob.find(needle)
-    while at >= 0 and at % 8:
-        at = blob.find(needle, at + 1)
-    return at >= 0
 
 
 MEASURES = {"bm25": bm25, "ts_rank": ts_rank}

@@ -11,8 +11,8 @@ from salience.language.tokens import indexed_words, stem
 from salience.records.fields import LEXICAL
 from salience.stores.index.change_feed import ChangeFeed
 
-_MOST = 2_000  # words that one beginning stands for
-_LAST = "\U0010ffff"
+_PREFIX_MAX_WORDS = 2_000  # words that one beginning stands for
+_LAST_CHARACTER = "\U0010ffff"
 
 
 class Vocabulary:
@@ -36,14 +36,14 @@ class Vocabulary:
 
     def expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
         """The terms of a question, with the words that begin so for one that ends in a star."""
-        return expanded(reading, self._words)
+        return expand_prefixes(reading, self._words)
 
     @property
     def nbytes(self) -> int:
         return 150 * len(self._seen)
 
 
-def expanded(reading: QueryAnalysis, known: Sequence[str]) -> tuple[Term, ...]:
+def expand_prefixes(reading: QueryAnalysis, known: Sequence[str]) -> tuple[Term, ...]:
     """The terms of a question, with those of some sorted words that begin so for starred ones.
 
     A starred word that is a form of an irregular one keeps the other forms: "found*" means "find",
@@ -51,7 +51,7 @@ def expanded(reading: QueryAnalysis, known: Sequence[str]) -> tuple[Term, ...]:
     """
     forms: dict[str, Term] = {}
     for prefix in reading.prefixes:
-        found = map(stem, _beginning(known, prefix))
+        found = map(stem, _words_beginning(known, prefix))
         forms[stem(prefix)] = (*forms.get(stem(prefix), ()), *found)
     return tuple(
         tuple(dict.fromkeys(form for own in term for form in forms.get(own) or (own,)))
@@ -59,10 +59,10 @@ def expanded(reading: QueryAnalysis, known: Sequence[str]) -> tuple[Term, ...]:
     )
 
 
-def _beginning(known: Sequence[str], prefix: str) -> list[str]:
+def _words_beginning(known: Sequence[str], prefix: str) -> list[str]:
     first = bisect_left(known, prefix)
-    last = bisect_right(known, prefix + _LAST)
-    return list(islice(known, first, min(last, first + _MOST)))
+    last = bisect_right(known, prefix + _LAST_CHARACTER)
+    return list(islice(known, first, min(last, first + _PREFIX_MAX_WORDS)))
 
 
 def words_of(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:

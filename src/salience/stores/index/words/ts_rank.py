@@ -9,12 +9,20 @@ from numpy.typing import NDArray
 
 from salience.language.analysis_types import Term
 from salience.retrieval.routes import Lexical
-from salience.stores.index.bm25 import Lengths, WordScores, informed, occurrences
-from salience.stores.index.postings import Postings
+from salience.stores.index.words.bm25 import (
+    Lengths,
+    WordScores,
+    inverse_document_frequencies,
+    occurrences,
+)
+from salience.stores.index.words.postings import Postings
 
-_MOST = 255  # places of a word that a tsvector keeps
-_SUMS = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _MOST + 1) ** 2)])
-_LIMIT = 1.64493406685  # of these sums: pi^2 / 6, with as many digits as PostgreSQL has
+_MAX_POSITIONS = 255  # of a word in a tsvector
+_INVERSE_SQUARE_SUMS = np.concatenate(
+    [[0.0], np.cumsum(1.0 / np.arange(1, _MAX_POSITIONS + 1) ** 2)]
+)
+_INVERSE_SQUARE_LIMIT = 1.64493406685
+"""The limit of these sums, pi^2 / 6, with as many digits as PostgreSQL's source has."""
 
 
 def ts_rank(
@@ -29,7 +37,7 @@ def ts_rank(
     weights = {name: weight for name, weight in route.fields if name in fields}
     size, living = len(alive), alive if lengths.living < len(alive) else None
     found = occurrences(fields, weights, terms, living)
-    idf = informed(found, len(terms), lengths.living)
+    idf = inverse_document_frequencies(found, len(terms), lengths.living)
     if not len(found.term):
         return WordScores(np.zeros(size), found, idf)
     parts = [occurrences(fields, {name: 1.0}, terms, living) for name in weights]
@@ -42,12 +50,12 @@ def ts_rank(
     ends = np.cumsum([len(part.term) for part in parts])
     for part, weight, here in zip(parts, weights.values(), np.split(at, ends[:-1]), strict=True):
         before = seen[here]
-        after = np.minimum(before + part.tf.astype(np.intp), _MOST)
-        total[here] += weight * (_SUMS[after] - _SUMS[before])
+        after = np.minimum(before + part.tf.astype(np.intp), _MAX_POSITIONS)
+        total[here] += weight * (_INVERSE_SQUARE_SUMS[after] - _INVERSE_SQUARE_SUMS[before])
         heavier = (weight > top[here]) & (after > before)
         top[here[heavier]] = weight
         first[here[heavier]] = before[heavier]
         seen[here] = after
-    gained = (total + top - top / (first + 1.0) ** 2) / _LIMIT
+    gained = (total + top - top / (first + 1.0) ** 2) / _INVERSE_SQUARE_LIMIT
     scores = np.bincount(pair // len(terms), gained, size) / len(terms)
     return WordScores(scores, found, idf)

@@ -13,7 +13,7 @@ from salience.language.analysis_types import Term
 from salience.language.tokens import term_id
 from salience.retrieval.candidates import Floats
 from salience.retrieval.routes import Lexical
-from salience.stores.index.postings import WINDOW, Hits, Postings
+from salience.stores.index.words.postings import WINDOW, Hits, Postings
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ def bm25(
     weights = {name: weight for name, weight in route.fields if name in fields}
     size = len(alive)
     found = occurrences(fields, weights, terms, alive if lengths.living < size else None)
-    weight_of = informed(found, len(terms), lengths.living)
+    weight_of = inverse_document_frequencies(found, len(terms), lengths.living)
     idf = weight_of[found.term] * (route.k1 + 1.0)
 
     def gains(tf: Floats, spans: NDArray[Any]) -> Floats:
@@ -131,7 +131,7 @@ class Occurrences:
         return Occurrences(term, ordinals, summed(self.tf), summed(self.head), summed(self.tail))
 
 
-def informed(found: Occurrences, terms: int, living: int) -> Floats:
+def inverse_document_frequencies(found: Occurrences, terms: int, living: int) -> Floats:
     """idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) of each term, by place."""
     df = np.bincount(found.term, minlength=terms)
     return np.log1p((living - df + 0.5) / (df + 0.5))
