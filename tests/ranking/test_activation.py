@@ -46,7 +46,7 @@ def test_four_candidates_are_fetched_per_hit(k: int) -> None:
     [recall] = (s for s in profiles.activation.pipeline.stages if isinstance(s, Retrieve))
     assert recall.depth is not None
     assert not isinstance(recall.depth, int)
-    assert recall.depth.of(Query("", (), 0.0, k=k)) == 4 * k
+    assert recall.depth.rows(Query("", (), 0.0, k=k)) == 4 * k
 
 
 def test_activation_spreads_over_links(memory: Memory) -> None:

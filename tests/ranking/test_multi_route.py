@@ -79,8 +79,8 @@ def test_the_pools_are_those_of_the_document(k: int) -> None:
     [keep] = (s for s in profiles.multi_route.pipeline.stages if isinstance(s, Keep))
     assert isinstance(recall.depth, Depth)
     assert isinstance(keep.depth, Depth)
-    assert recall.depth.of(query) == max(max(4 * k, 32) * 2, 40)
-    assert keep.depth.of(query) == max(4 * k, 32)
+    assert recall.depth.rows(query) == max(max(4 * k, 32) * 2, 40)
+    assert keep.depth.rows(query) == max(4 * k, 32)
     assert keep.by == "rrf_score"
 
 

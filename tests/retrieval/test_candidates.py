@@ -41,7 +41,7 @@ def test_ranks_are_places_in_that_order(rows: list[tuple[float, str]], data: st.
     expected = np.full(len(rows), np.nan)
     expected[in_order(rows)] = np.arange(1, len(in_order(rows)) + 1)
     ranks = LazyRanks(
-        scores, Candidates(np.arange(len(rows)), {"id": ids}).names, np.arange(len(rows))
+        scores, Candidates(np.arange(len(rows)), {"id": ids}).tie_keys, np.arange(len(rows))
     )
     asked = data.draw(st.permutations(range(len(rows))))
     some = np.array(asked[: data.draw(st.integers(0, len(rows)))], dtype=np.intp)

@@ -23,7 +23,7 @@ Values = Any
 class Evaluable(Protocol):
     """What can be evaluated: a signal."""
 
-    def lay(self, layout: Program) -> int:
+    def compile(self, program: Program) -> int:
         """Its place in a layout; what it is made of is laid out by calling that."""
         ...
 
@@ -57,11 +57,11 @@ class Program:
         self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
         self._places: dict[int, tuple[Evaluable, int]] = {}
 
-    def __call__(self, signal: Evaluable) -> int:
+    def place(self, signal: Evaluable) -> int:
         """The place of a signal's values."""
         known = self._places.get(id(signal))
         if known is None:  # holds the signal, so that its id stays its own
-            known = self._places[id(signal)] = (signal, signal.lay(self))
+            known = self._places[id(signal)] = (signal, signal.compile(self))
         return known[1]
 
     def number(self, value: float) -> int:
@@ -92,12 +92,12 @@ class Evaluation:
         query: Query,
         candidates: Candidates,
         origin: Callable[[str, int], Explanation | None] = lambda column, row: None,
-        layout: Program | None = None,
+        program: Program | None = None,
     ) -> None:
         self.query = query
         self.candidates = candidates
         self.origin = origin
-        self._layout = Program(query.reading.facts) if layout is None else layout
+        self._program = Program(query.reading.facts) if program is None else program
         self._values: list[Any] = []  # by place
         self._done = 0  # steps
         self._distinct: dict[str, tuple[NDArray[np.intp], list[Any]]] = {}
@@ -111,16 +111,16 @@ class Evaluation:
 
     def computed(self, signal: Evaluable) -> Values:
         """A signal's values."""
-        place = self._layout(signal)
-        if len(self._values) < len(self._layout.numbers) or self._done < len(self._layout.steps):
+        place = self._program.place(signal)
+        if len(self._values) < len(self._program.numbers) or self._done < len(self._program.steps):
             self._go_on()
         return self._values[place]
 
     def _go_on(self) -> None:
         """Compute what is laid out and not computed yet."""
-        layout, values = self._layout, self._values
-        values += layout.numbers[len(values) :]
-        steps = layout.steps[self._done :]
+        program, values = self._program, self._values
+        values += program.numbers[len(values) :]
+        steps = program.steps[self._done :]
         if not len(self.candidates):
             for _, _, place in steps:
                 values[place] = np.empty(0)
@@ -185,7 +185,7 @@ class Evaluation:
             known = self._groups[column] = Groups(found, order, begins.nonzero()[0])
         return known
 
-    def once(self, find: Callable[[Evaluation], T]) -> T:
+    def shared(self, find: Callable[[Evaluation], T]) -> T:
         """What a function finds out about the candidates, for several signals that need it."""
         if find not in self._found:
             self._found[find] = find(self)

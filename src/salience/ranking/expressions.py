@@ -41,10 +41,10 @@ class Signal:
         """This node's values, given those of its children in their order."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
-    def lay(self, layout: Program) -> int:
+    def compile(self, program: Program) -> int:
         """Its place in a layout: a step after those of its children."""
-        of = [layout(child) for child in self.children()]
-        return layout.step(self._computed, (Program.EVALUATION, *of))
+        of = [program.place(child) for child in self.children()]
+        return program.step(self._computed, (Program.EVALUATION, *of))
 
     def _computed(self, ev: Evaluation, *values: Any) -> Values:
         """What `compute` gives, if that is a number or one for each candidate."""
@@ -134,16 +134,16 @@ class Elementwise(Signal):
         """This node's values, given those of its children in their order."""
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
-    def lay(self, layout: Program) -> int:
-        return self._laid(layout, [layout(child) for child in self.children()])
+    def compile(self, program: Program) -> int:
+        return self._step(program, [program.place(child) for child in self.children()])
 
-    def _laid(self, layout: Program, of: Sequence[int]) -> int:
+    def _step(self, program: Program, of: Sequence[int]) -> int:
         """A step, or the number that it would give every time."""
-        numbers = [layout.numbers[place] for place in of]
+        numbers = [program.numbers[place] for place in of]
         if None in numbers:
-            return layout.step(self.combine, of)
+            return program.step(self.combine, of)
         with np.errstate(all="ignore"):
-            return layout.number(self.combine(*numbers))
+            return program.number(self.combine(*numbers))
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Constant(Signal):
 
     value: float
 
-    def lay(self, layout: Program) -> int:
-        return layout.number(self.value)
+    def compile(self, program: Program) -> int:
+        return program.number(self.value)
 
     def __str__(self) -> str:
         return f"{self.value:g}"
@@ -229,8 +229,8 @@ class QueryFlag(Signal):
 
     name: str
 
-    def lay(self, layout: Program) -> int:
-        return layout.number(layout.facts.get(self.name, 0.0))
+    def compile(self, program: Program) -> int:
+        return program.number(program.facts.get(self.name, 0.0))
 
     def __str__(self) -> str:
         return f"query.{self.name}"
@@ -243,8 +243,8 @@ class WhenQuery(Signal):
     fact: str
     of: Signal
 
-    def lay(self, layout: Program) -> int:
-        return layout(self.of) if layout.facts.get(self.fact) else layout.number(0.0)
+    def compile(self, program: Program) -> int:
+        return program.place(self.of) if program.facts.get(self.fact) else program.number(0.0)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         if ev.query.reading.facts.get(self.fact):
@@ -264,10 +264,10 @@ class Sum(Elementwise):
     def __post_init__(self) -> None:
         _some(self.parts)
 
-    def lay(self, layout: Program) -> int:
-        first, *rest = map(layout, self.parts)
-        rest = [place for place in rest if layout.numbers[place] != 0.0]  # that changes nothing
-        return self._laid(layout, (first, *rest)) if rest else first
+    def compile(self, program: Program) -> int:
+        first, *rest = map(program.place, self.parts)
+        rest = [place for place in rest if program.numbers[place] != 0.0]  # that changes nothing
+        return self._step(program, (first, *rest)) if rest else first
 
     def combine(self, first: Values, *rest: Values) -> Values:
         for value in rest:
@@ -294,10 +294,10 @@ class Product(Elementwise):
     def __post_init__(self) -> None:
         _some(self.parts)
 
-    def lay(self, layout: Program) -> int:
-        last, *_ = places = [layout(part) for part in self.parts]
-        of = [place for place in places if layout.numbers[place] != 1.0]  # that changes nothing
-        return self._laid(layout, of) if len(of) > 1 else of[0] if of else last
+    def compile(self, program: Program) -> int:
+        last, *_ = places = [program.place(part) for part in self.parts]
+        of = [place for place in places if program.numbers[place] != 1.0]  # that changes nothing
+        return self._step(program, of) if len(of) > 1 else of[0] if of else last
 
     def combine(self, first: Values, *rest: Values) -> Values:
         for value in rest:
@@ -455,8 +455,8 @@ class NamedExpression(Signal):
     doc: str = ""
     group: str = ""
 
-    def lay(self, layout: Program) -> int:
-        return layout(self.of)
+    def compile(self, program: Program) -> int:
+        return program.place(self.of)
 
     def label(self) -> str:
         return self.name

@@ -14,7 +14,7 @@ from salience.errors import InvalidInput, InvalidProfile, shown
 from salience.ranking.expressions import Signal
 from salience.ranking.rendering import render_formula
 from salience.ranking.serialization import from_data, to_data
-from salience.ranking.stages import Pipeline, Retrieve, Score, Stage
+from salience.ranking.stages import Pipeline, Stage
 from salience.ranking.weights import weighted, with_weights
 from salience.records.fields import STATUSES
 from salience.records.validation import finite, native
@@ -49,9 +49,8 @@ class Profile:
 
     @cached_property
     def routes(self) -> tuple[Route, ...]:
-        """Where its candidates come from."""
-        recalls = (s for s in self.pipeline.stages if isinstance(s, Retrieve))
-        return tuple(route for stage in recalls for route in stage.routes)
+        """The routes that its candidates come from."""
+        return tuple(route for s in self.pipeline.stages for route in s.searched_routes())
 
     @cached_property
     def names_entities(self) -> bool:
@@ -76,17 +75,13 @@ class Profile:
     @property
     def signal(self) -> Signal:
         """The formula of the score."""
-        return next(
-            stage.signal
-            for stage in reversed(self.pipeline.stages)
-            if isinstance(stage, Score) and stage.into == "score"
-        )
+        formulas = (stage.formulas() for stage in reversed(self.pipeline.stages))
+        return next(columns["score"] for columns in formulas if "score" in columns)
 
     def signals(self) -> Iterator[Signal]:
         """The formulas of all stages, in their order."""
         for stage in self.pipeline.stages:
-            held = (getattr(stage, f.name) for f in fields(stage))
-            yield from (each for each in held if isinstance(each, Signal))
+            yield from stage.signals()
 
     @property
     def weights(self) -> dict[str, float]:

@@ -147,9 +147,9 @@ def _multi_route() -> Pipeline:
     fused = rrf(*(route.name for route in routes))
     support = Col("turn_support").default(0.0).named("turn_support")
     return (
-        retrieve(*routes, depth=Depth(8, least=64))  # max(max(4k, 32) * 2, 40)
+        retrieve(*routes, depth=Depth(8, min_rows=64))  # max(max(4k, 32) * 2, 40)
         >> score(fused, into="rrf_score")
-        >> keep(Depth(4, least=32), by="rrf_score")
+        >> keep(Depth(4, min_rows=32), by="rrf_score")
         >> session_first()
         >> score(fused + support + 0.1 * memory_score())
         >> score(Col("score"), into="final_score")

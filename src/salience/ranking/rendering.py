@@ -15,7 +15,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from salience.ranking.expressions import Constant, NamedExpression, Product, Signal, Sum
-from salience.ranking.stages import Depth, Score, Stage
+from salience.ranking.stages import Stage
 from salience.ranking.weights import walk
 
 _LEAST = 40  # columns
@@ -25,15 +25,14 @@ def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
     """The stages in order, then every scored column's formula, then what the named parts are."""
     width = max(width, _LEAST)
     blocks = [_wrapped("", " >> ".join(_stage(stage) for stage in stages), width)]
-    columns = {stage.into for stage in stages if isinstance(stage, Score)}
+    columns = {column for stage in stages for column in stage.formulas()}
     named: dict[str, Signal] = {}
     for stage in stages:
-        if isinstance(stage, Score):
-            own = stage.signal
-            if isinstance(own, NamedExpression) and own.name == stage.into:
-                own = own.of
-            blocks.append("\n".join(_score(stage.into, own, width)))
-        for signal in _signals(stage):
+        for column, formula in stage.formulas().items():
+            if isinstance(formula, NamedExpression) and formula.name == column:
+                formula = formula.of
+            blocks.append("\n".join(_score(column, formula, width)))
+        for signal in stage.signals():
             for node in walk(signal):
                 if isinstance(node, NamedExpression) and node.name not in columns:
                     named.setdefault(node.name, node.of)
@@ -44,30 +43,21 @@ def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
 
 def _stage(stage: Stage) -> str:
     """`retrieve(lexical, vector)`: a stage with what differs from its defaults."""
-    name = stage.called
-    if isinstance(stage, Score):
-        return name if stage.into == "score" else f"{name}({stage.into})"
-    said = []
-    for field in fields(stage):
-        value = getattr(stage, field.name)
-        if field.default is MISSING:
-            said.append(_shown(value))
-        elif value != field.default:
-            said.append(f"{field.name}={_shown(value)}")
-    return f"{name}({', '.join(said)})" if said else name
+    if stage.formulas():  # they follow below
+        arguments = [column for column in stage.formulas() if column != "score"]
+    else:
+        arguments = [
+            _shown(value) if field.default is MISSING else f"{field.name}={_shown(value)}"
+            for field in fields(stage)
+            if (value := getattr(stage, field.name)) != field.default
+        ]
+    return f"{stage.label()}({', '.join(arguments)})" if arguments else stage.label()
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(_shown(item) for item in value)
-    if isinstance(value, Depth):
-        return f"max({value.per_k}k, {value.least})" if value.least else f"{value.per_k}k"
     return str(value if isinstance(value, Signal) else getattr(value, "name", value))
-
-
-def _signals(stage: Stage) -> Iterator[Signal]:
-    held = (getattr(stage, field.name) for field in fields(stage))
-    yield from (each for each in held if isinstance(each, Signal))
 
 
 def _score(into: str, signal: Signal, width: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Runs: a profile applied to a query, and the explanation of what it ranked."""
+"""Runs: the tables of a profile applied to a query, and explanations of its scores."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-import salience.ranking.signals  # noqa: F401  (the kinds of signals that JSON may name)
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import NamedExpression
 from salience.ranking.profile import Profile
 from salience.ranking.serialization import nodes
-from salience.ranking.stages import Score
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
@@ -53,14 +51,14 @@ class RankedRun:
 
     def parts(self) -> dict[str, Any]:
         """The values of every named part over the candidates that its stage scored."""
-        found: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         for at, stage in enumerate(self.profile.pipeline.stages):
-            if isinstance(stage, Score):
+            for formula in stage.formulas().values():
                 ev = self._evaluation(at)
-                for _, node in nodes(stage.signal, ""):
+                for _, node in nodes(formula, ""):
                     if isinstance(node, NamedExpression):
-                        found[node.name] = ev.column(node)
-        return found
+                        parts[node.name] = ev.column(node)
+        return parts
 
     def rank(self, row: int) -> int | None:
         """The rank (from 1) among all scored candidates, before the cut; None for no candidate."""
@@ -70,22 +68,19 @@ class RankedRun:
             return None
         scores, ids = scored.floats("score"), scored["id"]
         tied = (id or "" for id in ids[scores == scores[place]].tolist())
-        own = ids[place] or ""  # there is none for a memory that was erased meanwhile
+        own = ids[place] or ""  # a memory that was erased meanwhile has none
         better = np.count_nonzero(scores > scores[place]) + sum(id < own for id in tied)
         return int(better) + 1
 
     def last_seen(self, row: int) -> int | None:
         """The last stage, by place, whose table still holds the row; None if none ever did."""
-        held = [at for at, table in enumerate(self.tables) if table.position(row) is not None]
-        return held[-1] if held else None
+        places = [at for at, table in enumerate(self.tables) if table.position(row) is not None]
+        return places[-1] if places else None
 
     def _writer(self, column: str, before: int) -> int:
         """The last scoring stage before a place that wrote the column; -1 for none."""
         stages = self.profile.pipeline.stages[:before]
-        return max(
-            (i for i, s in enumerate(stages) if isinstance(s, Score) and s.into == column),
-            default=-1,
-        )
+        return max((i for i, stage in enumerate(stages) if column in stage.formulas()), default=-1)
 
     def _evaluation(self, at: int) -> Evaluation:
         """The evaluation of the scoring stage at a place, over the table that it was given."""
@@ -98,14 +93,13 @@ class RankedRun:
             self._evaluations[at] = Evaluation(self.query, before, origin)
         return self._evaluations[at]
 
-    def _tree(self, at: int, row: int, label: str) -> Explanation | None:
-        """The tree of what the scoring stage at a place wrote for a row."""
+    def _tree(self, at: int, row: int, column: str) -> Explanation | None:
+        """The tree of the column that the scoring stage at a place wrote for a row."""
         place = None if at < 0 else self.tables[at - 1].position(row)
         if place is None:
             return None
-        stage = self.profile.pipeline.stages[at]
-        assert isinstance(stage, Score)
-        return replace(stage.signal.explain(self._evaluation(at), place), label=label)
+        formula = self.profile.pipeline.stages[at].formulas()[column]
+        return replace(formula.explain(self._evaluation(at), place), label=column)
 
 
 def run_profile(profile: Profile, query: Query) -> Plan[RankedRun]:

@@ -147,12 +147,13 @@ def _kinds(due: Any) -> dict[str, type]:
 
 
 def _concrete(kind: type) -> Iterator[type]:
-    """The kinds of node at the ends of a family: a kind that has others below it is none itself."""
-    below: list[type] = kind.__subclasses__()
+    """The public classes at the ends of a family: one with classes below it is no node itself."""
+    subclasses: list[type] = kind.__subclasses__()
+    below = [subclass for subclass in subclasses if not subclass.__name__.startswith("_")]
     if not below:
         yield kind
-    for each in below:
-        yield from _concrete(each)
+    for subclass in below:
+        yield from _concrete(subclass)
 
 
 @cache

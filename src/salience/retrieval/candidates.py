@@ -70,7 +70,7 @@ class LazyRanks:
     """The ranks (from 1) that scores give, by score descending, then name; NaN where there is none.
 
     They are worked out for the places that are asked for, not for all that were scored. `names`
-    are those of `Candidates.names`.
+    are those of `Candidates.tie_keys`.
     """
 
     scores: Floats
@@ -149,7 +149,7 @@ class Candidates:
         """A column as float64; None becomes NaN."""
         return np.asarray(self.columns[name], dtype=np.float64)
 
-    def names(self, places: NDArray[Any]) -> list[Any]:
+    def tie_keys(self, places: NDArray[Any]) -> list[Any]:
         """What equally good rows at some places are ordered by: id, then namespace if known."""
         ids: list[Any] = self.columns["id"][places].tolist()
         if "namespace" not in self.columns:

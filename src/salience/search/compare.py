@@ -33,7 +33,7 @@ class Standing:
     """How a memory stands under one profile.
 
     `rank` is its place among the hits or, where it is none, among all that were scored; `left` is
-    the stage at which it left (None for a hit, "recall" for what was no candidate).
+    the stage at which it left (None for a hit, "retrieve" for what was no candidate).
     """
 
     rank: int | None
@@ -203,7 +203,7 @@ def _standings(ranked: RankedRun, rows: Sequence[int]) -> list[Standing]:
         place, seen = ranked.final.position(row), ranked.last_seen(row)
         left = None
         if place is None:
-            left = stages[0 if seen is None else seen + 1].called
+            left = stages[0 if seen is None else seen + 1].label()
         standings.append(
             Standing(
                 ranked.rank(row) if place is None else place + 1,

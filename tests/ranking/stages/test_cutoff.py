@@ -81,7 +81,7 @@ def test_pack_keeps_the_order_of_the_table_and_cut_sorts() -> None:
 def test_keep_takes_the_best_by_any_column() -> None:
     candidates = table(["a", "b", "c"], score=[0.1, 0.2, 0.3], other=[0.3, 0.3, 0.1])
     assert order(Keep(2, "other").apply(query(), candidates)) == "ab"
-    assert order(Keep(Depth(2, least=0)).apply(query(k=1), candidates)) == "cb"
+    assert order(Keep(Depth(2, min_rows=0)).apply(query(k=1), candidates)) == "cb"
 
 
 @given(

@@ -7,10 +7,10 @@ import pytest
 from salience import Memory, Profile
 from salience.errors import NotFound
 from salience.ranking.expressions import Col
+from salience.ranking.rejection import gaps
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import Lexical, Vector
 from salience.search.explain import WhyNot
-from salience.search.explain.why_not import gaps
 from support.kitchen import QUERY, kitchen
 from support.scoring import DAY, NOW
 
@@ -67,7 +67,7 @@ def test_another_namespace_is_looked_into_only_when_asked() -> None:
 def test_no_route_brings_it() -> None:
     narrow = Profile("narrow", retrieve(Vector(), Lexical(), depth=2) >> score(_dense()) >> cut())
     absent = left(kitchen(), "soup", profile=narrow)
-    assert absent.stage == "recall"
+    assert absent.stage == "retrieve"
     vector, lexical = absent.routes
     assert (vector.rank, vector.depth) == (5, 2)
     assert vector.score == pytest.approx(0.4, abs=1e-3)

@@ -71,7 +71,7 @@ class LatestFact(Signal):
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        known = ev.once(_since)
+        known = ev.shared(_since)
         if known is None:
             return 0.0
         first, last = _time(ev)

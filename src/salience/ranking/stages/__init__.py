@@ -1,14 +1,14 @@
 """Stages: each turns a candidate table into another; a pipeline is stages joined by `>>`.
 
-    retrieve     the union of what routes find               (retrieve.py)
-    spread       activation that follows links               (spread.py)
-    conflict     who loses to whom it contradicts            (conflict.py)
-    score        a signal's value as a column                (core.py)
-    keep         the best by a column                        (pack.py)
-    at_least     a lower bound on a column                   (least.py)
-    session_first, neighbors                                 (sessions.py)
-    mmr          relevance against redundancy                (mmr.py)
-    cut, pack    the k that are returned, within the budget  (pack.py)
+    retrieve             the union of the rows that routes find
+    spread               activation that follows links
+    conflict             penalties for memories that contradict stronger ones
+    score                the values of a formula as a column
+    keep, min_value      the best rows by a column; a lower bound on a column
+    session_first        sessions before their turns
+    mmr                  relevance against redundancy
+    cut, pack            the k that are returned, within the token budget
+    neighbors            the turns right before and after each hit
 
 A stage that is no formula leaves its reasons as columns, `<column>.<reason>`.
 """
@@ -17,9 +17,10 @@ from salience.ranking.stages.conflict import Conflict, conflict
 from salience.ranking.stages.cutoff import Cut, Keep, MinValue, Pack, cut, keep, min_value, pack
 from salience.ranking.stages.mmr import Mmr, mmr
 from salience.ranking.stages.retrieve import Retrieve, retrieve
+from salience.ranking.stages.score import Score, score
 from salience.ranking.stages.sessions import Neighbors, SessionFirst, neighbors, session_first
 from salience.ranking.stages.spreading_activation import Spread, spread
-from salience.ranking.stages.stage import STORED, Depth, Pipeline, Score, Stage, is_stored, score
+from salience.ranking.stages.stage import STORED, Depth, Pipeline, Stage, is_stored
 
 __all__ = [
     "STORED",

@@ -1,13 +1,16 @@
-"""A lower bound on a column: what a search asked for as a minimum."""
+"""Cut-offs: a lower bound on a column, the best rows, and the rows that fit a token budget."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
-from salience.ranking.stages.stage import Depth, Stage
+from salience.ranking.explanation import figure
+from salience.ranking.expressions import Col, Signal
+from salience.ranking.rejection import DroppedRow, WhyNot, below_min_score, outranked
+from salience.ranking.stages.stage import Depth, Stage, depth_in_rows
 from salience.retrieval.candidates import Candidates, best_first
 from salience.retrieval.operations import ReadTexts
 from salience.retrieval.plan import Plan, ask
@@ -16,52 +19,24 @@ from salience.retrieval.query import Query
 
 @dataclass(frozen=True)
 class MinValue(Stage):
-    """The rows where a column is there and at least `least`."""
+    """The rows whose value in a column is there and at least `minimum`."""
 
     column: str
-    least: float
+    minimum: float
 
     def reads(self) -> frozenset[str]:
         return frozenset({self.column})
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        return candidates.take(candidates.floats(self.column) >= self.least)
+        return candidates.take(candidates.floats(self.column) >= self.minimum)
 
-
-def min_value(column: str, least: float) -> MinValue:
-    """Keep the rows where a column is at least a number."""
-    return MinValue(column, least)
-
-
-def ranked(query: Query, candidates: Candidates, k: int | None, by: str = "score") -> Candidates:
-    """The best k (all for None) by a column descending, then name, at or above `min_score`."""
-    if query.min_score is not None and by == "score":
-        candidates = candidates.take(candidates.floats(by) >= query.min_score)
-    return candidates.take(best_first(candidates.floats(by), candidates.names, k))
-
-
-def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
-    """The first k of the table in its order; with a token budget, the first k that fit into it.
-
-    One that does not fit is skipped and the next is tried, so nothing over budget is returned.
-    """
-    if query.token_budget is None:
-        found = candidates.take(np.arange(min(query.k, len(candidates))))
-        return found.with_columns(**{"pack.tokens": np.full(len(found), np.nan)})
-    left, taken, costs = query.token_budget, list[int](), list[float]()
-    block = query.k
-    start = 0
-    while start < len(candidates) and len(taken) < query.k and left > 0:
-        texts = yield from ask(ReadTexts(candidates.rows[start : start + block]))
-        for place, text in enumerate(texts, start):
-            cost = query.count_tokens(text or "")
-            if cost <= left and len(taken) < query.k:
-                taken.append(place)
-                costs.append(float(cost))
-                left -= cost
-        start, block = start + block, 2 * block
-    found = candidates.take(np.array(taken, dtype=np.intp))
-    return found.with_columns(**{"pack.tokens": np.array(costs, dtype=np.float64)})
+    def reason(self, dropped: DroppedRow) -> WhyNot:
+        value = dropped.value(self.column)
+        if not math.isfinite(value):
+            return WhyNot(self.label(), f"it has no {self.column}")
+        gap = self.minimum - value
+        reason = f"its {self.column} is {figure(value)}, {figure(gap)} below {self.minimum:g}"
+        return WhyNot(self.label(), reason, gap=gap)
 
 
 @dataclass(frozen=True)
@@ -75,21 +50,24 @@ class Keep(Stage):
         return frozenset({self.by, "id"})
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        depth = self.depth.of(query) if isinstance(self.depth, Depth) else self.depth
-        return ranked(query, candidates, depth, self.by)
+        return ranked(query, candidates, depth_in_rows(self.depth, query), self.by)
+
+    def reason(self, dropped: DroppedRow) -> WhyNot:
+        order = ranked(dropped.query, dropped.before, None, self.by)
+        too_low = below_min_score(dropped) if self.by == "score" else None
+        return too_low or outranked(self.label(), dropped, order, self.by)
 
 
 @dataclass(frozen=True)
 class Pack(Stage):
     """The first k rows of the table in its order that fit the query's token budget, if it has one.
 
-    One that does not fit is skipped and the next is tried. Writes `pack.tokens`, what each takes:
-    ceil(characters / 4) unless the memory was opened with another counter; NaN without a budget.
+    A row that does not fit is skipped and the next is tried. Writes `pack.tokens`, the tokens of
+    each row: ceil(characters / 4) unless the memory was opened with another counter; NaN without a
+    budget.
 
     Source: the design of the "activation" profile, token packing.
     """
-
-    ends: ClassVar[bool] = True
 
     def writes(self) -> frozenset[str]:
         return frozenset({"pack.tokens"})
@@ -99,6 +77,10 @@ class Pack(Stage):
     ) -> Plan[Candidates]:
         return (yield from packed(query, candidates))
 
+    def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
+        over = yield from _over_budget(dropped, dropped.before)
+        return over or outranked(self.label(), dropped, dropped.before)
+
 
 @dataclass(frozen=True)
 class Cut(Stage):
@@ -107,20 +89,82 @@ class Cut(Stage):
     With a token budget it is the best k that fit, see `Pack`.
     """
 
-    ends: ClassVar[bool] = True
-    ranks: ClassVar[bool] = True
-
     def reads(self) -> frozenset[str]:
         return frozenset({"score", "id"})
 
     def writes(self) -> frozenset[str]:
         return frozenset({"pack.tokens"})
 
+    def cut_by(self) -> Signal | None:
+        return Col("score")
+
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
         k = query.k if query.token_budget is None else None
         return (yield from packed(query, ranked(query, candidates, k)))
+
+    def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
+        too_low = below_min_score(dropped)
+        if too_low is not None:
+            return too_low
+        order = ranked(dropped.query, dropped.before, None)
+        over = yield from _over_budget(dropped, order)
+        return over or outranked(self.label(), dropped, order)
+
+
+def ranked(query: Query, candidates: Candidates, k: int | None, by: str = "score") -> Candidates:
+    """The best k (all for None) by a column descending, then tie keys, at or above `min_score`."""
+    if query.min_score is not None and by == "score":
+        candidates = candidates.take(candidates.floats(by) >= query.min_score)
+    return candidates.take(best_first(candidates.floats(by), candidates.tie_keys, k))
+
+
+def packed(query: Query, candidates: Candidates) -> Plan[Candidates]:
+    """The first k of the table in its order; with a token budget, the first k that fit into it.
+
+    A row that does not fit is skipped and the next is tried, so nothing over budget is returned.
+    """
+    if query.token_budget is None:
+        first = candidates.take(np.arange(min(query.k, len(candidates))))
+        return first.with_columns(**{"pack.tokens": np.full(len(first), np.nan)})
+    left, taken, costs = query.token_budget, list[int](), list[float]()
+    block = query.k
+    start = 0
+    while start < len(candidates) and len(taken) < query.k and left > 0:
+        texts = yield from ask(ReadTexts(candidates.rows[start : start + block]))
+        for place, text in enumerate(texts, start):
+            cost = query.count_tokens(text or "")
+            if cost <= left and len(taken) < query.k:
+                taken.append(place)
+                costs.append(float(cost))
+                left -= cost
+        start, block = start + block, 2 * block
+    fitting = candidates.take(np.array(taken, dtype=np.intp))
+    return fitting.with_columns(**{"pack.tokens": np.array(costs, dtype=np.float64)})
+
+
+def _over_budget(dropped: DroppedRow, order: Candidates) -> Plan[WhyNot | None]:
+    """The reason of a row too long for what the rows before it left of the budget; else None."""
+    query, after, place = dropped.query, dropped.after, order.position(dropped.row)
+    if query.token_budget is None or place is None:
+        return None
+    taken = np.isin(after.rows, order.rows[:place])
+    if np.count_nonzero(taken) >= query.k:
+        return None
+    left = query.token_budget - int(after.floats("pack.tokens")[taken].sum())
+    [text] = yield from ask(ReadTexts(np.array([dropped.row], dtype=np.int64)))
+    cost = query.count_tokens(text or "")
+    reason = (
+        f"it takes {cost} tokens, {cost - left} more than the {left} that were left of "
+        f"{query.token_budget}"
+    )
+    return WhyNot("budget", reason, gap=float(cost - left))
+
+
+def min_value(column: str, minimum: float) -> MinValue:
+    """Keep the rows where a column is at least a number."""
+    return MinValue(column, minimum)
 
 
 def keep(depth: int | Depth | None, by: str = "score") -> Keep:

@@ -1,14 +1,16 @@
-"""Maximal marginal relevance: the next best that is not what was picked already."""
+"""Maximal marginal relevance: the next best row that repeats no earlier pick."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput, shown
+from salience.ranking.explanation import figure
+from salience.ranking.rejection import DroppedRow, WhyNot, below_min_score, value_at
 from salience.ranking.stages.cutoff import ranked
 from salience.ranking.stages.stage import Stage
 from salience.retrieval.candidates import Candidates, Floats
@@ -22,13 +24,13 @@ class Mmr(Stage):
     """mmr = balance * score - (1 - balance) * max redundancy with what was picked before.
 
     redundancy = max(cosine of the vectors named `vector`, tag_share * Jaccard of the tags), in
-    [0, 1]; no vector or no tags count as 0. The first pick has the best score. One whose redundancy
-    is at least `duplicate` is taken only if nothing else is left, best score first. Equal values
-    go by score, then id; with balance = 1 and no duplicates it is sorting by score.
+    [0, 1]; no vector or no tags count as 0. The first pick has the best score. A row whose
+    redundancy is at least `duplicate` is taken only if nothing else is left, best score first.
+    Equal values go by score, then id; with balance = 1 and no duplicates it is sorting by score.
 
     Leaves the picks in their order, as many as are wanted (all with a token budget, so that the
     next can be tried), with the reasons `mmr.score`, `mmr.redundancy` and `mmr.with`, the id of
-    the pick that it resembles most (None where it resembles none).
+    the pick that a row resembles most (None where it resembles none).
 
     Source: Carbonell and Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998.
     """
@@ -53,21 +55,45 @@ class Mmr(Stage):
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        best = ranked(query, candidates, None)
-        vectors = np.nan_to_num((yield from ask(FetchVectors(best.rows, self.vector))))
-        tags = [frozenset(tag.casefold() for tag in each or ()) for each in best["tags"]]
-        count = len(best) if query.token_budget is not None else min(query.k, len(best))
-        return self._picked(best, vectors, tags, count)
+        order = ranked(query, candidates, None)
+        vectors = np.nan_to_num((yield from ask(FetchVectors(order.rows, self.vector))))
+        tags = [frozenset(tag.casefold() for tag in names or ()) for names in order["tags"]]
+        count = len(order) if query.token_budget is not None else min(query.k, len(order))
+        return self._picked(order, vectors, tags, count)
+
+    def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
+        """The reason for one row: it was not worth as much as the last pick, or repeats a pick.
+
+        Its value is that of the pick it would be in place of the last one.
+        """
+        too_low = below_min_score(dropped)
+        if too_low is not None:
+            return too_low
+        after = dropped.after
+        rows = np.append(after.rows[:-1], dropped.row)
+        rivals = dropped.before.take(np.isin(dropped.before.rows, rows))
+        table = yield from self.plan(replace(dropped.query, k=len(rows)), rivals, frozenset())
+        value, redundancy = (
+            value_at(table, f"mmr.{column}", dropped.row) for column in ("score", "redundancy")
+        )
+        twin, last = table["mmr.with"][table.position(dropped.row)], after["id"][-1]
+        if redundancy >= self.duplicate:
+            reason = f"it is a duplicate of {twin}: redundancy {figure(redundancy)}"
+            return WhyNot(self.label(), reason, rival=str(twin), gap=redundancy - self.duplicate)
+        theirs = float(after.floats("mmr.score")[-1])
+        like = f", redundancy {figure(redundancy)} with {twin}" if twin is not None else ""
+        reason = f"worth {figure(value)}{like}; the last pick, {last}, is worth {figure(theirs)}"
+        return WhyNot(self.label(), reason, rival=last, gap=theirs - value)
 
     def _picked(
-        self, best: Candidates, vectors: Floats, tags: list[frozenset[str]], count: int
+        self, order: Candidates, vectors: Floats, tags: list[frozenset[str]], count: int
     ) -> Candidates:
         """`count` picks of a table sorted by score, so that the first of equals is taken."""
-        relevance = best.floats("score")
-        redundancy, alike = np.zeros(len(best)), np.full(len(best), -1)
+        relevance = order.floats("score")
+        redundancy, nearest = np.zeros(len(order)), np.full(len(order), -1)
         picks: list[int] = []
         values: list[float] = []
-        left = np.ones(len(best), dtype=bool)
+        left = np.ones(len(order), dtype=bool)
         while len(picks) < count:
             value = self.balance * relevance - (1.0 - self.balance) * redundancy
             fresh = left & (redundancy < self.duplicate)
@@ -78,32 +104,32 @@ class Mmr(Stage):
             picks.append(pick)
             values.append(float(value[pick]))
             left[pick] = False
-            closer = self._redundancy(pick, vectors, tags)
-            nearer = left & (closer > redundancy)
-            redundancy[nearer], alike[nearer] = closer[nearer], pick
-        order = np.array(picks, dtype=np.intp)
-        return best.take(order).with_columns(
+            with_pick = self._redundancy(pick, vectors, tags)
+            nearer = left & (with_pick > redundancy)
+            redundancy[nearer], nearest[nearer] = with_pick[nearer], pick
+        places = np.array(picks, dtype=np.intp)
+        return order.take(places).with_columns(
             **{
                 "mmr.score": np.array(values, dtype=np.float64),
-                "mmr.redundancy": redundancy[order],
-                "mmr.with": _named(best["id"], alike[order]),
+                "mmr.redundancy": redundancy[places],
+                "mmr.with": _ids_at(order["id"], nearest[places]),
             }
         )
 
     def _redundancy(self, pick: int, vectors: Floats, tags: list[frozenset[str]]) -> Floats:
-        """The redundancy of every candidate with one of them."""
+        """The redundancy of every candidate with one of them, shape (candidates,)."""
         cosine = np.clip(np.vecdot(vectors, vectors[pick]).astype(np.float64), 0.0, 1.0)
-        mine = tags[pick]
-        shared = np.array([len(mine & other) for other in tags], dtype=np.float64)
-        either = np.array([len(mine | other) for other in tags], dtype=np.float64)
+        shared = np.array([len(tags[pick] & other) for other in tags], dtype=np.float64)
+        either = np.array([len(tags[pick] | other) for other in tags], dtype=np.float64)
         jaccard = np.divide(shared, either, out=np.zeros(len(tags)), where=either > 0.0)
         return np.maximum(cosine, self.tag_share * jaccard)
 
 
-def _named(ids: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
-    found = np.full(len(places), None, dtype=object)
-    found[:] = [ids[place] if place >= 0 else None for place in places.tolist()]
-    return found
+def _ids_at(ids: NDArray[Any], places: NDArray[Any]) -> NDArray[Any]:
+    """The ids at some places, None for a negative place."""
+    chosen = np.full(len(places), None, dtype=object)
+    chosen[:] = [ids[place] if place >= 0 else None for place in places.tolist()]
+    return chosen
 
 
 def mmr(balance: float = 0.78, duplicate: float = 0.94) -> Mmr:

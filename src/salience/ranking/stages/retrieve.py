@@ -1,16 +1,19 @@
-"""Recall: the first stage, which fills the table with what routes find."""
+"""Retrieval: the first stage, which fills the table with the rows that routes find."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
-from salience.ranking.stages.stage import Depth, Stage, is_stored
+from salience.ranking.explanation import figure
+from salience.ranking.expressions import Signal
+from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
+from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
 from salience.retrieval.candidates import Candidates, Held, LazyRanks, Rows, union
 from salience.retrieval.operations import (
     FetchColumns,
@@ -18,34 +21,38 @@ from salience.retrieval.operations import (
     Mentions,
     Op,
     Ranking,
+    ScoreRows,
     SearchRoute,
+    TopK,
     TopKResult,
 )
-from salience.retrieval.operations import ScoreRows as ScoreOp
-from salience.retrieval.plan import Plan
+from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.retrieval.routes import Lexical, MatchAll, Route, TimeWindow, Vector, check_depth
+from salience.retrieval.routes import Lexical, Route, check_depth
 
-_MENTIONS = {f"mentions_{what}": what for what in ("named", "year", "month", "day")}
+_WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "year", "month", "day")}
+"""The wording of the query that each column of mentions looks for."""
 
 
 @dataclass(frozen=True)
 class Retrieve(Stage):
     """The union of the first `depth` rows of each route (all rows for None).
 
-    Writes `<route>.rank`, and on demand the exact `<route>.score` of every candidate, whichever
-    route found it, `previous.<route>.score`, and for a lexical route `<route>.matched`, the weight
-    of each of the query's terms that the memory holds, and `mentions_named`, `mentions_year`,
-    `mentions_month` and `mentions_day`, whether the memory's words hold a name, or such a part of
-    a date, that the question names. A store needs two round trips for it.
+    Writes `<route>.rank`, and on demand:
 
-    Of all rows of the routes, only the best are read where one formula decides which are left and
-    the store can tell them by it.
+    - `<route>.score` and `previous.<route>.score`: the exact score of every candidate, and of the
+      turn before it, whichever route found it;
+    - `<route>.matched` of a lexical route: the weight of each of the query's terms that the memory
+      holds;
+    - `mentions_named`, `mentions_year`, `mentions_month`, `mentions_day`: 1 where the memory's
+      words hold a name, or such a part of a date, that the question names, else 0.
+
+    A store needs two round trips for it. Followed by a formula and a cut, it reads the best rows
+    only, if the store can tell them by the formula.
     """
 
     routes: tuple[Route, ...]
     depth: int | Depth | None = 200
-    begins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.depth, Depth):
@@ -55,26 +62,27 @@ class Retrieve(Stage):
             twice = next(name for name in names if names.count(name) > 1)
             raise InvalidInput("routes", f"{twice!r} occurs twice", "give each its own name")
 
-    def routed(self) -> frozenset[str]:
-        return frozenset(route.name for route in self.routes)
+    def searched_routes(self) -> tuple[Route, ...]:
+        return self.routes
+
+    def without_depth(self) -> Stage:
+        return replace(self, depth=None)
 
     def writes(self) -> frozenset[str]:
-        return frozenset(_MENTIONS) | frozenset(
-            name
-            for route in self.routes
-            for name in (
-                f"{route.name}.rank",
-                f"{route.name}.score",
-                f"previous.{route.name}.score",
-                *([f"{route.name}.matched"] if isinstance(route, Lexical) else []),
-            )
+        columns = {"rank": self.routes, "score": self.routes, "matched": self._lexical()}
+        return frozenset(_WORDING_OF).union(
+            (f"{route.name}.{column}" for column, routes in columns.items() for route in routes),
+            (f"previous.{route.name}.score" for route in self.routes),
         )
+
+    def reasons(self) -> frozenset[str]:
+        return frozenset()
 
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        depth = self.depth.of(query) if isinstance(self.depth, Depth) else self.depth
-        # Where nothing else is made of their ranks, all rows need not be sorted for the hits'.
+        depth = depth_in_rows(self.depth, query)
+        # Where only the hits' ranks are read, not all rows need to be sorted for them.
         ordered = [depth is not None or f"{r.name}.rank" in wanted for r in self.routes]
         rankings = yield [
             SearchRoute(route, query, depth, sort)
@@ -82,76 +90,129 @@ class Retrieve(Stage):
         ]
         rows, places = union([ranking.rows for ranking in rankings])
         columns = yield from self._columns(query, rows, wanted if all(ordered) else wanted | {"id"})
-        named = Candidates(rows, {n: columns[n] for n in ("id", "namespace") if n in columns})
+        keys = Candidates(rows, {n: columns[n] for n in ("id", "namespace") if n in columns})
         for at, route in enumerate(self.routes):
-            columns[f"{route.name}.rank"] = self._ranks(
-                route, rankings[at], rows, places[at], None if ordered[at] else named
+            columns[f"{route.name}.rank"] = _ranks(
+                route, rankings[at], places[at], keys, ordered=ordered[at]
             )
-            if isinstance(route, Vector) and route.min_similarity > -1.0:
-                found = np.full(len(rows), np.nan)
-                found[places[at]] = route.min_similarity
-                columns[f"{route.name}.rank.min_similarity"] = found
+            for note, value in route.rank_notes.items():
+                noted = np.full(len(rows), np.nan)
+                noted[places[at]] = value
+                columns[f"{route.name}.rank.{note}"] = noted
         return Candidates(rows, columns)
 
-    def everything(self) -> tuple[Route, ...]:
-        return self.routes if self.depth is None else ()
+    def fuse(self, following: Stage) -> Stage | None:
+        formula = following.cut_by()
+        if formula is None or self.depth is not None or not self.routes:
+            return None
+        return _TopKRetrieval(self, following, formula)
 
-    def begin(
-        self, query: Query, wanted: frozenset[str], best: TopKResult | None
-    ) -> Plan[Candidates]:
-        if best is None:
-            return (yield from self.plan(query, Candidates.empty(), wanted))
+    def read_best(self, query: Query, best: TopKResult, wanted: frozenset[str]) -> Plan[Candidates]:
+        """The table of the best rows alone."""
         columns = yield from self._columns(query, best.rows, wanted)
         columns.update({f"{name}.rank": ranks for name, ranks in best.ranks.items()})
         return Candidates(best.rows, columns, (best.read, best.of))
 
+    def why_not(self, dropped: DroppedRow) -> Plan[WhyNot]:
+        routes = yield from self._on_routes(dropped)
+        ranked = [route for route in routes if route.rank is not None]
+        if not ranked:
+            return WhyNot(self.label(), "no route has any evidence for it", routes=routes)
+        best = min(ranked, key=lambda route: (route.rank or 0) / (route.depth or 1))
+        reason = f"{best.route} brings {best.depth}, and it is number {best.rank} there"
+        if best.score is not None and best.cut is not None:
+            reason += f" with {figure(best.score)}, the last one taken has {figure(best.cut)}"
+        return WhyNot(self.label(), reason, routes=routes)
+
+    def _on_routes(self, dropped: DroppedRow) -> Plan[tuple[OnRoute, ...]]:
+        """The row's score and rank on each route."""
+        query, rows = dropped.query, np.array([dropped.row], dtype=np.int64)
+        depth = depth_in_rows(self.depth, query)
+        answers = yield [
+            *(SearchRoute(route, query, None) for route in self.routes),
+            *(ScoreRows(route, query, rows) for route in self.routes),
+        ]
+        rankings, scores = answers[: len(self.routes)], answers[len(self.routes) :]
+        return tuple(
+            _on_route(route.name, ranking, dropped.row, float(score[0]), depth)
+            for route, ranking, score in zip(self.routes, rankings, scores, strict=True)
+        )
+
+    def _lexical(self) -> list[Lexical]:
+        return [route for route in self.routes if isinstance(route, Lexical)]
+
     def _columns(self, query: Query, rows: Rows, wanted: frozenset[str]) -> Plan[dict[str, Held]]:
-        """What the store can be asked for among the columns wanted."""
-        scored: dict[str, Op] = {}
+        """The columns among those wanted that the store can be asked for."""
+        asked: dict[str, Op] = {}
         for route in self.routes:
             if f"{route.name}.score" in wanted:
-                scored[f"{route.name}.score"] = ScoreOp(route, query, rows)
+                asked[f"{route.name}.score"] = ScoreRows(route, query, rows)
             if f"previous.{route.name}.score" in wanted:
-                scored[f"previous.{route.name}.score"] = ScoreOp(route, query, rows, "previous")
-            if isinstance(route, Lexical) and f"{route.name}.matched" in wanted:
-                scored[f"{route.name}.matched"] = MatchedTerms(route, query, rows)
+                asked[f"previous.{route.name}.score"] = ScoreRows(route, query, rows, "previous")
+        for words in self._lexical():
+            if f"{words.name}.matched" in wanted:
+                asked[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
         unmentioned: dict[str, Held] = {}
-        for name in _MENTIONS.keys() & wanted:
-            wordings = query.reading.wordings.get(_MENTIONS[name])
+        for name in _WORDING_OF.keys() & wanted:
+            wordings = query.reading.wordings.get(_WORDING_OF[name])
             if wordings:
-                scored[name] = Mentions(wordings, rows)
+                asked[name] = Mentions(wordings, rows)
             else:  # nothing to ask a store
                 unmentioned[name] = np.zeros(len(rows))
         if len(query.namespaces) > 1:
             wanted |= {"namespace"}  # sessions of two are not the same, whatever their names
-        fetched, *scores = yield [FetchColumns(rows, _stored(wanted)), *scored.values()]
-        return {**fetched, **dict(zip(scored, scores, strict=True)), **unmentioned}
+        fetched, *answers = yield [FetchColumns(rows, _stored(wanted)), *asked.values()]
+        return {**fetched, **dict(zip(asked, answers, strict=True)), **unmentioned}
 
-    @staticmethod
-    def _ranks(
-        route: Route,
-        ranking: Ranking,
-        rows: Rows,
-        places: NDArray[np.intp],
-        named: Candidates | None,
-    ) -> Held:
-        """The ranks of a route by row: in the order that it came in, or by score and name."""
-        found = np.full(len(rows), np.nan)
-        if named is None:
-            found[places] = np.arange(1, len(places) + 1)
-            return found
-        newest_first = isinstance(route, (MatchAll, TimeWindow))
-        found[places] = ranking.rows if newest_first else ranking.scores
-        return LazyRanks(found, named.names, np.arange(len(rows)))
+
+@dataclass(frozen=True)
+class _TopKRetrieval(Stage):
+    """A retrieval of all rows, and stages that leave the best of them by one `formula`."""
+
+    retrieve: Retrieve
+    cut: Stage
+    formula: Signal
+
+    def top_k(self, query: Query) -> Plan[TopKResult | None]:
+        if query.token_budget is not None:  # the best that fit, not the best
+            return None
+        best: TopKResult | None = yield from ask(TopK(self.retrieve.routes, self.formula, query))
+        return best
+
+    def tables(
+        self, query: Query, candidates: Candidates, wanted: Sequence[frozenset[str]]
+    ) -> Plan[list[Candidates]]:
+        best = yield from self.top_k(query)
+        first, *later = wanted
+        if best is None:
+            table = yield from self.retrieve.plan(query, candidates, first)
+        else:
+            table = yield from self.retrieve.read_best(query, best, first)
+        return [table, *(yield from self.cut.tables(query, table, later))]
+
+
+def _ranks(
+    route: Route, ranking: Ranking, places: NDArray[np.intp], keys: Candidates, *, ordered: bool
+) -> Held:
+    """The ranks of a route by row: in the order of the ranking, or by score and tie keys."""
+    ranks = np.full(len(keys), np.nan)
+    if ordered:
+        ranks[places] = np.arange(1, len(places) + 1)
+        return ranks
+    ranks[places] = ranking.rows if route.newest_first else ranking.scores
+    return LazyRanks(ranks, keys.tie_keys, np.arange(len(keys)))
+
+
+def _on_route(name: str, ranking: Ranking, row: int, score: float, depth: int | None) -> OnRoute:
+    places = np.flatnonzero(ranking.rows == row)
+    rank = int(places[0]) + 1 if len(places) else None
+    cut = float(ranking.scores[depth - 1]) if depth and len(ranking.rows) >= depth else None
+    return OnRoute(name, score if score == score else None, rank, depth, cut)
 
 
 @lru_cache(maxsize=256)
 def _stored(wanted: frozenset[str]) -> tuple[str, ...]:
-    """The columns among those wanted that the store has, in an order of their own.
-
-    (Where ranks are not sorted out beforehand the id is wanted: of equally good rows the smaller
-    id comes first.)
-    """
+    """The columns among those wanted that the store has, sorted."""
     return tuple(sorted(name for name in wanted if is_stored(name)))
 
 

@@ -1,4 +1,4 @@
-"""Sessions: whole sessions before their turns, and what was said right before and after."""
+"""Sessions: whole sessions before their turns, and the turns right before and after a hit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from salience.ranking.rejection import DroppedRow, WhyNot
 from salience.ranking.stages.stage import Stage
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.retrieval.candidates import Candidates, Column, Floats
 from salience.retrieval.operations import ReadTexts, SessionNeighbors
-from salience.retrieval.plan import Plan
+from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
 _REASONS = tuple(
@@ -24,12 +25,12 @@ _REASONS = tuple(
 class SessionFirst(Stage):
     """turn_support = min(most, share * best `of` of the session's turns); in [0, most].
 
-    If memories of the kind `session` were recalled, they alone go on, each supported by the
-    recalled memories of the kind `turn` of the same session. Otherwise all go on, unsupported.
+    If memories of the kind `session` were retrieved, they alone go on, each supported by the
+    retrieved memories of the kind `turn` of the same session. Otherwise all go on, unsupported.
 
-    Writes `session_rrf_score`, what a session has in `of` itself, and `turn_support`, both NaN
-    where there is none, the latter with its reasons: `.supporting_turn_count`, `.best_turn` (its
-    id; of equally good ones the smallest) and `.best_turn_routes`, the best turn's ranks.
+    Writes `session_rrf_score`, a session's own `of`, and `turn_support`, both NaN where there is
+    none, the latter with its reasons: `.supporting_turn_count`, `.best_turn` (its id; of equally
+    good ones the smallest) and `.best_turn_routes`, the best turn's ranks.
 
     Source: the design of the "multi_route" profile, session-first hybrid scoring.
     """
@@ -52,21 +53,27 @@ class SessionFirst(Stage):
         for place in np.flatnonzero(kinds == self.turn).tolist():
             turns.setdefault(session_of[place], []).append(place)
         whole = np.flatnonzero(kinds == self.session)
-        found = candidates.take(whole) if len(whole) else candidates
+        passed = candidates.take(whole) if len(whole) else candidates
         columns: dict[str, Column] = {
-            name: np.full(len(found), None, dtype=object) for name in _REASONS
+            name: np.full(len(passed), None, dtype=object) for name in _REASONS
         }
-        own = found.floats(self.of) if len(whole) else np.full(len(found), np.nan)
-        support = np.full(len(found), np.nan)
+        own = passed.floats(self.of) if len(whole) else np.full(len(passed), np.nan)
+        support = np.full(len(passed), np.nan)
         for at, place in enumerate(whole.tolist()):
-            mine = turns.get(session_of[place]) if session_of[place] is not None else None
-            if mine:
-                best = _best(mine, candidates.floats(self.of), candidates["id"])
+            supporting = turns.get(session_of[place]) if session_of[place] is not None else None
+            if supporting:
+                best = _best(supporting, candidates.floats(self.of), candidates["id"])
                 support[at] = min(self.most, self.share * float(candidates[self.of][best]))
-                columns["turn_support.supporting_turn_count"][at] = len(mine)
+                columns["turn_support.supporting_turn_count"][at] = len(supporting)
                 columns["turn_support.best_turn"][at] = candidates["id"][best]
                 columns["turn_support.best_turn_routes"][at] = _routes(candidates, best)
-        return found.with_columns(session_rrf_score=own, turn_support=support, **columns)
+        return passed.with_columns(session_rrf_score=own, turn_support=support, **columns)
+
+    def reason(self, dropped: DroppedRow) -> WhyNot:
+        place = dropped.before.position(dropped.row)
+        kind, session = (dropped.before[name][place] for name in ("kind", "session_id"))
+        reason = f"whole sessions were recalled, and it is a {kind}"
+        return WhyNot(self.label(), f"{reason} of {session}" if session else reason)
 
 
 def _best(places: list[int], values: Floats, ids: Column) -> int:
@@ -87,9 +94,9 @@ def _routes(candidates: Candidates, place: int) -> dict[str, int]:
 class Neighbors(Stage):
     """The memory right before and right after each hit in its session, of its kind, unscored.
 
-    They are no hits and count towards no limit, but what is left of the token budget is charged
-    for them, best hit first; one that does not fit is left out. None is given twice, nor one that
-    is a hit itself. A hit of the kind `whole` stands for its session and gets none.
+    They are no hits and count towards no limit, but their tokens are charged to what the hits left
+    of the token budget, best hit first; one that does not fit is left out. None is given twice, nor
+    one that is a hit itself. A hit of the kind `whole` stands for its session and gets none.
 
     Writes `neighbors.before`, `neighbors.after` (rows, NaN for none) and `neighbors.tokens`
     (NaN without a budget).
@@ -106,44 +113,47 @@ class Neighbors(Stage):
     def writes(self) -> frozenset[str]:
         return frozenset({"neighbors.before", "neighbors.after", "neighbors.tokens"})
 
+    def reasons(self) -> frozenset[str]:
+        return frozenset()
+
     def plan(
         self, query: Query, candidates: Candidates, wanted: frozenset[str]
     ) -> Plan[Candidates]:
-        parts = np.flatnonzero(candidates["kind"] != self.whole)
+        turns = np.flatnonzero(candidates["kind"] != self.whole)
         sides = np.full((2, len(candidates)), -1, dtype=np.int64)
         costs: dict[int, int] = {}
-        if len(parts):
-            [beside] = yield [SessionNeighbors(candidates.rows[parts], query)]
-            sides[:, parts] = beside
+        if len(turns):
+            sides[:, turns] = yield from ask(SessionNeighbors(candidates.rows[turns], query))
             if query.token_budget is not None:
                 rows = np.unique(sides[sides >= 0])
-                [texts] = yield [ReadTexts(rows)]
-                counted = (query.count_tokens(text or "") for text in texts)
-                costs = dict(zip(rows.tolist(), counted, strict=True))
-        return self._given(query, candidates, sides, costs)
+                texts = yield from ask(ReadTexts(rows))
+                counts = (query.count_tokens(text or "") for text in texts)
+                costs = dict(zip(rows.tolist(), counts, strict=True))
+        return self._within_budget(query, candidates, sides, costs)
 
-    def _given(
+    def _within_budget(
         self, query: Query, candidates: Candidates, sides: Any, costs: dict[int, int]
     ) -> Candidates:
+        """The table with those neighbors that are no hits and whose tokens fit the budget."""
         left = np.inf
         if query.token_budget is not None:
             left = query.token_budget - float(candidates.floats("pack.tokens").sum())
-        given = set(candidates.rows.tolist())
-        found = np.full((2, len(candidates)), np.nan)
+        returned = set(candidates.rows.tolist())
+        neighbors = np.full((2, len(candidates)), np.nan)
         tokens = np.zeros(len(candidates))
         for at in range(len(candidates)):
             for side in (0, 1):
                 row = int(sides[side, at])
                 cost = costs.get(row, 0)
-                if row >= 0 and row not in given and cost <= left:
-                    given.add(row)
-                    found[side, at] = row
+                if row >= 0 and row not in returned and cost <= left:
+                    returned.add(row)
+                    neighbors[side, at] = row
                     tokens[at] += cost
                     left -= cost
         return candidates.with_columns(
             **{
-                "neighbors.before": found[0],
-                "neighbors.after": found[1],
+                "neighbors.before": neighbors[0],
+                "neighbors.after": neighbors[1],
                 "neighbors.tokens": tokens if np.isfinite(left) else np.full(len(tokens), np.nan),
             }
         )

@@ -1,13 +1,13 @@
 """Why a memory was returned for a query, why not, and what would change it.
 
-reason   the question and its answer, as text and JSON   (reason.py)
-absence  where a memory left, and by how much it missed   (absence.py)
-change   the smallest change that turns the outcome       (change.py)
-page     the answer as one HTML file                      (page.py)
+report           the question and its answer, as text and JSON
+why_not          the filter or stage that dropped a memory, and by how much it missed
+counterfactuals  the smallest change of one part that turns the outcome
+html             the report as one HTML file
 """
 
+from salience.ranking.rejection import OnRoute, Part, Unmet, WhyNot
 from salience.search.explain.counterfactuals import Change
 from salience.search.explain.report import ExplainReport, explain
-from salience.search.explain.why_not import OnRoute, Part, Unmet, WhyNot
 
 __all__ = ["Change", "ExplainReport", "OnRoute", "Part", "Unmet", "WhyNot", "explain"]

@@ -74,10 +74,10 @@ def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[
     others = candidates.take(candidates.rows != row)
     scores = others.floats("score")
     least = -math.inf if query.min_score is None else query.min_score
-    order = best_first(scores, others.names, query.k)
+    order = best_first(scores, others.tie_keys, query.k)
     if len(order) < query.k or place is None:
         return lambda score: score >= least
-    [name], [last] = candidates.names(np.array([place])), others.names(order[-1:])
+    [name], [last] = candidates.tie_keys(np.array([place])), others.tie_keys(order[-1:])
     rival = float(scores[order[-1]])
 
     def beats(score: float) -> bool:

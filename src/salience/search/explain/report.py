@@ -13,15 +13,15 @@ from salience.errors import NotFound
 from salience.language.tokens import shorten
 from salience.ranking.explanation import Explanation, figure
 from salience.ranking.profile import Profile
+from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
-from salience.ranking.stages import Cut, Neighbors, Retrieve, Score
 from salience.records.record import MemoryRecord, to_json
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.search.explain.counterfactuals import Change, among_the_first, beyond, changes
 from salience.search.explain.html import page
-from salience.search.explain.why_not import WhyNot, why_not
+from salience.search.explain.why_not import why_not
 from salience.search.request import SearchRequest
 from salience.search.search import rank
 
@@ -173,7 +173,8 @@ def explain(asked: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[
             why_not=WhyNot("namespace", reason),
         )
     ranked, degraded, _ = yield from rank(asked)
-    best = yield from asked.profile.pipeline.best(ranked.query)
+    first, _ = asked.profile.pipeline.fused[0]
+    best = yield from first.top_k(ranked.query)
     place = ranked.final.position(row)
     absent = None
     if place is None:
@@ -229,8 +230,8 @@ def _changes(
 def _deciding(ranked: RankedRun, row: int, *, found: bool) -> int | None:
     """The stage, by place, whose cut by the final score decides on the row; None if none does."""
     stages = ranked.profile.pipeline.stages
-    scored = max(i for i, s in enumerate(stages) if isinstance(s, Score) and s.into == "score")
-    cuts = [i for i, s in enumerate(stages) if isinstance(s, Cut) and i > scored]
+    scored = max(i for i, stage in enumerate(stages) if "score" in stage.formulas())
+    cuts = [i for i, s in enumerate(stages) if s.cut_by() is not None and i > scored]
     if found:
         return cuts[-1] if cuts and cuts[-1] == len(stages) - 1 else None
     left = (ranked.last_seen(row) or 0) + 1
@@ -250,13 +251,7 @@ def _left(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
     place = table.position(row)
     if place is None:
         return {}
-    written = {
-        name
-        for stage in profile.pipeline.stages
-        if not isinstance(stage, (Retrieve, Score, Neighbors))
-        for name in stage.writes()
-        if "." in name  # what has no dot is a number that formulas read, and in the tree
-    }
+    written = {name for stage in profile.pipeline.stages for name in stage.reasons()}
     values = {name: table[name][place] for name in sorted(written) if name in table.columns}
     return {name: value for name, value in values.items() if value is not None and value == value}
 

@@ -1,0 +1,112 @@
+"""Scoring: the value of a formula as a column."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from salience.errors import InvalidProfile, shown
+from salience.ranking.evaluation import Evaluation, Program
+from salience.ranking.expressions import Col, Signal
+from salience.ranking.stages.stage import Stage
+from salience.ranking.weights import rewrite
+from salience.retrieval.candidates import Candidates, Floats
+from salience.retrieval.plan import Plan
+from salience.retrieval.query import Query
+
+
+@dataclass(frozen=True)
+class Score(Stage):
+    """Writes the value of a signal to the column `into`; every candidate has to have a score."""
+
+    signal: Signal
+    into: str = "score"
+
+    def reads(self) -> frozenset[str]:
+        return self.signal.inputs()
+
+    def writes(self) -> frozenset[str]:
+        return frozenset({self.into})
+
+    def formulas(self) -> Mapping[str, Signal]:
+        return {self.into: self.signal}
+
+    def reasons(self) -> frozenset[str]:
+        return frozenset()
+
+    def apply(self, query: Query, candidates: Candidates) -> Candidates:
+        ev = Evaluation(query, candidates, program=self._program(query.reading.facts))
+        values = ev.column(self.signal)
+        if self.into == "score" and not np.isfinite(values).all():
+            self._check_scores(query, candidates, values)
+        return candidates.with_columns(**{self.into: values})
+
+    def fuse(self, following: Stage) -> Stage | None:
+        formula = following.cut_by()
+        if formula is None:
+            return None
+
+        def own(node: Signal) -> Signal | None:
+            return self.signal if isinstance(node, Col) and node.name == self.into else None
+
+        return _ScoredCut(self, following, rewrite(formula, own))
+
+    def _check_scores(self, query: Query, candidates: Candidates, values: Floats) -> None:
+        """Refuse a memory without a score, naming the innermost part that has no value there.
+
+        A memory that was erased since it was found has no values; later stages leave it out.
+        """
+        ids = candidates["id"].tolist() if "id" in candidates.columns else []
+        unscored = np.flatnonzero(~np.isfinite(values)).tolist()
+        row = next((at for at in unscored if ids and ids[at] is not None), None)
+        if row is None:
+            return
+        ev, part = Evaluation(query, candidates), self.signal
+        while missing := [p for p in part.children() if not math.isfinite(ev.at(p, row))]:
+            part = missing[0]
+        raise InvalidProfile(
+            "score",
+            f"has no value for the memory {shown(ids[row])}, as {part.label()} has none there",
+            "say what stands in for it: .default(0.0) after that part",
+        )
+
+    def _program(self, facts: Mapping[str, float]) -> Program:
+        """The signal compiled for questions of these facts; compiled once for each set of facts."""
+        key = tuple(facts.items())
+        program = self._programs.get(key)
+        if program is None:
+            program = Program(facts)
+            program.place(self.signal)
+            self._programs[key] = program
+        return program
+
+    @cached_property
+    def _programs(self) -> dict[tuple[tuple[str, float], ...], Program]:
+        return {}
+
+
+@dataclass(frozen=True)
+class _ScoredCut(Stage):
+    """A scoring, and a cut that leaves the best rows by the `formula` of both together."""
+
+    score: Score
+    cut: Stage
+    formula: Signal
+
+    def cut_by(self) -> Signal | None:
+        return self.formula
+
+    def tables(
+        self, query: Query, candidates: Candidates, wanted: Sequence[frozenset[str]]
+    ) -> Plan[list[Candidates]]:
+        scored = self.score.apply(query, candidates)
+        return [scored, *(yield from self.cut.tables(query, scored, wanted[1:]))]
+
+
+def score(signal: Signal, into: str = "score") -> Score:
+    """Score every candidate with a signal."""
+    return Score(signal, into)
