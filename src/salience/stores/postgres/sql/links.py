@@ -83,10 +83,14 @@ def select_neighbors(namespace: str, which: Condition, where: Filter | None) -> 
 
 
 def neighbors_condition(namespace: str, rows: Rows, where: Filter | None) -> Condition:
-    """The memories `m` right before and after some rows in their sessions."""
+    """The memories `m` right before and after some rows in their sessions.
+
+    An array, because the server would repeat a subquery for each row of a table that it has no
+    statistics of yet.
+    """
     found = select_neighbors(namespace, rows_condition(rows), where)
     return Condition(
-        'm."row" IN (SELECT unnest(ARRAY[before, behind]) FROM '
-        f'({found.sql}) AS sides("row", before, behind))',
+        'm."row" = ANY(ARRAY(SELECT unnest(ARRAY[before, behind]) FROM '
+        f'({found.sql}) AS sides("row", before, behind)))',
         tuple(found.parameters),
     )
