@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from salience.ranking.expressions import Constant
 from salience.ranking.signals import DAY, BaseLevel, days_since, decay
-from salience.records.fields import ACCESSES_KEPT
+from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 

@@ -258,7 +258,7 @@ def _merge(
     )
     # Read again last of all, since a summariser and an embedder may take their time.
     now = yield from records(scope.namespace, cluster.members)
-    if any(one.id not in now or not one.same_but(ACCESSES, now[one.id]) for one in members):
+    if any(one.id not in now or not one.equals_except(ACCESSES, now[one.id]) for one in members):
         return None, ""
     if (yield from ask(put)):  # one of them was erased
         return None, ""

@@ -15,9 +15,8 @@ from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import USES, Event, apply, visible_at
-from salience.records.fields import ACCESSES_KEPT
 from salience.records.link_graph import LinkGraph
-from salience.records.record import to_json
+from salience.records.record import ACCESSES_KEPT, to_json
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask

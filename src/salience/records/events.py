@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import itemgetter
-from types import MappingProxyType
 from typing import Any, Literal
 
 from salience.records.fields import FIELDS
-from salience.records.record import BLANK, Draft, Link, MemoryRecord, recent, to_json
+from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent, to_json
 from salience.records.validation import timestamp
 
 EventType = Literal[
@@ -35,7 +34,6 @@ DAILY_DECAY = 0.01
 _REVIEWED = ("outdated", "incorrect")
 _TOLD = {"edit", "status", "pin", "archive", "restore", "feedback"}  # move updated_at
 _DAY = 86_400.0
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
 _BEGUN = tuple(n for n in STATE if n not in ("created_at", "updated_at", "accesses"))
 _begun = itemgetter(*_BEGUN)
@@ -57,7 +55,7 @@ class Event:
     at: datetime
     actor: str | None = None
     session: str | None = None
-    payload: Values = field(default_factory=lambda: _NOTHING)
+    payload: Values = field(default_factory=lambda: EMPTY)
     seq: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,7 +103,7 @@ def fold(events: Iterable[Event]) -> dict[str, Any]:
 
 
 def _set(before: Values, event: Event) -> dict[str, Any]:
-    return {name: revived(name, v) for name, v in event.payload.get("set", _NOTHING).items()}
+    return {name: revived(name, v) for name, v in event.payload.get("set", EMPTY).items()}
 
 
 def _write(before: Values, event: Event) -> dict[str, Any]:
@@ -185,7 +183,7 @@ def record_at(record: MemoryRecord, events: Sequence[Event], kept: Sequence[Even
     counted = {event.seq for event in kept}
     for event in reversed(events):
         if event.seq not in counted:
-            was = event.payload.get("was", _NOTHING)
+            was = event.payload.get("was", EMPTY)
             back.update((name, revived(name, v)) for name, v in was.items() if name not in STATE)
     return replace(record, **back, **{n: v for n, v in fold(kept).items() if n in STATE})
 
@@ -248,7 +246,7 @@ def gives_new_row(event: Event) -> bool:
 
 def _is_in_place(payload: Values) -> bool:
     """Test whether the payload of an edit is one of fields that were set without a new row."""
-    was, values = payload.get("was", _NOTHING), payload.get("set", _NOTHING)
+    was, values = payload.get("was", EMPTY), payload.get("set", EMPTY)
     patched = was.keys() == values.keys() and all(FIELDS[name].patchable for name in values)
     return bool(values) and patched and "vectors" not in payload
 

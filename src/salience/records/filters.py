@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
-from salience.records.fields import FIELDS, Type, field_type
-from salience.records.validation import json_value, native, storable, timestamp
+from salience.records.field_types import Type
+from salience.records.fields import FIELDS, field_type
+from salience.records.validation import JSON_INTEGERS, json_value, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
     "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
 )  # fmt: skip
-_WHOLE = range(-(2**63), 2**64)
 _DEEPEST = 64  # levels of and, or, not
 
 
@@ -198,7 +198,7 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         value = native(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
             raise InvalidInput(where, f"is compared with {shown(value)}", "give a number")
-        if isinstance(value, int) and value not in _WHOLE:
+        if isinstance(value, int) and value not in JSON_INTEGERS:
             raise InvalidInput(where, "is compared with too large a number")
         return float(value)
     if kind == "text":

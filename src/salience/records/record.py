@@ -1,6 +1,6 @@
-"""Records: a memory, a link between two, and the outcomes of a write."""
+"""Records: a memory, a link between two, and a record about to be written with its vectors."""
 
-from __future__ import annotations
+# Annotations are evaluated here: they declare the fields.
 
 import uuid
 from collections.abc import Collection, Iterable, Mapping
@@ -8,12 +8,20 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.records.fields import ACCESSES_KEPT, FIELDS
+from salience.records.field_types import (
+    CONTENT_TYPES,
+    LAYERS,
+    NATURES,
+    REVIEWS,
+    STATUSES,
+    TIERS,
+    Field,
+)
 
 Embedding = NDArray[np.float32]
 Time = TypeVar("Time", float, datetime)
@@ -26,72 +34,81 @@ LINK_TYPES = (
     "supersedes",
     "consolidates",
 )
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
+
+
+Share = Annotated[float | None, Field("number", patchable=True, maximum=1.0)]
+Amount = Annotated[float | None, Field("number", patchable=True)]
+Moment = Annotated[datetime | None, Field("time", patchable=True)]
 
 
 @dataclass(frozen=True)  # without slots, which take a search's records long to fill
 class MemoryRecord:
-    """One memory as stored. Times are aware datetimes in UTC; a missing value is None.
+    """One memory as stored, and the only list of its fields: `FIELDS` is read off the annotations.
 
-    `accesses` are the most recent access times, newest first; being written counts as the first
-    access there, but not in `access_count`, which counts how often it was retrieved.
+    Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
+    times, newest first; being written counts as the first access there, but not in `access_count`,
+    which counts how often it was retrieved.
     """
 
-    id: str
+    id: Annotated[str, Field("text", limit=512)]
     namespace: str
-    content: str
-    created_at: datetime
-    updated_at: datetime
-    kind: str = "note"
-    title: str | None = None
-    speaker: str | None = None
-    session_id: str | None = None
-    agent_id: str | None = None
-    user_id: str | None = None
-    status: str = "active"
-    tags: tuple[str, ...] = ()
-    entities: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
-    gist: str | None = None
-    tier: str | None = None
-    memory_nature: str | None = None
-    content_type: str | None = None
-    layer: str | None = None
-    importance: float | None = None
-    relevance_score: float | None = None
-    memory_score: float | None = None
-    confidence: float | None = None
-    strength: float | None = None
-    decayed_at: datetime | None = None
-    decay_rate: float | None = None
-    feedback_for: float | None = None
-    feedback_against: float | None = None
-    review: str | None = None
-    pinned: float | None = None
-    boost: float | None = None
-    boosted_at: datetime | None = None
-    expires_at: datetime | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    last_accessed: datetime | None = None
-    access_count: int = 0
-    accesses: tuple[datetime, ...] = ()
+    content: Annotated[str, Field("text", lexical=True, limit=1_000_000)]
+    created_at: Annotated[datetime, Field("time")]
+    updated_at: Annotated[datetime, Field("time", patchable=True)]
+    title: Annotated[str | None, Field("text", lexical=True, limit=2_000)] = None
+    gist: Annotated[str | None, Field("text", lexical=True, limit=10_000)] = None
+    kind: Annotated[str, Field("text", limit=64)] = "note"
+    speaker: Annotated[str | None, Field("text", limit=256)] = None
+    session_id: Annotated[str | None, Field("text", limit=512)] = None
+    agent_id: Annotated[str | None, Field("text", limit=512)] = None
+    user_id: Annotated[str | None, Field("text", limit=512)] = None
+    status: Annotated[str, Field("text", patchable=True, choices=STATUSES)] = "active"
+    tags: Annotated[tuple[str, ...], Field("list", lexical=True)] = ()
+    entities: Annotated[tuple[str, ...], Field("list", lexical=True)] = ()
+    metadata: Annotated[Mapping[str, Any], Field("json", patchable=True)] = field(
+        default_factory=lambda: EMPTY
+    )
+    tier: Annotated[str | None, Field("text", patchable=True, choices=TIERS)] = None
+    memory_nature: Annotated[str | None, Field("text", patchable=True, choices=NATURES)] = None
+    content_type: Annotated[str | None, Field("text", patchable=True, choices=CONTENT_TYPES)] = None
+    layer: Annotated[str | None, Field("text", patchable=True, choices=LAYERS)] = None
+    importance: Share = None
+    relevance_score: Share = None
+    memory_score: Share = None
+    confidence: Share = None
+    strength: Share = None
+    decayed_at: Moment = None  # when strength last decayed
+    decay_rate: Amount = None  # per hour
+    feedback_for: Amount = None  # sum of the weights of positive feedback
+    feedback_against: Amount = None
+    review: Annotated[str | None, Field("text", patchable=True, choices=REVIEWS)] = None
+    pinned: Share = None  # 1 keeps it from being archived
+    boost: Share = None  # as it was at boosted_at
+    boosted_at: Moment = None
+    expires_at: Moment = None
+    valid_from: Moment = None  # of what is said, not of the memory
+    valid_to: Moment = None
+    last_accessed: Moment = None
+    access_count: Annotated[int, Field("number", patchable=True)] = 0
+    accesses: Annotated[tuple[datetime, ...], Field("times", patchable=True)] = ()
 
     @classmethod
-    def holding(cls, values: dict[str, Any]) -> MemoryRecord:
-        """The record of a value for every field, which it takes over as they are."""
+    def from_values(cls, values: dict[str, Any]) -> Self:
+        """The record of a value for every field; it keeps the dictionary, unchecked."""
         record = object.__new__(cls)
         object.__setattr__(record, "__dict__", values)
         return record
 
-    def naming(self, entities: tuple[str, ...]) -> MemoryRecord:
+    def with_entities(self, entities: tuple[str, ...]) -> Self:
         """The same memory with other entities."""
-        return self.holding({**self.__dict__, "entities": entities})
+        return self.from_values({**self.__dict__, "entities": entities})
 
-    def same_but(self, names: Collection[str], other: MemoryRecord) -> bool:
-        """Whether all fields but those named have the same values in another record."""
-        mine, its = self.__dict__, other.__dict__
-        return all(mine[name] == its[name] for name in FIELDS if name not in names)
+    def equals_except(self, names: Collection[str], other: Self) -> bool:
+        """Test whether all fields but those of some names have the same values in another."""
+        values, others = self.__dict__, other.__dict__
+        return all(values[name] == others[name] for name in values if name not in names)
 
     def comparable(self, path: str) -> Any:
         """A field, or `metadata.<key>`, as filters compare it: times in seconds."""
@@ -102,11 +119,12 @@ class MemoryRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: every field by name, times in ISO 8601."""
-        return {name: to_json(getattr(self, name)) for name in ("namespace", *FIELDS)}
+        values = {name: to_json(getattr(self, name)) for name in self.__dataclass_fields__}
+        return {"namespace": self.namespace, **values}
 
 
 BLANK = MemoryRecord("", "", "", datetime.min, datetime.min)
-"""What a record has where nothing is given."""
+"""A record with the defaults of all fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +143,27 @@ class Link:
 class Draft:
     """A record about to be written, with its vectors by name (unit length, or empty).
 
-    The `note` goes into the event of its being written.
+    The `note` becomes part of the payload of its "write" event.
     """
 
     record: MemoryRecord
     vectors: Mapping[str, Embedding]
-    note: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    note: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
 
 
 def value_at(metadata: Mapping[str, Any], key: str) -> Any:
     """One value of metadata, lists as tuples; a dotted key goes into nested mappings."""
-    found: Any = metadata
+    value: Any = metadata
     if key in metadata:
-        found = metadata[key]
+        value = metadata[key]
     else:
         for part in key.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
-    return tuple(found) if isinstance(found, list) else found
+            value = value.get(part) if isinstance(value, Mapping) else None
+    return tuple(value) if isinstance(value, list) else value
 
 
 def to_json(value: Any) -> Any:
-    """A value as JSON has it: times in ISO 8601, tuples as lists, NumPy's numbers as Python's."""
+    """A value as JSON writes it: times in ISO 8601, tuples as lists, NumPy numbers as Python's."""
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     if isinstance(value, np.generic):
@@ -158,7 +176,7 @@ def to_json(value: Any) -> Any:
 
 
 def recent(*times: Iterable[Time]) -> tuple[Time, ...]:
-    """The most recent access times out of several series, newest first."""
+    """The `ACCESSES_KEPT` most recent access times of several series, newest first."""
     return tuple(sorted(chain(*times), reverse=True)[:ACCESSES_KEPT])
 
 

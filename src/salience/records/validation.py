@@ -1,4 +1,4 @@
-"""Records: a memory, a link between two, and the outcomes of a write."""
+"""Validation: each value that enters a record is checked here, and becomes what stores keep."""
 
 from __future__ import annotations
 
@@ -13,16 +13,13 @@ import numpy as np
 
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS
-from salience.records.record import _NOTHING, Embedding, to_json
+from salience.records.record import EMPTY, Embedding, to_json
 
 F = TypeVar("F")
-_DEEPEST = 64  # levels of lists and mappings in metadata
-_INTEGERS = range(-(2**63), 2**64)  # what every JSON reader can be trusted with
-_EXACT_YEARS = range(1700, 2240)  # whose seconds since 1970 hold microseconds as float64
-_LARGEST = 1e300  # beyond it a sum might overflow
-
-
-# The door: every value that enters a record passes through one of these.
+MAX_METADATA_DEPTH = 64  # levels of lists and mappings
+JSON_INTEGERS = range(-(2**63), 2**64)  # every JSON reader can be trusted with these
+_EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
+_LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
 
 
 def text(name: str, value: Any, *, limit: int | None = None) -> str:
@@ -72,33 +69,33 @@ def choice(name: str, value: Any, *, required: bool = False) -> str | None:
 
 
 def native(value: Any) -> Any:
-    """A number or truth value of NumPy's as Python's own; anything else as it is."""
-    held = isinstance(value, np.generic) and value.dtype.kind in "biuf"
-    return value.item() if held else value
+    """A NumPy number or boolean as Python's own; anything else as it is."""
+    is_number = isinstance(value, np.generic) and value.dtype.kind in "biuf"
+    return value.item() if is_number else value
 
 
 def boolean(name: str, value: Any) -> bool:
-    """True or False; InvalidInput for anything else, which may mean the opposite of its truth."""
-    found = native(value)
-    if found is True or found is False:
-        return found
+    """True or False; InvalidInput for anything else (the text "false" is true to Python)."""
+    value = native(value)
+    if value is True or value is False:
+        return value
     raise InvalidInput(name, f"is {shown(value)}", "use True or False")
 
 
-def integer(name: str, value: Any, least: int, most: int | None = None) -> int:
-    """A whole number from `least` to `most`, of any type that is one; InvalidInput otherwise."""
+def integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    """A whole number in [minimum, maximum], of any integer type; InvalidInput otherwise."""
     try:
-        found = operator.index(value)
+        whole = operator.index(value)
     except TypeError:
-        found = least - 1
-    if isinstance(value, bool) or found < least or (most is not None and found > most):
-        room = f"from {least}" if most is None else f"from {least} to {most:,}"
-        raise InvalidInput(name, f"is {shown(value)}", f"give a whole number {room}")
-    return found
+        whole = minimum - 1
+    if isinstance(value, bool) or whole < minimum or (maximum is not None and whole > maximum):
+        limits = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
+        raise InvalidInput(name, f"is {shown(value)}", f"give a whole number {limits}")
+    return whole
 
 
-def number(name: str, value: Any, most: float | None = None) -> float | None:
-    """A finite number from 0 to `most` (that of the field by default) or None.
+def number(name: str, value: Any, maximum: float | None = None) -> float | None:
+    """A finite number in [0, maximum] or None; the default maximum is that of the field `name`.
 
     InvalidInput otherwise.
     """
@@ -107,17 +104,17 @@ def number(name: str, value: Any, most: float | None = None) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
-    if most is None and name in FIELDS:
-        most = FIELDS[name].most
-    if not 0.0 <= value <= (_LARGEST if most is None else most):
-        room = "0 or more" if most is None else f"between 0 and {most:g}"
-        raise InvalidInput(name, f"is {shown(value)}", f"give a finite number, {room}")
+    if maximum is None and name in FIELDS:
+        maximum = FIELDS[name].maximum
+    if not 0.0 <= value <= (_LARGEST_NUMBER if maximum is None else maximum):
+        limits = "0 or more" if maximum is None else f"between 0 and {maximum:g}"
+        raise InvalidInput(name, f"is {shown(value)}", f"give a finite number, {limits}")
     return float(value)
 
 
 def finite(value: float) -> bool:
-    """Whether a number is finite, and no whole number beyond what can be computed with."""
-    return -_LARGEST <= value <= _LARGEST
+    """Test whether a number is finite, and small enough for sums of such numbers to be."""
+    return -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER
 
 
 def unit(name: str, value: Any) -> float | None:
@@ -145,9 +142,9 @@ def callable_or_none(name: str, value: F | None) -> F | None:
 def timestamp(name: str, value: Any) -> datetime:
     """A point in time in UTC from a datetime, a date, ISO 8601 text or seconds since 1970.
 
-    A datetime without a zone is taken as UTC, a date as its first moment there. Stores keep seconds
-    as float64, which does not tell microseconds apart centuries from now: there it is a whole
-    second.
+    A datetime without a zone is taken as UTC, a date as its first moment in UTC. Stores keep
+    seconds as float64, which cannot tell microseconds apart outside of the years 1700 to 2239:
+    there it is rounded down to a whole second.
     """
     value = native(value)
     if isinstance(value, str):
@@ -177,20 +174,20 @@ def timestamp(name: str, value: Any) -> datetime:
     if value != value:  # pandas.NaT is a datetime, but no time
         raise InvalidInput(name, f"is {shown(value)}, which is no time", "give one, or None")
     try:
-        found = (
+        moment = (
             value.replace(tzinfo=timezone.utc)
             if value.tzinfo is None
             else value.astimezone(timezone.utc)
         )
     except (OverflowError, ValueError):
         raise InvalidInput(name, f"{value} is out of range") from None
-    if type(found) is not datetime:  # pandas.Timestamp has nanoseconds, which stores do not keep
-        found = datetime.combine(found.date(), found.timetz())
-    return found if found.year in _EXACT_YEARS else found.replace(microsecond=0)
+    if type(moment) is not datetime:  # pandas.Timestamp has nanoseconds, which stores do not keep
+        moment = datetime.combine(moment.date(), moment.timetz())
+    return moment if moment.year in _EXACT_YEARS else moment.replace(microsecond=0)
 
 
 def optional_timestamp(name: str, value: Any) -> datetime | None:
-    """`moment`, or None when there is none."""
+    """`timestamp`, or None when there is none."""
     return None if value is None else timestamp(name, value)
 
 
@@ -202,15 +199,15 @@ def texts(name: str, value: Any) -> tuple[str, ...]:
         value = (value,)
     if not isinstance(value, Iterable) or isinstance(value, Mapping):
         raise InvalidInput(name, f"must be a list of texts, not {type(value).__name__}")
-    found = dict.fromkeys(text(name, item, limit=512) for item in value)
+    distinct = dict.fromkeys(text(name, item, limit=512) for item in value)
     # A set comes in another order in every process.
-    return tuple(sorted(found) if isinstance(value, (set, frozenset)) else found)
+    return tuple(sorted(distinct) if isinstance(value, (set, frozenset)) else distinct)
 
 
 def metadata_mapping(value: Any) -> Mapping[str, Any]:
-    """Metadata as JSON keeps it: text keys, finite numbers, no NUL; InvalidInput otherwise."""
+    """Metadata that JSON can hold: text keys, finite numbers, no NUL; InvalidInput otherwise."""
     if value is None:
-        return _NOTHING
+        return EMPTY
     if not isinstance(value, Mapping):
         raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
     return {k: json_value(f"metadata.{k}", v) for k, v in _keys("metadata", value)}
@@ -225,14 +222,16 @@ def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def json_value(path: str, value: Any, depth: int = 0) -> Any:
-    """`value` as JSON keeps it; InvalidInput naming the `path` where it cannot be kept."""
-    if depth > _DEEPEST:
-        raise InvalidInput(path, f"is nested more than {_DEEPEST} levels deep", "make it flatter")
+    """`value` in types that JSON has; InvalidInput naming the `path` of what it cannot hold."""
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidInput(
+            path, f"is nested more than {MAX_METADATA_DEPTH} levels deep", "make it flatter"
+        )
     value = native(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
-        if value not in _INTEGERS:
+        if value not in JSON_INTEGERS:
             raise InvalidInput(path, "is a whole number of more than 64 bits", "write it as text")
         return int(value)
     if isinstance(value, float):
@@ -260,21 +259,21 @@ def json_value(path: str, value: Any, depth: int = 0) -> Any:
 def vector(name: str, value: Any, dimensions: int | None = None) -> Embedding:
     """`value` scaled to unit length at half precision, float32 of shape (dimensions,).
 
-    Half precision is what the stores keep; rounding at the door makes every store rank alike.
+    The stores keep half precision; rounding here makes all of them rank alike.
     A zero vector stays zero, and has similarity 0 with everything.
 
     Raises:
         InvalidInput: not a flat list of finite numbers, or of another length.
     """
     try:
-        given = np.asarray(value)
+        raw = np.asarray(value)
     except ValueError:  # rows of unequal length
         raise InvalidInput(name, "must be one flat list of numbers") from None
-    if given.ndim != 1 or given.size == 0:
-        raise InvalidInput(name, f"must be one flat list of numbers, not of shape {given.shape}")
-    if given.dtype.kind not in "iuf":
+    if raw.ndim != 1 or raw.size == 0:
+        raise InvalidInput(name, f"must be one flat list of numbers, not of shape {raw.shape}")
+    if raw.dtype.kind not in "iuf":
         raise InvalidInput(name, "must be a list of numbers")
-    array = given.astype(np.float64)
+    array = raw.astype(np.float64)
     if dimensions is not None and array.size != dimensions:
         raise InvalidInput(
             name,

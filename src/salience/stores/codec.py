@@ -187,7 +187,7 @@ def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
     for name, decoder in _DECODED:
         values[name] = decoder(values[name])
     values["namespace"] = namespace
-    return MemoryRecord.holding(values)
+    return MemoryRecord.from_values(values)
 
 
 def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
@@ -199,7 +199,7 @@ def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[s
     found = [id for namespace, id in keys if (namespace, id) not in old]
     if op.was is not None and not found:
         now = record(op.was.namespace, old[op.was.namespace, op.was.id])
-        if not now.same_but(ACCESSES, op.was):
+        if not now.equals_except(ACCESSES, op.was):
             found.append(op.was.id)
     return found
 

@@ -102,7 +102,7 @@ class DedupVerdict:
 
     def gained_by(self, now: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
         """What the match as it is now takes on from the item; None if it is another by now."""
-        if not now.same_but(_MOVING, self.match):
+        if not now.equals_except(_MOVING, self.match):
             return None
         return _gained(now, new, self.outcome.outcome)
 

@@ -48,7 +48,8 @@ def with_entities(items: Sequence[Item]) -> Plan[list[NamedItem]]:
     found = yield from ask(Extract(tuple(map(_naming_text, nameless))))
     names = iter(found)
     return [
-        (each.record if each.named else each.record.naming(next(names)), each) for each in items
+        (each.record if each.named else each.record.with_entities(next(names)), each)
+        for each in items
     ]
 
 

@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.records.fields import FIELDS, Type
+from salience.records.field_types import Type
+from salience.records.fields import FIELDS
 from salience.records.record import BLANK, LINK_TYPES, Embedding, Link, MemoryRecord, new_id
 from salience.records.validation import (
     choice,
@@ -112,7 +113,7 @@ def item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     values["accesses"] = (values["created_at"],)
     values["namespace"], values["updated_at"] = scope.namespace, scope.now
-    record = MemoryRecord.holding({**vars(BLANK), **values})
+    record = MemoryRecord.from_values({**vars(BLANK), **values})
     check_span(record)
     further = _vector_texts(given.get("vector_texts"))
     record = with_texts(record, further)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.records.fields import ACCESSES_KEPT, FIELDS
+from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter, Not, Operator, Or, holds
+from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import CategoricalColumn, Naming, key_of
 from salience.stores.index.growable_array import GrowableArray
 

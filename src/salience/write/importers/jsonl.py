@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from salience.records.fields import FIELDS, STATUSES
+from salience.records.field_types import STATUSES
+from salience.records.fields import FIELDS
 from salience.write.importers._source import (
     ImportProblem,
     Item,

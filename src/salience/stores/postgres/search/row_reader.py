@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from salience.language.features import FEATURES
 from salience.records.events import ACCESSES
-from salience.records.fields import ACCESSES_KEPT, FIELDS, GRAPH
-from salience.records.record import MemoryRecord
+from salience.records.fields import FIELDS, GRAPH
+from salience.records.record import ACCESSES_KEPT, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay

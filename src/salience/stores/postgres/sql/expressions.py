@@ -163,7 +163,7 @@ class _Compiler:
             )
         missing = name != "access_count"
         return SqlExpression(
-            sql, (), 0.0, _MAX_NUMBER if field.most is None else field.most, missing=missing
+            sql, (), 0.0, _MAX_NUMBER if field.maximum is None else field.maximum, missing=missing
         )
 
     def _text(self, name: str) -> str:

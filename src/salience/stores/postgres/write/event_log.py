@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous
-from salience.records.fields import ACCESSES_KEPT, FIELDS
+from salience.records.fields import FIELDS
+from salience.records.record import ACCESSES_KEPT
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.access_queue import Batch
