@@ -62,7 +62,7 @@ AROUND = (
 def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() -> None:
     text = f"{AROUND}Who has the key of the boat? Tell me, please."
     reading = analyze_query(text, {}, this_year=2025)
-    assert (reading.meaning, reading.question) == (text, "Who has the key of the boat?")
+    assert (reading.semantic_text, reading.question) == (text, "Who has the key of the boat?")
     assert "asks_name" in reading.facts
     assert not {"about_self", "asks_when", "asks_present"} & reading.facts.keys()
 

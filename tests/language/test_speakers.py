@@ -143,7 +143,7 @@ def test_the_name_of_one_of_many_is_looked_for_by_meaning_as_well() -> None:
     def meaning(text: str, all_turns: int) -> str:
         asked = {word: who for word, who in names.items() if word in text.lower()}
         few = rare_speakers(turns, all_turns)
-        return analyze_query(text, asked, this_year=2026, rare=few).meaning
+        return analyze_query(text, asked, this_year=2026, rare=few).semantic_text
 
     assert meaning("What did Ana Costa say?", 199) == "What did say?"
     assert meaning("What did Ana Costa say?", 200) == "What did Ana Costa say?"

@@ -1,4 +1,4 @@
-"""A query: what is asked, of whom, when, and what could be read out of its words."""
+"""The types of an analysed question: its terms, the speakers and dates that it names."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from types import MappingProxyType
 _NO_FACTS: Mapping[str, float] = MappingProxyType({})
 _NO_WORDINGS: Mapping[str, tuple[Wording, ...]] = MappingProxyType({})
 Term = tuple[str, ...]
-"""The stems of one word's forms, which count as one word: ("go", "went", "gone")."""
+"""The stems of one word's forms, which count as one term: ("go", "went", "gone")."""
 Wording = tuple[Term, ...]
-"""Words by which a text names something, in any order: (("june", "jun"), ("12", "12th"))."""
+"""Terms that together name something, in any order: (("june", "jun"), ("12", "12th"))."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """Who speaks in a namespace: by the words of their names, by role, and how many turns each."""
+    """The speakers of a namespace.
 
-    names: Mapping[str, Set[str]]
+    `by_word` maps each word of a name to the speakers who have it in theirs; `turns` counts the
+    memories of each speaker, `all_turns` those of all of them.
+    """
+
+    by_word: Mapping[str, Set[str]]
     users: frozenset[str]
     assistants: frozenset[str]
     turns: Mapping[str, int]
@@ -37,7 +41,7 @@ class NamedDates:
 
 @dataclass(frozen=True, slots=True)
 class TimeRange:
-    """A stretch of time that a question names: start <= t < end, in seconds; and its words."""
+    """A stretch of time that a question names, start <= t < end in seconds, and its words."""
 
     start: float
     end: float
@@ -45,29 +49,37 @@ class TimeRange:
 
     def to_dict(self) -> dict[str, str]:
         """A JSON-ready mapping: start and end in ISO 8601, and the words."""
-        times = {"start": self.start, "end": self.end}
-        return {
-            **{n: datetime.fromtimestamp(t, timezone.utc).isoformat() for n, t in times.items()},
-            "words": self.words,
-        }
+        start, end = (
+            datetime.fromtimestamp(seconds, timezone.utc).isoformat()
+            for seconds in (self.start, self.end)
+        )
+        return {"start": start, "end": end, "words": self.words}
 
 
 @dataclass(frozen=True, slots=True)
 class QueryAnalysis:
-    """What was read out of a question.
+    """The parts of a question that the ranking reads.
 
-    `terms` are for the lexical route; `meaning` is the text to embed; `speakers` are the
-    participants it names; `users` and `assistants` are who talks with whom here by role;
-    `wordings` tell by what words a text names what the question names: the participants under
-    "named", its dates under "year", "month" and "day"; `facts` are properties of the question
-    as 0.0 or 1.0, see `analyze_query`. `phrases` stood in quotation marks, `prefixes` before a
-    star (folded), `during` is a time it asks about, which the search keeps to. `asked` is the
-    past time that it is about by its words, from and until in seconds. `question` is what it
-    asks, to be embedded as well, where much else stands around that; else empty.
+    Attributes:
+        terms: for the lexical route.
+        semantic_text: the text to embed, without the names of speakers.
+        speakers: the speakers that it names.
+        wordings: the wordings by which a text names what the question names: the speakers under
+            "named", its dates under "year", "month" and "day".
+        users: the speakers whose role is the user.
+        assistants: the speakers whose role is the assistant.
+        dates: the dates that it names.
+        facts: properties of the question as 0.0 or 1.0, see `analyze_query`.
+        phrases: the parts in quotation marks.
+        prefixes: the beginnings of words before a star, folded.
+        during: the time that the search keeps to.
+        past_interval: the past time that it is about by its words, from and until in seconds.
+        question: the question proper, to be embedded as well, where much else stands around it;
+            else empty.
     """
 
     terms: tuple[Term, ...] = ()
-    meaning: str = ""
+    semantic_text: str = ""
     speakers: frozenset[str] = frozenset()
     wordings: Mapping[str, tuple[Wording, ...]] = field(default_factory=lambda: _NO_WORDINGS)
     users: frozenset[str] = frozenset()
@@ -77,5 +89,5 @@ class QueryAnalysis:
     phrases: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     during: TimeRange | None = None
-    asked: tuple[float, float] | None = None
+    past_interval: tuple[float, float] | None = None
     question: str = ""

@@ -1,4 +1,4 @@
-"""Whom the words of a question name, misspelt or not, and who talks with an assistant."""
+"""The speakers of a namespace, their nicknames, and which of them the words of a question name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from salience.language.analysis_types import Speakers
 from salience.language.english import ASSISTANT, MONTHS, NAMESAKES, ORDINARY, ROLES, STOP, USER
@@ -20,158 +20,54 @@ NICKNAME_MIN_GREETINGS = 3
 NICKNAME_MIN_RATIO = 3
 """Times more often that it has to be said to them than to all others together."""
 
+_RARE_SHARE = 100  # a rare speaker has at most one of so many turns
+_SPELLING_MAX_NAMES = 2_000  # words of names up to which a misspelt one is looked for among them
+_PREFIX_MIN_CHARS = 3  # "Mel" for Melanie
+_SLIP_MIN_CHARS = 4  # a shorter name with a slip resembles too many words
+_SLIP_MAX_CHARS = 64
 _MAYBE_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W_]+")
-_NEAREST_NAMES = 2_000  # speakers up to which a misspelt name is looked for among them
-_SLIPS = 4  # letters from which on a name may have a slip
-_SELDOM = 100  # times the turns of one who speaks seldom are fewer than all
-_LONGEST_NAME = 64  # letters up to which it may
 
 
-def name_candidates(text: str) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
-    """The words of a question that may name somebody, the likely ones, and the unlikely ones.
+class NameCandidates(NamedTuple):
+    """The words of a question that may name somebody.
 
-    Capitals inside the sentence tell names: a stop word ("Will") is none without. Elsewhere a word
-    that means something else is an unlikely one ("the heating bill"). What is capitalised otherwise
-    looks like a name, and may be misspelt.
+    `proper` are those that look like names, which may be misspelt; `ordinary` are those that mean
+    something else, too, and were not written like names.
     """
-    inside = _capitalised(text[1:])
-    asked = [
-        word
-        for word in dict.fromkeys(question_words(text))
-        if word not in ROLES and (word not in STOP or word in inside)
-    ]
-    ordinary = frozenset(word for word in asked if word not in inside and _ordinary(word))
-    return tuple(asked), _capitalised(text) - ordinary - MONTHS.keys(), ordinary
+
+    words: tuple[str, ...]
+    proper: frozenset[str]
+    ordinary: frozenset[str]
 
 
-def _capitalised(text: str) -> frozenset[str]:
-    found = _MAYBE_CAPITALISED.findall(text)
-    return frozenset([fold(word) for word in found if word[0].isupper()])
+# Who speaks
 
 
-def _ordinary(word: str) -> bool:
-    one = word.removesuffix("s")
-    return word in ORDINARY or word in NAMESAKES or one in ORDINARY or one in NAMESAKES
-
-
-def speakers_of(turns: Mapping[str, int], called: Mapping[str, str]) -> Speakers:
-    """Speakers with so many turns each, of whom some go by other names, too."""
-    names = speakers_by_word(turns.keys())
-    for name, who in called.items():
-        if who in turns:
-            names.setdefault(name, {who})
-    return Speakers(names, *users_and_assistants(turns), turns, sum(turns.values()))
-
-
-def rare_speakers(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
-    """Which speakers have so few of all turns that hardly one would be found by what was asked."""
-    return frozenset(who for who, count in turns.items() if count * _SELDOM <= all_turns)
+def speakers_of(turns: Mapping[str, int], by_nickname: Mapping[str, str]) -> Speakers:
+    """The speakers of a namespace from the number of turns of each, and speakers by nickname."""
+    by_word = speakers_by_word(turns.keys())
+    for name, speaker in by_nickname.items():
+        if speaker in turns:
+            by_word.setdefault(name, {speaker})
+    return Speakers(by_word, *users_and_assistants(turns), turns, sum(turns.values()))
 
 
 def speakers_by_word(speakers: Set[str]) -> dict[str, set[str]]:
     """Speakers by each word of their names; roles such as "user" name nobody."""
-    found: dict[str, set[str]] = {}
+    by_word: dict[str, set[str]] = {}
     for speaker in speakers:
         for word in words(speaker):
             if len(word) > 1 and word not in ROLES:
-                found.setdefault(word, set()).add(speaker)
-    return found
-
-
-def named_speakers(
-    asked: Sequence[str],
-    names: Mapping[str, Set[str]],
-    strange: Set[str],
-    ordinary: Set[str] = frozenset(),
-) -> dict[str, frozenset[str]]:
-    """The speakers that words of a question name, by word.
-
-    A word names who has it in the name; an `ordinary` one only with the other words of the name:
-    "build server". A `strange` one, which looks like a name but was never said, also names
-    whoever's name begins with it or differs from it by one slip: Mel for Melanie, Aqib for Akib.
-    """
-    found: dict[str, frozenset[str]] = {}
-    nearest = _Nearest(names)
-    for word in asked:
-        who = names.get(word)
-        if who is None and len(word) > 3 and word.endswith("s"):
-            who = names.get(word[:-1])
-        if who and word in ordinary:
-            who = {each for each in who if len(own := set(words(each))) > 1 and own <= set(asked)}
-        if who is None and word in strange and len(word) >= 3 and len(names) <= _NEAREST_NAMES:
-            who = names.get(nearest.to(word))
-        if who:
-            found[word] = frozenset(who)
-    return found
-
-
-def resolve_speakers(names: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Whom the words of a question mean, given whom each of them names.
-
-    Of those whom a word names, the ones whom most words name: "Ana Costa" is no other Ana or Costa.
-    """
-    if len(names) < 2:
-        return frozenset().union(*names.values())
-    times = Counter(who for each in names.values() for who in each)
-    found: set[str] = set()
-    for each in filter(None, names.values()):
-        most = max(times[who] for who in each)
-        found.update(who for who in each if times[who] == most)
-    return frozenset(found)
-
-
-class _Nearest:
-    """Of some names the first that begins with a word or differs from it by one slip.
-
-    A slip is a letter changed, missing, added or swapped with the next. The names are read once,
-    however many words are looked up: a question may have thousands.
-    """
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self._given = names
-
-    def to(self, word: str) -> str:
-        """The name that is nearest to a word; "" without one."""
-        after = bisect_right(self._names, word)
-        alike = [name for name in self._names[after : after + 1] if name.startswith(word)]
-        if _SLIPS <= len(word) <= _LONGEST_NAME:
-            keys = (*_around(word), *_swapped(word))
-            alike += [self._by_slip[key] for key in keys if key in self._by_slip]
-        return min(alike, default="")
-
-    @cached_property
-    def _names(self) -> list[str]:
-        return sorted(self._given)
-
-    @cached_property
-    def _by_slip(self) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for name in self._names:
-            if _SLIPS <= len(name) <= _LONGEST_NAME:
-                for key in (name, *_around(name)):
-                    found.setdefault(key, name)
-        return found
-
-
-def _around(word: str) -> Iterator[str]:
-    """The word with a star for each of its letters, and between any two of them.
-
-    Two words have one of these in common just if they differ by a letter changed, missing or added.
-    """
-    for i in range(len(word)):
-        yield f"{word[:i]}*{word[i + 1 :]}"
-        yield f"{word[:i]}*{word[i:]}"
-    yield f"{word}*"
-
-
-def _swapped(word: str) -> Iterator[str]:
-    """The word with each two letters swapped that are side by side."""
-    for i in range(len(word) - 1):
-        yield f"{word[:i]}{word[i + 1]}{word[i]}{word[i + 2 :]}"
+                by_word.setdefault(word, set()).add(speaker)
+    return by_word
 
 
 def users_and_assistants(turns: Mapping[str, int]) -> tuple[frozenset[str], frozenset[str]]:
-    """The users and the assistants among speakers with so many turns each; see `ops.Named`."""
+    """The users and the assistants among speakers with so many turns each.
+
+    Where there is an assistant but nobody is called a user, the user is the one with the most
+    turns besides it. Both are empty among people.
+    """
     users = frozenset(name for name in turns if name.casefold() in USER)
     assistants = frozenset(name for name in turns if name.casefold() in ASSISTANT)
     others = [name for name in sorted(turns) if name.casefold() not in ROLES]
@@ -180,11 +76,19 @@ def users_and_assistants(turns: Mapping[str, int]) -> tuple[frozenset[str], froz
     return users, assistants
 
 
+def rare_speakers(turns: Mapping[str, int], all_turns: int) -> frozenset[str]:
+    """The speakers with so few of all turns that a search by topic would hardly find one."""
+    return frozenset(name for name, count in turns.items() if count * _RARE_SHARE <= all_turns)
+
+
+# Nicknames
+
+
 def nicknames(greetings: Mapping[str, Mapping[str | None, int]]) -> dict[str, str]:
     """Speakers by the other names they go by, from how often each name was said to whom.
 
-    See `count_greetings` for the counts. A name that is said to several people belongs to nobody
-    unless nearly all say it to the same one.
+    A name counts from 3 times on, if it was said to one speaker more than 3 times as often as to
+    all others. See `count_greetings` for the counts.
     """
     speakers = {}
     for name, counts in sorted(greetings.items()):
@@ -213,3 +117,147 @@ def count_greetings(
             [other] = voices[session] - {speaker}
             counts[name][other] += 1
     return counts
+
+
+# Names in a question
+
+
+def name_candidates(text: str) -> NameCandidates:
+    """The words of a question that may name somebody.
+
+    A capital inside the sentence makes a name of any word, even of a stop word ("Will"), which is
+    none without. A word that means something else, too, is ordinary elsewhere ("the heating bill").
+    Any other capitalised word looks like a name.
+    """
+    inside = _capitalised(text[1:])
+    candidates = [
+        word
+        for word in dict.fromkeys(question_words(text))
+        if word not in ROLES and (word not in STOP or word in inside)
+    ]
+    ordinary = frozenset(
+        word for word in candidates if word not in inside and _has_other_meaning(word)
+    )
+    proper = _capitalised(text) - ordinary - MONTHS.keys()
+    return NameCandidates(tuple(candidates), proper, ordinary)
+
+
+def _capitalised(text: str) -> frozenset[str]:
+    matches = _MAYBE_CAPITALISED.findall(text)
+    return frozenset([fold(word) for word in matches if word[0].isupper()])
+
+
+def _has_other_meaning(word: str) -> bool:
+    singular = word.removesuffix("s")
+    return any(form in ORDINARY or form in NAMESAKES for form in (word, singular))
+
+
+def named_speakers(
+    candidates: Sequence[str],
+    by_word: Mapping[str, Set[str]],
+    unseen: Set[str],
+    ordinary: Set[str] = frozenset(),
+) -> dict[str, frozenset[str]]:
+    """The speakers that words of a question name, by word.
+
+    A word names everybody who has it in their name, also in the genitive ("Melanies"). An
+    `ordinary` one does so only beside all other words of the name: "build server". An `unseen` one,
+    which looks like a name but is in no memory, also stands for the first name that begins with it
+    or differs from it by one slip: Mel for Melanie, Aqib for Akib.
+
+    Args:
+        candidates: words of a question (see `name_candidates`).
+        by_word: the speakers by each word of their names (see `speakers_by_word`).
+        unseen: the candidates to compare by spelling.
+        ordinary: the candidates that mean something else, too.
+    """
+    named: dict[str, frozenset[str]] = {}
+    spellings = _Spellings(by_word)
+    for word in candidates:
+        speakers = by_word.get(word)
+        if speakers is None and len(word) > 3 and word.endswith("s"):
+            speakers = by_word.get(word[:-1])
+        if speakers and word in ordinary:
+            speakers = {name for name in speakers if _is_full_name(name, candidates)}
+        if speakers is None and word in unseen and len(by_word) <= _SPELLING_MAX_NAMES:
+            speakers = by_word.get(spellings.first_similar(word))
+        if speakers:
+            named[word] = frozenset(speakers)
+    return named
+
+
+def _is_full_name(name: str, candidates: Sequence[str]) -> bool:
+    """Test whether a name has several words and all of them are there."""
+    parts = set(words(name))
+    return len(parts) > 1 and parts <= set(candidates)
+
+
+def resolve_speakers(named: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The speakers that a question is about, from those that each of its words names.
+
+    Of the speakers that a word names, those count that most of the words name: "Ana Costa" is no
+    other Ana and no other Costa.
+    """
+    if len(named) < 2:
+        return frozenset().union(*named.values())
+    word_counts = Counter(name for names in named.values() for name in names)
+    resolved: set[str] = set()
+    for names in filter(None, named.values()):
+        most = max(word_counts[name] for name in names)
+        resolved.update(name for name in names if word_counts[name] == most)
+    return frozenset(resolved)
+
+
+class _Spellings:
+    """Finds the first of some names that begins with a word or differs from it by one slip.
+
+    A slip is a letter changed, missing, added or swapped with the next. Two words that differ by a
+    slip share a key (`_slip_keys`), so a look-up costs as many steps as the word has letters. The
+    names are read at the first look-up, and once: a question may have thousands of words.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = names
+
+    def first_similar(self, word: str) -> str:
+        """The first similar name in the order of the alphabet; "" without one."""
+        if len(word) < _PREFIX_MIN_CHARS:
+            return ""
+        after = bisect_right(self._sorted, word)
+        similar = [name for name in self._sorted[after : after + 1] if name.startswith(word)]
+        if _SLIP_MIN_CHARS <= len(word) <= _SLIP_MAX_CHARS:
+            keys = (*_slip_keys(word), *_swaps(word))
+            similar += [self._by_key[key] for key in keys if key in self._by_key]
+        return min(similar, default="")
+
+    @cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self._names)
+
+    @cached_property
+    def _by_key(self) -> dict[str, str]:
+        """The first name by each of its keys, itself among them."""
+        by_key: dict[str, str] = {}
+        for name in self._sorted:
+            if _SLIP_MIN_CHARS <= len(name) <= _SLIP_MAX_CHARS:
+                for key in (name, *_slip_keys(name)):
+                    by_key.setdefault(key, name)
+        return by_key
+
+
+def _slip_keys(word: str) -> Iterator[str]:
+    """The word with a star for each of its letters, and between any two of them.
+
+    Two words have a key in common if and only if they differ by at most one letter changed,
+    missing or added.
+    """
+    for i in range(len(word)):
+        yield f"{word[:i]}*{word[i + 1 :]}"
+        yield f"{word[:i]}*{word[i:]}"
+    yield f"{word}*"
+
+
+def _swaps(word: str) -> Iterator[str]:
+    """The word with each two letters swapped that are side by side."""
+    for i in range(len(word) - 1):
+        yield f"{word[:i]}{word[i + 1]}{word[i]}{word[i + 2 :]}"

@@ -159,7 +159,7 @@ def _vector(asked: SearchRequest, reading: QueryAnalysis) -> Plan[tuple[Embeddin
         return None, ""
     if not asked.embeds:
         return None, "the store was opened without an embedder"
-    parts = tuple(filter(None, (reading.meaning, reading.question)))
+    parts = tuple(filter(None, (reading.semantic_text, reading.question)))
     try:
         return _blend((yield from ask(Embed(parts, "query")))), ""
     except EmbedderError as problem:

@@ -34,7 +34,7 @@ def _since(ev: Evaluation) -> Floats | None:
 
 def _time(ev: Evaluation) -> tuple[float, float]:
     """The time that the query is about: what it names, else now."""
-    return ev.query.reading.asked or (ev.query.now, ev.query.now)
+    return ev.query.reading.past_interval or (ev.query.now, ev.query.now)
 
 
 @dataclass(frozen=True)

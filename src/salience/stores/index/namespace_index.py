@@ -97,7 +97,7 @@ class NamespaceIndex:
         occurs = self.table.words.known(proper, self.table.alive) if proper else ()
         strange = {word for word, known in zip(proper, occurs, strict=True) if not known}
         return SpeakerMatches.among(
-            speakers, named_speakers(op.words, speakers.names, strange, op.ordinary)
+            speakers, named_speakers(op.words, speakers.by_word, strange, op.ordinary)
         )
 
     # Vectors

@@ -59,7 +59,7 @@ class Searcher(StoreReader):
         self, namespace: str, op: operations.FindSpeakers
     ) -> Steps[operations.SpeakerMatches]:
         known = yield from self.people(namespace)
-        names = known.people.names
+        names = known.people.by_word
         # A strange word matters only where it is like a name; then it is looked up.
         proper = set(op.words) & op.proper
         sure = named_speakers(op.words, names, set(), op.ordinary)
