@@ -45,7 +45,7 @@ def test_words_are_counted() -> None:
     found = told("I like my Sarah, and we like her too")
     assert found["first_person"] == 1.0
     # "Sarah" stands inside a sentence: 1 of at most 3.
-    assert found["names"] == pytest.approx(1 / 3)
+    assert found["proper_nouns"] == pytest.approx(1 / 3)
     assert found["content_words"] == 3.0  # like, sarah, like
 
 

@@ -8,12 +8,12 @@ from salience.language.query_analysis import analyze_query
 @pytest.mark.parametrize(
     ("fact", "text"),
     [
-        ("asks_name", "Whose bike is this?"),
-        ("asks_name", "Who's there?"),
-        ("asks_name", "What books has Anna read?"),
-        ("asks_present", "Where does Anna live at present?"),
-        ("asks_present", "What is the latest version?"),
-        ("asks_advice", "What film would Anna like?"),
+        ("query_asks_name", "Whose bike is this?"),
+        ("query_asks_name", "Who's there?"),
+        ("query_asks_name", "What books has Anna read?"),
+        ("query_asks_present", "Where does Anna live at present?"),
+        ("query_asks_present", "What is the latest version?"),
+        ("query_asks_advice", "What film would Anna like?"),
     ],
 )
 def test_a_question_wants(fact: str, text: str) -> None:
@@ -23,11 +23,11 @@ def test_a_question_wants(fact: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("fact", "text"),
     [
-        ("asks_name", "Whole milk or oat milk?"),
-        ("asks_name", "What gamepad do we have?"),
-        ("asks_present", "What was Anna's birthday present?"),
-        ("asks_present", "When is it due at the latest?"),
-        ("asks_advice", "What would most likely happen?"),
+        ("query_asks_name", "Whole milk or oat milk?"),
+        ("query_asks_name", "What gamepad do we have?"),
+        ("query_asks_present", "What was Anna's birthday present?"),
+        ("query_asks_present", "When is it due at the latest?"),
+        ("query_asks_advice", "What would most likely happen?"),
     ],
 )
 def test_a_question_does_not_want(fact: str, text: str) -> None:
@@ -38,7 +38,8 @@ def test_a_question_does_not_want(fact: str, text: str) -> None:
     "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
 )
 def test_an_order_is_no_sequence(text: str) -> None:
-    assert {"asks_advice", "looks_ahead"} <= analyze_query(text, {}, this_year=2025).facts.keys()
+    features = analyze_query(text, {}, this_year=2025).facts.keys()
+    assert {"query_asks_advice", "query_is_not_recall"} <= features
 
 
 def test_a_sequence_is_no_advice() -> None:
@@ -48,7 +49,7 @@ def test_a_sequence_is_no_advice() -> None:
         "Tips: the order of events?",
     ):
         assert (
-            not {"asks_advice", "looks_ahead"}
+            not {"query_asks_advice", "query_is_not_recall"}
             & analyze_query(text, {}, this_year=2025).facts.keys()
         )
 
@@ -63,8 +64,9 @@ def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() ->
     text = f"{AROUND}Who has the key of the boat? Tell me, please."
     reading = analyze_query(text, {}, this_year=2025)
     assert (reading.semantic_text, reading.question) == (text, "Who has the key of the boat?")
-    assert "asks_name" in reading.facts
-    assert not {"about_self", "asks_when", "asks_present"} & reading.facts.keys()
+    assert "query_asks_name" in reading.facts
+    others = {"query_is_first_person", "query_asks_when", "query_asks_present"}
+    assert others.isdisjoint(reading.facts)
 
 
 @pytest.mark.parametrize(

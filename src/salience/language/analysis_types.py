@@ -9,6 +9,23 @@ from types import MappingProxyType
 
 _NO_FACTS: Mapping[str, float] = MappingProxyType({})
 _NO_WORDINGS: Mapping[str, tuple[Wording, ...]] = MappingProxyType({})
+QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
+    {
+        "namespace_has_user": "somebody in the namespace talks with an assistant",
+        "query_names_one_speaker": "names exactly one speaker",
+        "query_names_date": "names a year, month or day",
+        "query_asks_summary": "asks for a summary, and names no speaker",
+        "query_is_about_assistant": "asks what the assistant said or did",
+        "query_is_first_person": "speaks of I, my, we, and asks about no one else",
+        "query_asks_when": "asks for a time",
+        "query_asks_number": "asks for a number",
+        "query_asks_name": "asks for a person, a place or the name of a thing",
+        "query_asks_advice": "asks for advice",
+        "query_asks_present": "asks for the present state",
+        "query_is_not_recall": "does not ask about what was said or done",
+    }
+)
+"""The features of a query that a formula may depend on, by name, with their meanings."""
 Term = tuple[str, ...]
 """The stems of one word's forms, which count as one term: ("go", "went", "gone")."""
 Wording = tuple[Term, ...]
@@ -69,7 +86,7 @@ class QueryAnalysis:
         users: the speakers whose role is the user.
         assistants: the speakers whose role is the assistant.
         dates: the dates that it names.
-        facts: properties of the question as 0.0 or 1.0, see `analyze_query`.
+        facts: the features of the query that hold, each as 1.0 (see `QUERY_FEATURES`).
         phrases: the parts in quotation marks.
         prefixes: the beginnings of words before a star, folded.
         during: the time that the search keeps to.

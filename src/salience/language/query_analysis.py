@@ -1,11 +1,11 @@
-"""Reading a question: its terms, whom and when it names, and what kind of answer it wants."""
+"""The analysis of a query: its terms, the speakers and dates it names, the answer it asks for."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
-from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange
+from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import date_wordings, named_dates
 from salience.language.english import (
     ASKS_ADVICE,
@@ -26,16 +26,16 @@ from salience.language.english import (
 from salience.language.speakers import resolve_speakers
 from salience.language.tokens import fold, question_words, stem, words
 
-_FORMS: dict[str, Term] = {
-    stem(form): tuple(dict.fromkeys(stem(each) for each in forms))
+_TERM_OF_STEM: dict[str, Term] = {
+    stem(form): tuple(dict.fromkeys(map(stem, forms)))
     for forms in IRREGULAR_FORMS
     for form in forms
 }
 _PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
 _PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
-_ASKS = ("?", "\uff1f", "\u061f")
-_DROWNING_WORDS = 30  # words beside a question that may drown it
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
 
 def analyze_query(
@@ -49,57 +49,66 @@ def analyze_query(
     this_year: int,
     rare: Set[str] = frozenset(),
 ) -> QueryAnalysis:
-    """A question read, given whom its words name and who the users and assistants are.
+    """Analyze a query; the result's fields are described at `QueryAnalysis`.
 
-    `during` and `about` are the times that it keeps to and that it is about (see `QueryAnalysis`),
-    and it is asked in `this_year`. Whoever is `rare` (see `rare_speakers`) is looked for by name
-    as well.
-
-    The facts are `about_self`, `about_assistant`, `wants_summary` (whose words answer it),
-    `names_one`, `names_date`, `asks_when`, `asks_number`, `asks_name`, `asks_advice`,
-    `asks_present`, `looks_ahead` (not a question about what was said or done) and `roles`.
-    "Phrases" in quotation marks and beginnings of words (deploy*) are noted for the routes that
-    mind them; their words count like any other.
+    Args:
+        text: the query.
+        names: word of the query -> the speakers that it names (see `named_speakers`).
+        users: the speakers who are users of an assistant.
+        assistants: the speakers who are assistants.
+        during: the time to which the search is restricted.
+        about: the past time that the query is about.
+        this_year: the year in which it is asked.
+        rare: speakers with few turns (see `rare_speakers`), who are searched for by name, too.
     """
-    low = fold(text.replace("\u2019", "'"))
-    asked = question_words(text)
-    stop = _stop_elsewhere(asked)
-    content = [
-        word for word in asked if word not in names and word not in STOP and word not in stop
-    ]
+    low = _folded(text)
+    query_words = question_words(text)
     prefixes = tuple(dict.fromkeys(_PREFIX.findall(low)))
-    kept = [word for word in content if word not in FRAMING] or content or asked
-    kept = list(dict.fromkeys([*kept, *(word for word in asked if word in prefixes)]))
-    terms = dict.fromkeys(_FORMS.get(s, (s,)) for s in map(stem, kept))
-    who = resolve_speakers(names)
+    speakers = resolve_speakers(names)
     dates = named_dates(low)
-    question = _question(text)
-    if question:  # what stands around it does not tell what kind of answer is wanted
-        low, asked = fold(question.replace("\u2019", "'")), question_words(question)
-    mute = [word for word, each in names.items() if not each & who <= rare]
-    wordings = {} if dates == NamedDates() else date_wordings(dates, this_year)
-    if names:
-        wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
+    question = _embedded_question(text)
+    common_names = [word for word, named in names.items() if not named & speakers <= rare]
     return QueryAnalysis(
-        tuple(terms),
-        _without(text, mute) or text,
-        who,
-        wordings,
-        users,
-        assistants,
-        dates,
-        _facts(low, set(asked), who, bool(users), dates),
-        tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
-        prefixes,
-        during,
-        about,
-        _without(question, mute),
+        terms=_terms(query_words, names, prefixes),
+        semantic_text=_without_names(text, common_names) or text,
+        speakers=speakers,
+        wordings=_wordings(names, dates, this_year),
+        users=users,
+        assistants=assistants,
+        dates=dates,
+        facts=_features(question or text, speakers, bool(users), dates),
+        phrases=tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
+        prefixes=prefixes,
+        during=during,
+        past_interval=about,
+        question=_without_names(question, common_names),
     )
 
 
-def _stop_elsewhere(asked: Iterable[str]) -> Set[str]:
-    """The stop words of another language, if more of a question's words are than are English."""
-    distinct = frozenset(asked)
+def _folded(text: str) -> str:
+    return fold(text.replace("\u2019", "'"))
+
+
+def _terms(
+    query_words: Sequence[str], names: Collection[str], prefixes: Collection[str]
+) -> tuple[Term, ...]:
+    """The terms to search for: content words, and the words before a star whatever they are.
+
+    Without any, words that frame a question; without those, all words of the query.
+    """
+    stop = _foreign_stop_words(query_words)
+    content = [
+        word for word in query_words if word not in names and word not in STOP and word not in stop
+    ]
+    topic = [word for word in content if word not in FRAMING] or content or query_words
+    searched = dict.fromkeys([*topic, *(word for word in query_words if word in prefixes)])
+    stems = [stem(word) for word in searched]
+    return tuple(dict.fromkeys(_TERM_OF_STEM.get(base, (base,)) for base in stems))
+
+
+def _foreign_stop_words(query_words: Iterable[str]) -> Set[str]:
+    """The stop words of another language, if the query has more of them than English ones."""
+    distinct = frozenset(query_words)
     english = len(distinct & STOP)
     if 2 * english > len(distinct):
         return frozenset()
@@ -107,52 +116,66 @@ def _stop_elsewhere(asked: Iterable[str]) -> Set[str]:
     return likely if len(distinct & likely) > max(1, english) else frozenset()
 
 
-def _question(text: str) -> str:
-    """What a text asks, where much else stands around it; else nothing."""
-    if len(question_words(text)) < _DROWNING_WORDS:
+def _wordings(
+    names: Collection[str], dates: NamedDates, this_year: int
+) -> dict[str, tuple[Wording, ...]]:
+    """The words by which a memory mentions the dates and speakers that the query names."""
+    wordings = {} if dates == NamedDates() else date_wordings(dates, this_year)
+    if names:
+        wordings["named"] = ((tuple(dict.fromkeys(map(stem, names))),),)
+    return wordings
+
+
+def _embedded_question(text: str) -> str:
+    """The sentences of a long text that ask something; "" if it is short or asks nothing apart."""
+    if len(question_words(text)) < _MIN_SURROUNDING_WORDS:
         return ""
-    own = " ".join(part for part in _SENTENCE_END.split(text) if part.rstrip().endswith(_ASKS))
-    asked = question_words(own)
-    if len(question_words(text)) - len(asked) < _DROWNING_WORDS:
+    sentences = _SENTENCE_END.split(text)
+    question = " ".join(part for part in sentences if part.rstrip().endswith(_QUESTION_MARKS))
+    query_words = question_words(question)
+    if len(question_words(text)) - len(query_words) < _MIN_SURROUNDING_WORDS:
         return ""
     # "Any ideas?" asks for what stands around it.
-    telling = [word for word in asked if word not in STOP and word not in FRAMING]
-    return own if len(telling) > 1 else ""
+    content = [word for word in query_words if word not in STOP and word not in FRAMING]
+    return question if len(content) > 1 else ""
 
 
-def _facts(
-    low: str, asked: set[str], who: frozenset[str], roles: bool, dates: NamedDates
+def _features(
+    text: str, speakers: frozenset[str], has_user: bool, dates: NamedDates
 ) -> dict[str, float]:
-    def has(pattern: re.Pattern[str]) -> bool:
-        return pattern.search(low) is not None
+    """The `QUERY_FEATURES` that hold, each as 1.0."""
+    low = _folded(text)
 
-    summary, order = has(ASKS_SUMMARY), has(ASKS_ORDER)
-    said = has(ASKS_WHAT_YOU_SAID)
-    facts = {
-        "roles": roles,
-        "names_one": len(who) == 1,
-        "names_date": dates != NamedDates(),
-        "wants_summary": summary and not who,
-        "about_assistant": said and not summary and not who,
-        "about_self": bool(asked & FIRST_PERSON) and not said and not summary and not who,
-        "asks_when": has(ASKS_WHEN),
-        "asks_number": has(ASKS_NUMBER),
-        "asks_name": has(ASKS_NAME),
-        "asks_advice": not summary and not order and has(ASKS_ADVICE),
-        "asks_present": has(ASKS_PRESENT),
-        "looks_ahead": not summary and not order and not has(LOOKS_BACK),
+    def matches(cue: re.Pattern[str]) -> bool:
+        return cue.search(low) is not None
+
+    summary, order, about_assistant = map(matches, (ASKS_SUMMARY, ASKS_ORDER, ASKS_WHAT_YOU_SAID))
+    first_person = not FIRST_PERSON.isdisjoint(question_words(text))
+    features = {
+        "namespace_has_user": has_user,
+        "query_names_one_speaker": len(speakers) == 1,
+        "query_names_date": dates != NamedDates(),
+        "query_asks_summary": summary and not speakers,
+        "query_is_about_assistant": about_assistant and not summary and not speakers,
+        "query_is_first_person": first_person and not (about_assistant or summary or speakers),
+        "query_asks_when": matches(ASKS_WHEN),
+        "query_asks_number": matches(ASKS_NUMBER),
+        "query_asks_name": matches(ASKS_NAME),
+        "query_asks_advice": not summary and not order and matches(ASKS_ADVICE),
+        "query_asks_present": matches(ASKS_PRESENT),
+        "query_is_not_recall": not summary and not order and not matches(LOOKS_BACK),
     }
-    return {name: 1.0 for name, holds in facts.items() if holds}
+    return {name: 1.0 for name, holds in features.items() if holds}
 
 
-def _without(text: str, names: Collection[str]) -> str:
-    """The question without the participants it names, whose names mean nothing to an embedder."""
+def _without_names(text: str, names: Collection[str]) -> str:
+    """The text without words that only name speakers, which mean nothing to an embedder."""
     if not names:
         return text
     kept = []
     for chunk in text.split():
-        found = words(chunk.replace("\u2019", "'"))
-        own = found[:-1] if len(found) > 1 and found[-1] == "s" else found
-        if not own or any(word not in names for word in own):
+        parts = words(chunk.replace("\u2019", "'"))
+        parts = parts[:-1] if len(parts) > 1 and parts[-1] == "s" else parts
+        if not parts or any(word not in names for word in parts):
             kept.append(chunk)
     return " ".join(kept)

@@ -117,7 +117,7 @@ def _context() -> tuple[Signal, ...]:
     ).default(0.0)
     after_question = Col("previous.is_question").default(0.0) * at_most(_CONTENT_WORDS, 60)
     # Between people any turn may open a topic; with an assistant only the user's do.
-    opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("roles") + _USER)
+    opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("namespace_has_user") + _USER)
     early = exp(-0.5 * Col("position").default(0.0))
     return (
         0.25 * _part("session_match", GroupMax(_COMBINED_MATCH).default(0.0)),
@@ -134,13 +134,14 @@ def _context() -> tuple[Signal, ...]:
 def _speaker() -> tuple[Signal, ...]:
     """The speaker that the query names or means."""
     said_by_others = 0.5 + -0.5 * _NAMED
-    about = said_by_others * Col("mentions_named")
+    about_named = said_by_others * Col("mentions_named")
+    by_user = minimum(1.0, _USER + _NOBODY)
     return (
-        1.25 * _part("named_speaker", WhenQuery("names_one", _NAMED + about)),
-        1.0 * _part("speaker_session", WhenQuery("names_one", GroupMax(_NAMED))),
-        1.0 * _part("said_by_user", WhenQuery("about_self", minimum(1.0, _USER + _NOBODY))),
-        1.0 * _part("said_by_assistant", WhenQuery("about_assistant", _ASSISTANT)),
-        1.0 * _part("summary_by_assistant", WhenQuery("wants_summary", _ASSISTANT)),
+        1.25 * _part("named_speaker", WhenQuery("query_names_one_speaker", _NAMED + about_named)),
+        1.0 * _part("speaker_session", WhenQuery("query_names_one_speaker", GroupMax(_NAMED))),
+        1.0 * _part("said_by_user", WhenQuery("query_is_first_person", by_user)),
+        1.0 * _part("said_by_assistant", WhenQuery("query_is_about_assistant", _ASSISTANT)),
+        1.0 * _part("summary_by_assistant", WhenQuery("query_asks_summary", _ASSISTANT)),
     )
 
 
@@ -150,8 +151,8 @@ def _time() -> tuple[Signal, ...]:
         1.25 * _part("month_match", _date_match("month")),
         0.25 * _part("year_match", _date_match("year")),
         1.25 * _part("day_match", _date_match("day")),
-        0.25 * _part("has_time_expression", WhenQuery("asks_when", Col("has_time"))),
-        0.3 * _part("recency", WhenQuery("asks_present", MinMax(Col("created_at")))),
+        0.25 * _part("has_time_expression", WhenQuery("query_asks_when", Col("has_time"))),
+        0.3 * _part("recency", WhenQuery("query_asks_present", MinMax(Col("created_at")))),
         -2.0 * _part("expired", Expired()),
         2.0 * _part("fact_recency", _SEMANTIC * LatestFact()),
     )
@@ -161,18 +162,20 @@ def _date_match(unit: Literal["year", "month", "day"]) -> Signal:
     """1 for a memory of the date that the query names, or one that mentions it, as plans do."""
     # A fact holds at other times than the one at which it was told.
     not_a_fact = lookup("kind", {"fact": 0.0}).default(1.0)
-    return WhenQuery("names_date", maximum(OnDate(unit) * not_a_fact, Col(f"mentions_{unit}")))
+    of_date = OnDate(unit) * not_a_fact
+    return WhenQuery("query_names_date", maximum(of_date, Col(f"mentions_{unit}")))
 
 
 def _answer_type() -> tuple[Signal, ...]:
     """The kind of answer that the query asks for."""
     # Only the user's: a note that says "always" or "prefers" is mostly about something else. A
     # query for a name seldom tells the assistant to do something.
-    instruction = Col("is_instruction") * _USER * (1.0 + -0.5 * QueryFlag("asks_name"))
-    preference = Col("is_preference") * _USER
+    instruction = Col("is_instruction") * _USER * (1.0 + -0.5 * QueryFlag("query_asks_name"))
+    instruction = _SIMILARITY * instruction
+    preference = _SIMILARITY * Col("is_preference") * _USER
     return (
-        0.5 * _part("contains_number", WhenQuery("asks_number", Col("has_number"))),
-        0.6 * _part("contains_names", WhenQuery("asks_name", Col("names"))),
-        4.0 * _part("user_instruction", WhenQuery("looks_ahead", _SIMILARITY * instruction)),
-        3.0 * _part("user_preference", WhenQuery("asks_advice", _SIMILARITY * preference)),
+        0.5 * _part("contains_number", WhenQuery("query_asks_number", Col("has_number"))),
+        0.6 * _part("contains_names", WhenQuery("query_asks_name", Col("proper_nouns"))),
+        4.0 * _part("user_instruction", WhenQuery("query_is_not_recall", instruction)),
+        3.0 * _part("user_preference", WhenQuery("query_asks_advice", preference)),
     )

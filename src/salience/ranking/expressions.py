@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from salience.errors import InvalidInput, InvalidProfile
+from salience.language.analysis_types import QUERY_FEATURES
 from salience.ranking.evaluation import Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
 from salience.retrieval.candidates import Candidates, Floats
@@ -225,23 +226,29 @@ class Lookup(Signal):
 
 @dataclass(frozen=True)
 class QueryFlag(Signal):
-    """1 where the query has the property of that name, else 0 (see `Reading.facts`)."""
+    """1 where the query has the feature of that name, else 0 (see `QUERY_FEATURES`)."""
 
     name: str
+
+    def __post_init__(self) -> None:
+        _query_feature("name", self.name)
 
     def compile(self, program: Program) -> int:
         return program.number(program.facts.get(self.name, 0.0))
 
     def __str__(self) -> str:
-        return f"query.{self.name}"
+        return self.name
 
 
 @dataclass(frozen=True)
 class WhenQuery(Signal):
-    """The signal where the query has the property of that name, else 0 (see `Reading.facts`)."""
+    """The signal where the query has the feature of that name, else 0 (see `QUERY_FEATURES`)."""
 
     fact: str
     of: Signal
+
+    def __post_init__(self) -> None:
+        _query_feature("fact", self.fact)
 
     def compile(self, program: Program) -> int:
         return program.place(self.of) if program.facts.get(self.fact) else program.number(0.0)
@@ -249,10 +256,20 @@ class WhenQuery(Signal):
     def explain(self, ev: Evaluation, row: int) -> Explanation:
         if ev.query.reading.facts.get(self.fact):
             return self.of.explain(ev, row)
-        return Explanation(self.of.label(), 0.0, note=f"the question is not {self.fact}")
+        return Explanation(self.of.label(), 0.0, note=f"{self.fact} does not hold")
 
     def __str__(self) -> str:
-        return f"given({self.fact}, {self.of})"
+        return f"when({self.fact}, {self.of})"
+
+
+def _query_feature(field: str, name: str) -> None:
+    """Refuse a name that no feature of a query has; it would be 0 for every query."""
+    if name not in QUERY_FEATURES:
+        raise InvalidInput(
+            field,
+            f"there is no feature {name!r} of a query",
+            f"use one of {', '.join(sorted(QUERY_FEATURES))}",
+        )
 
 
 @dataclass(frozen=True)

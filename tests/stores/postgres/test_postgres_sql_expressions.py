@@ -81,7 +81,7 @@ QUERY = Query(
     "",
     ("default",),
     NOW,
-    reading=QueryAnalysis(speakers=frozenset({"Ana"}), facts={"asks_when": 1.0}),
+    reading=QueryAnalysis(speakers=frozenset({"Ana"}), facts={"query_asks_when": 1.0}),
     entities=frozenset({"ana", "rome"}),
     aliases=Aliases.of({"la Roma": "Rome"}),
 )
@@ -111,7 +111,7 @@ _LEAF: st.SearchStrategy[Signal] = st.one_of(
             lookup("tier", {"short": 6.0, "long": 2160.0}),
             lookup("layer", {"knowledge": -1.5}),
             lookup("review", {}),
-            QueryFlag("asks_when"),
+            QueryFlag("query_asks_when"),
             SaidBy("named"),
             SaidBy("user"),
             SaidBy("nobody"),
@@ -145,7 +145,7 @@ def _branch(inner: st.SearchStrategy[Signal]) -> st.SearchStrategy[Signal]:
         st.tuples(inner, st.sampled_from([0.0, 0.5, -1.0])).map(lambda both: Default(*both)),
         parts.map(FirstOf),
         inner.map(lambda of: of.named("part")),
-        st.tuples(st.sampled_from(["asks_when", "else"]), inner).map(lambda both: WhenQuery(*both)),
+        st.builds(WhenQuery, st.sampled_from(["query_asks_when", "query_asks_number"]), inner),
         functions.flatmap(
             lambda name: st.tuples(
                 *[inner] * (2 if name in ("minimum", "maximum", "at_most") else 1)
