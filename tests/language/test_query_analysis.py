@@ -17,7 +17,7 @@ from salience.language.query_analysis import analyze_query
     ],
 )
 def test_a_question_wants(fact: str, text: str) -> None:
-    assert fact in analyze_query(text, {}, this_year=2025).facts
+    assert fact in analyze_query(text, {}, this_year=2025).features
 
 
 @pytest.mark.parametrize(
@@ -31,14 +31,14 @@ def test_a_question_wants(fact: str, text: str) -> None:
     ],
 )
 def test_a_question_does_not_want(fact: str, text: str) -> None:
-    assert fact not in analyze_query(text, {}, this_year=2025).facts
+    assert fact not in analyze_query(text, {}, this_year=2025).features
 
 
 @pytest.mark.parametrize(
     "text", ["Any tips on the order of Kim?", "What should I do in order to pay?"]
 )
 def test_an_order_is_no_sequence(text: str) -> None:
-    features = analyze_query(text, {}, this_year=2025).facts.keys()
+    features = analyze_query(text, {}, this_year=2025).features.keys()
     assert {"query_asks_advice", "query_is_not_recall"} <= features
 
 
@@ -50,7 +50,7 @@ def test_a_sequence_is_no_advice() -> None:
     ):
         assert (
             not {"query_asks_advice", "query_is_not_recall"}
-            & analyze_query(text, {}, this_year=2025).facts.keys()
+            & analyze_query(text, {}, this_year=2025).features.keys()
         )
 
 
@@ -64,9 +64,9 @@ def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() ->
     text = f"{AROUND}Who has the key of the boat? Tell me, please."
     reading = analyze_query(text, {}, this_year=2025)
     assert (reading.semantic_text, reading.question) == (text, "Who has the key of the boat?")
-    assert "query_asks_name" in reading.facts
+    assert "query_asks_name" in reading.features
     others = {"query_is_first_person", "query_asks_when", "query_asks_present"}
-    assert others.isdisjoint(reading.facts)
+    assert others.isdisjoint(reading.features)
 
 
 @pytest.mark.parametrize(

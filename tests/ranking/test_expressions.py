@@ -38,7 +38,10 @@ from salience.retrieval.routes import MatchAll
 from support.signals import NAMES, cells, trees
 
 QUERY = Query(
-    text="x", namespaces=("n",), now=1e9, reading=QueryAnalysis(facts={"yes": 1.0, "no": 0.0})
+    text="x",
+    namespaces=("n",),
+    now=1e9,
+    reading=QueryAnalysis(features={"query_asks_when": 1.0, "query_asks_name": 0.0}),
 )
 
 
@@ -135,9 +138,9 @@ A, B = Col("a"), Col("b")
         (maximum(A, 3.0), [3.0, 4.0]),
         (exp(0.0 * A), [1.0, 1.0]),
         (Constant(2.0) / Constant(4.0), [0.5, 0.5]),
-        (WhenQuery("yes", A), [2.0, 4.0]),
-        (WhenQuery("no", A), [0.0, 0.0]),
-        (QueryFlag("yes") + QueryFlag("no"), [1.0, 1.0]),
+        (WhenQuery("query_asks_when", A), [2.0, 4.0]),
+        (WhenQuery("query_asks_name", A), [0.0, 0.0]),
+        (QueryFlag("query_asks_when") + QueryFlag("query_asks_name"), [1.0, 1.0]),
         (MinMax(A), [0.0, 1.0]),
         (MinMax(B), [0.0, math.nan]),
         (MaxScaled(A), [0.5, 1.0]),

@@ -124,12 +124,12 @@ WRONG: list[tuple[Change, str]] = [
         "stage writes and no memory has; did you mean vector.score?",
     ),
     (
-        lambda d: _parts(d).append({"type": "WhenQuery", "fact": "about_self", "of": 1}),
-        "stages[1].signal.parts[3].fact: there is no feature 'about_self' of a query; use one of",
+        lambda d: _parts(d).append({"type": "WhenQuery", "feature": "about_self", "of": 1}),
+        "stages[1].signal.parts[3].feature: there is no feature 'about_self' of a query; use",
     ),
     (
-        lambda d: _parts(d).append({"type": "QueryFlag", "name": "roles"}),
-        "stages[1].signal.parts[3].name: there is no feature 'roles' of a query; use one of",
+        lambda d: _parts(d).append({"type": "QueryFlag", "feature": "roles"}),
+        "stages[1].signal.parts[3].feature: there is no feature 'roles' of a query; use",
     ),
     (
         lambda d: _parts(d).append({"type": "SaidBy", "who": "me"}),

@@ -24,7 +24,7 @@ cells = st.one_of(numbers, st.just(math.nan), st.sampled_from([0.0, 1.0, -1.0]))
 leaves = st.one_of(
     st.sampled_from(NAMES).map(Col),
     numbers.map(Constant),
-    st.sampled_from(["yes", "no", "unheard"]).map(QueryFlag),
+    st.sampled_from(["query_asks_when", "query_asks_name", "query_asks_number"]).map(QueryFlag),
     st.just(Age(("a", "b"))),
 )
 
@@ -41,7 +41,7 @@ def grown(inner: st.SearchStrategy[Signal]) -> st.SearchStrategy[Signal]:
         st.builds(lambda f, x, y: Apply(f, (x, y)), two, inner, inner),
         st.builds(Default, inner, numbers),
         st.builds(lambda name, of: of.named(name), st.sampled_from(["p", "q"]), inner),
-        st.builds(WhenQuery, st.sampled_from(["yes", "no"]), inner),
+        st.builds(WhenQuery, st.sampled_from(["query_asks_when", "query_asks_name"]), inner),
         st.builds(MinMax, inner),
         st.builds(MaxScaled, inner),
         st.builds(GroupMax, inner, st.just("group")),

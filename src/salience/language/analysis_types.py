@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import MappingProxyType
 
-_NO_FACTS: Mapping[str, float] = MappingProxyType({})
+_NO_FEATURES: Mapping[str, float] = MappingProxyType({})
 _NO_WORDINGS: Mapping[str, tuple[Wording, ...]] = MappingProxyType({})
 QUERY_FEATURES: Mapping[str, str] = MappingProxyType(
     {
@@ -86,7 +86,7 @@ class QueryAnalysis:
         users: the speakers whose role is the user.
         assistants: the speakers whose role is the assistant.
         dates: the dates that it names.
-        facts: the features of the query that hold, each as 1.0 (see `QUERY_FEATURES`).
+        features: the features of the query that hold, each as 1.0 (see `QUERY_FEATURES`).
         phrases: the parts in quotation marks.
         prefixes: the beginnings of words before a star, folded.
         during: the time that the search keeps to.
@@ -102,7 +102,7 @@ class QueryAnalysis:
     users: frozenset[str] = frozenset()
     assistants: frozenset[str] = frozenset()
     dates: NamedDates = NamedDates()
-    facts: Mapping[str, float] = field(default_factory=lambda: _NO_FACTS)
+    features: Mapping[str, float] = field(default_factory=lambda: _NO_FEATURES)
     phrases: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     during: TimeRange | None = None

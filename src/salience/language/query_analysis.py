@@ -76,7 +76,7 @@ def analyze_query(
         users=users,
         assistants=assistants,
         dates=dates,
-        facts=_features(question or text, speakers, bool(users), dates),
+        features=_features(question or text, speakers, bool(users), dates),
         phrases=tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
         prefixes=prefixes,
         during=during,

@@ -45,14 +45,14 @@ class Groups:
 
 
 class Program:
-    """In which order the parts of formulas are computed: each once, after what it is made of.
+    """The order in which the parts of formulas are computed: each once, after its children.
 
-    It holds for questions of the same facts, so that what these decide is decided once and not in
-    every search: a part that does not count for such a question has no step.
+    It holds for queries of the same features, so that a part which does not count for such a query
+    has no step, and this is decided once and not in every search.
     """
 
-    def __init__(self, facts: Mapping[str, float]) -> None:
-        self.facts = facts
+    def __init__(self, features: Mapping[str, float]) -> None:
+        self.features = features
         self.numbers: list[float | None] = [None]  # by place; None for what is computed
         self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
         self._places: dict[int, tuple[Evaluable, int]] = {}
@@ -84,7 +84,7 @@ class Evaluation:
 
     `origin` gives the tree of a column's value at one row where the column is itself a score of
     an earlier stage, so that explanations go on behind it. A `layout` that is given has to be one
-    for the query's facts.
+    for the query's features.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class Evaluation:
         self.query = query
         self.candidates = candidates
         self.origin = origin
-        self._program = Program(query.reading.facts) if program is None else program
+        self._program = Program(query.reading.features) if program is None else program
         self._values: list[Any] = []  # by place
         self._done = 0  # steps
         self._distinct: dict[str, tuple[NDArray[np.intp], list[Any]]] = {}

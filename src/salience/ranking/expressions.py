@@ -228,45 +228,45 @@ class Lookup(Signal):
 class QueryFlag(Signal):
     """1 where the query has the feature of that name, else 0 (see `QUERY_FEATURES`)."""
 
-    name: str
+    feature: str
 
     def __post_init__(self) -> None:
-        _query_feature("name", self.name)
+        _check_query_feature(self.feature)
 
     def compile(self, program: Program) -> int:
-        return program.number(program.facts.get(self.name, 0.0))
+        return program.number(program.features.get(self.feature, 0.0))
 
     def __str__(self) -> str:
-        return self.name
+        return self.feature
 
 
 @dataclass(frozen=True)
 class WhenQuery(Signal):
     """The signal where the query has the feature of that name, else 0 (see `QUERY_FEATURES`)."""
 
-    fact: str
+    feature: str
     of: Signal
 
     def __post_init__(self) -> None:
-        _query_feature("fact", self.fact)
+        _check_query_feature(self.feature)
 
     def compile(self, program: Program) -> int:
-        return program.place(self.of) if program.facts.get(self.fact) else program.number(0.0)
+        return program.place(self.of) if program.features.get(self.feature) else program.number(0.0)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
-        if ev.query.reading.facts.get(self.fact):
+        if ev.query.reading.features.get(self.feature):
             return self.of.explain(ev, row)
-        return Explanation(self.of.label(), 0.0, note=f"{self.fact} does not hold")
+        return Explanation(self.of.label(), 0.0, note=f"{self.feature} does not hold")
 
     def __str__(self) -> str:
-        return f"when({self.fact}, {self.of})"
+        return f"when({self.feature}, {self.of})"
 
 
-def _query_feature(field: str, name: str) -> None:
+def _check_query_feature(name: str) -> None:
     """Refuse a name that no feature of a query has; it would be 0 for every query."""
     if name not in QUERY_FEATURES:
         raise InvalidInput(
-            field,
+            "feature",
             f"there is no feature {name!r} of a query",
             f"use one of {', '.join(sorted(QUERY_FEATURES))}",
         )

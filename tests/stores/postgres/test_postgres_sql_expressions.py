@@ -81,7 +81,7 @@ QUERY = Query(
     "",
     ("default",),
     NOW,
-    reading=QueryAnalysis(speakers=frozenset({"Ana"}), facts={"query_asks_when": 1.0}),
+    reading=QueryAnalysis(speakers=frozenset({"Ana"}), features={"query_asks_when": 1.0}),
     entities=frozenset({"ana", "rome"}),
     aliases=Aliases.of({"la Roma": "Rome"}),
 )

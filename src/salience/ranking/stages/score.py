@@ -39,7 +39,7 @@ class Score(Stage):
         return frozenset()
 
     def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        ev = Evaluation(query, candidates, program=self._program(query.reading.facts))
+        ev = Evaluation(query, candidates, program=self._program(query.reading.features))
         values = ev.column(self.signal)
         if self.into == "score" and not np.isfinite(values).all():
             self._check_scores(query, candidates, values)
@@ -74,12 +74,12 @@ class Score(Stage):
             "say what stands in for it: .default(0.0) after that part",
         )
 
-    def _program(self, facts: Mapping[str, float]) -> Program:
-        """The signal compiled for questions of these facts; compiled once for each set of facts."""
-        key = tuple(facts.items())
+    def _program(self, features: Mapping[str, float]) -> Program:
+        """The signal compiled for queries of these features, once for each set of them."""
+        key = tuple(features.items())
         program = self._programs.get(key)
         if program is None:
-            program = Program(facts)
+            program = Program(features)
             program.place(self.signal)
             self._programs[key] = program
         return program

@@ -130,11 +130,11 @@ class _Compiler:
 
     @form.register
     def _(self, signal: QueryFlag) -> SqlExpression:
-        return constant(self._query.reading.facts.get(signal.name, 0.0))
+        return constant(self._query.reading.features.get(signal.feature, 0.0))
 
     @form.register
     def _(self, signal: WhenQuery) -> SqlExpression:
-        asked = self._query.reading.facts.get(signal.fact)
+        asked = self._query.reading.features.get(signal.feature)
         return self.form(signal.of) if asked else constant(0.0)
 
     @form.register

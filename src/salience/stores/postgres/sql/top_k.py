@@ -95,7 +95,7 @@ class _DirectionFinder:
 
     @of.register
     def _(self, signal: WhenQuery) -> Directions:
-        return self.of(signal.of) if self._query.reading.facts.get(signal.fact) else {}
+        return self.of(signal.of) if self._query.reading.features.get(signal.feature) else {}
 
     @of.register
     def _(self, signal: Col) -> Directions:
