@@ -1,20 +1,22 @@
-"""Which embedder a specification names."""
+"""The embedder that a specification names: built in, registered, or installed with a package."""
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, EntryPoints
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from salience import Memory
+from salience import Memory, embedders
 from salience.embedders import (
     CachedEmbedder,
     EmbedderIdentity,
     OpenAIEmbedder,
     SentenceTransformerEmbedder,
     StaticEmbedder,
+    register_embedder,
     resolve,
 )
 from salience.errors import EmbedderError, EmbedderMismatch, InvalidInput
@@ -30,7 +32,7 @@ def test_the_default(spec: str) -> None:
     assert isinstance(resolve(spec), StaticEmbedder)
 
 
-def test_an_instance_is_itself_and_is_not_asked_who_it_is() -> None:
+def test_an_instance_is_itself_and_its_identity_is_not_read() -> None:
     embedder = CachedEmbedder(StaticEmbedder(folder="/nowhere"))
     assert resolve(embedder) is embedder
 
@@ -72,95 +74,159 @@ def test_openai_without_a_key_says_so() -> None:
 @pytest.mark.parametrize(
     "spec", ["", "word2vec", "openai", "openai:", "sentence-transformers:", 3, StaticEmbedder]
 )
-def test_anything_else_lists_what_there_is(spec: object) -> None:
+def test_anything_else_is_refused_with_a_list_of_names(spec: object) -> None:
     with pytest.raises(InvalidInput, match="'minilm'") as caught:
         resolve(spec)  # type: ignore[arg-type]
     assert caught.value.field == "embedder"
 
 
-class _Own:
+class _OneRow:
     identity: Any = EmbedderIdentity("mine", "one", 2, "1")
 
     def embed(self, texts: Any, *, kind: Any = "document") -> Any:
         return [[1.0, 0.0] for _ in texts]
 
 
-class _WithoutKind(_Own):
+class _WithModel(_OneRow):
+    def __init__(self, model: str = "small") -> None:
+        self.identity = EmbedderIdentity("mine", model, 2, "1")
+
+
+@pytest.fixture
+def registry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedders, "_registered", {})
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_registered_embedder_is_named_with_or_without_a_model() -> None:
+    register_embedder("mine", _WithModel)
+    for spec, model in (("mine", "small"), ("mine:large", "large"), ("mine:a:b", "a:b")):
+        with Memory.open("ram://", embedder=spec) as memory:
+            assert memory.add("An apple.").degraded == ()
+            assert memory.stats()["embedder"].startswith(f"mine/{model}@")
+    register_embedder("mine", lambda: _WithModel("another"))
+    assert resolve("mine").identity.model == "another"  # type: ignore[union-attr]
+    for spec in ("mine:large", "mine:"):
+        with pytest.raises(InvalidInput, match=r"unknown embedder 'mine:.*'mine', 'none'"):
+            resolve(spec)
+
+
+@pytest.mark.usefixtures("registry")
+def test_what_a_registered_factory_returns_is_checked() -> None:
+    register_embedder("wrong", lambda: 3)  # type: ignore[arg-type, return-value]
+    with pytest.raises(InvalidInput, match="3 is not an embedder"):
+        resolve("wrong")
+
+
+@pytest.mark.parametrize("name", ["", "a:b", "none", "default", "openai", 3])
+def test_a_name_that_is_taken_or_no_name_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        register_embedder(name, _OneRow)
+    assert caught.value.field == "name"
+    with pytest.raises(InvalidInput, match="factory"):
+        register_embedder("mine", _OneRow())  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("registry")
+def test_an_installed_package_names_its_embedder_by_an_entry_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    group = "salience.embedders"
+    installed = EntryPoints(
+        [
+            EntryPoint("mine", f"{__name__}:_WithModel", group),
+            EntryPoint("gone", "no_such_module:Embedder", group),
+            EntryPoint("other", f"{__name__}:_WithModel", "another.group"),
+        ]
+    )
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda **params: installed.select(**params)
+    )
+    assert resolve("mine:large").identity.model == "large"  # type: ignore[union-attr]
+    with pytest.raises(EmbedderError, match="'gone' of no_such_module:Embedder cannot be loaded"):
+        resolve("gone")
+    with pytest.raises(InvalidInput, match="unknown embedder 'other'"):
+        resolve("other")
+
+
+class _WithoutKind(_OneRow):
     def embed(self, texts: Any) -> Any:  # type: ignore[override]
         return super().embed(texts)
 
 
-class _Awaited(_Own):
+class _Async(_OneRow):
     async def embed(self, texts: Any, *, kind: Any = "document") -> Any:
         return super().embed(texts)
 
 
-class _AsksWho(_Own):
+class _IdentityMethod(_OneRow):
     def identity(self) -> Any:
         return EmbedderIdentity("mine", "one", 2, "1")
 
 
-class _Told(_Own):
+class _IdentityDict(_OneRow):
     def __init__(self) -> None:
         self.identity = {"provider": "mine", "model": "one", "dimensions": 2, "revision": "1"}
 
 
-class _Named(_Own):
+class _IdentityText(_OneRow):
     identity = "mine"
 
 
 @pytest.mark.parametrize(
-    ("own", "sign"),
+    ("embedder", "problem"),
     [
         (_WithoutKind, "embed.*kind"),
-        (_Awaited, "embed.*async"),
-        (_AsksWho, "identity is a method.*property"),
-        (_Told, "identity is a dict.*EmbedderIdentity"),
-        (_Named, "identity is a str.*EmbedderIdentity"),
+        (_Async, "embed.*async"),
+        (_IdentityMethod, "identity is a method.*property"),
+        (_IdentityDict, "identity is a dict.*EmbedderIdentity"),
+        (_IdentityText, "identity is a str.*EmbedderIdentity"),
     ],
 )
-def test_an_embedder_of_ones_own_is_looked_at_when_it_is_given(own: type, sign: str) -> None:
-    with pytest.raises(InvalidInput, match=sign) as caught:
-        Memory.open("ram://", embedder=own())
+def test_an_embedder_from_outside_is_checked_when_a_memory_opens(
+    embedder: type, problem: str
+) -> None:
+    with pytest.raises(InvalidInput, match=problem) as caught:
+        Memory.open("ram://", embedder=embedder())
     assert caught.value.field == "embedder"
 
 
-class _Unreachable(_Own):
+class _Unreachable(_OneRow):
     def embed(self, texts: Any, *, kind: Any = "document") -> Any:
         raise ConnectionError("no net")
 
 
-class _Unknown(_Own):
+class _IdentityUnreachable(_OneRow):
     @property
     def identity(self) -> Any:
         raise ConnectionError("no net")
 
 
-class _Misnamed(_Own):
+class _IdentityTextProperty(_OneRow):
     @property
     def identity(self) -> Any:
         return "mine"
 
 
 @pytest.mark.parametrize(
-    ("own", "sign"),
+    ("embedder", "problem"),
     [
         (_Unreachable, "ConnectionError: no net"),
-        (_Unknown, "ConnectionError: no net"),
-        (_Misnamed, "identity is a str"),
+        (_IdentityUnreachable, "ConnectionError: no net"),
+        (_IdentityTextProperty, "identity is a str"),
     ],
 )
-def test_words_go_on_whatever_an_embedder_raises(own: type, sign: str) -> None:
-    with Memory.open("ram://", embedder=own()) as memory:
-        [lack] = memory.add("An apple.", id="a").degraded
-        assert sign in lack
-        found = memory.search("apple")
-        assert found.ids == ("a",)
-        assert any(sign in lack for lack in found.degraded)
+def test_search_by_words_goes_on_whatever_an_embedder_raises(embedder: type, problem: str) -> None:
+    with Memory.open("ram://", embedder=embedder()) as memory:
+        [degraded] = memory.add("An apple.", id="a").degraded
+        assert problem in degraded
+        result = memory.search("apple")
+        assert result.ids == ("a",)
+        assert any(problem in degraded for degraded in result.degraded)
 
 
-def test_who_interrupts_an_embedder_is_not_held_up() -> None:
-    class Interrupted(_Own):
+def test_an_interrupt_of_an_embedder_is_passed_on() -> None:
+    class Interrupted(_OneRow):
         def embed(self, texts: Any, *, kind: Any = "document") -> Any:
             raise KeyboardInterrupt
 
@@ -168,14 +234,14 @@ def test_who_interrupts_an_embedder_is_not_held_up() -> None:
         memory.search("apple")
 
 
-def test_a_profile_that_compares_no_vectors_asks_for_none() -> None:
+def test_a_profile_without_vectors_embeds_nothing() -> None:
     with Memory.open("ram://", embedder=_Unreachable(), profile="activation") as memory:
         memory.add("An apple.", id="a")
-        found = memory.search("apple")
-        assert (found.ids, found.degraded) == (("a",), ())
+        result = memory.search("apple")
+        assert (result.ids, result.degraded) == (("a",), ())
 
 
-def test_an_embedder_is_closed_with_what_could_not_be_opened(
+def test_an_embedder_is_closed_when_the_memory_cannot_be_opened(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     closed: list[object] = []

@@ -99,7 +99,7 @@ def test_no_texts_give_no_rows() -> None:
 
 
 def test_a_long_text_is_cut_and_bounded_in_memory() -> None:
-    text = "salienceion of things past " * 40_000
+    text = "remembrance of things past " * 40_000
     EMBEDDER.embed(["warm"])
     tracemalloc.start()
     row = EMBEDDER.embed([text])

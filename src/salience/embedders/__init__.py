@@ -1,4 +1,4 @@
-"""Embedders: what turns texts into the vectors that recall by meaning compares.
+"""Embedders turn texts into the vectors that a search by meaning compares.
 
 Importing this package is light: libraries and models are loaded when first used.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import cast
 
 from salience.embedders.cache import CachedEmbedder
@@ -14,28 +15,70 @@ from salience.embedders.openai import OpenAIEmbedder
 from salience.embedders.protocol import Embedder, EmbedderIdentity, Kind, Rows
 from salience.embedders.sentence_transformers import SentenceTransformerEmbedder
 from salience.embedders.static import StaticEmbedder
-from salience.errors import InvalidInput, shown
+from salience.errors import EmbedderError, InvalidInput, shown
 
 __all__ = [
     "CachedEmbedder",
     "Embedder",
+    "EmbedderFactory",
     "EmbedderIdentity",
     "Kind",
     "OpenAIEmbedder",
     "Rows",
     "SentenceTransformerEmbedder",
     "StaticEmbedder",
+    "register_embedder",
     "resolve",
 ]
 
-_REMEDY = (
-    "use 'default' (or 'wordllama'), 'minilm', 'sentence-transformers:<model or folder>', "
-    "'openai:<model>', 'openai:<model>@<base_url>', 'none', or an Embedder instance"
-)
+EmbedderFactory = Callable[..., Embedder]
+"""Called without arguments for "name", and with the text after the colon for "name:model"."""
+
+ENTRY_POINTS = "salience.embedders"
+"""The group of entry points in which an installed package names its embedders."""
+
+
+def _openai(model: str) -> OpenAIEmbedder:
+    # Names may hold an "@" themselves; only one before a URL separates.
+    name, *base_url = re.split(r"@(?=https?://)", model, maxsplit=1)
+    return OpenAIEmbedder(name, base_url=base_url[0] if base_url else None)
+
+
+_BUILT_IN: dict[str, EmbedderFactory] = {
+    "default": StaticEmbedder,
+    "wordllama": StaticEmbedder,
+    "minilm": SentenceTransformerEmbedder.minilm,
+    "sentence-transformers": SentenceTransformerEmbedder,
+    "openai": _openai,
+}
+_registered: dict[str, EmbedderFactory] = {}
+
+
+def register_embedder(name: str, factory: EmbedderFactory) -> None:
+    """Make "name", or "name:model", name an embedder from now on, in this process.
+
+    An installed package gets the same by an entry point in the group `salience.embedders`, whose
+    name is the embedder's and whose object is the factory.
+
+    Args:
+        name: without a colon, and not one of the built-in names. A name can be registered anew.
+        factory: a class or function that returns the embedder. It is called without arguments for
+            "name", and with the text after the colon for "name:model".
+
+    Raises:
+        InvalidInput: the name cannot be used, or the factory cannot be called.
+    """
+    if not isinstance(name, str) or not name or ":" in name:
+        raise InvalidInput("name", f"{shown(name)} cannot name an embedder", "use text without ':'")
+    if name in _BUILT_IN or name == "none":
+        raise InvalidInput("name", f"{shown(name)} is a built-in embedder", "choose another name")
+    if not callable(factory):
+        raise InvalidInput("factory", "cannot be called", "give a class or a function")
+    _registered[name] = factory
 
 
 def resolve(spec: str | Embedder | None) -> Embedder | None:
-    """The embedder a specification names.
+    """The embedder that a specification names.
 
     ======================================  =====================================================
     "default", "wordllama"                  `StaticEmbedder`
@@ -43,38 +86,69 @@ def resolve(spec: str | Embedder | None) -> Embedder | None:
     "sentence-transformers:<model>"         `SentenceTransformerEmbedder`; a name or a folder
     "openai:<model>"                        `OpenAIEmbedder` at the environment's endpoint
     "openai:<model>@<base_url>"             `OpenAIEmbedder` there; the URL starts with http(s)://
+    "<name>", "<name>:<model>"              an embedder of `register_embedder` or an entry point
     None, "none"                            None: no embedder, recall by words only
     an embedder                             itself
     ======================================  =====================================================
 
-    Raises InvalidInput("embedder") for anything else, and EmbedderError for an embedder that
-    cannot be had: its package or its API key is missing.
+    Raises:
+        InvalidInput: "embedder", for anything else.
+        EmbedderError: its package or its API key is missing, or an entry point cannot be loaded.
     """
     if spec is None or spec == "none":
         return None
     if not isinstance(spec, str):
         return _checked(spec)
-    if spec in ("default", "wordllama"):
-        return StaticEmbedder()
-    if spec == "minilm":
-        return SentenceTransformerEmbedder.minilm()
-    provider, _, model = spec.partition(":")
-    if provider == "sentence-transformers" and model:
-        return SentenceTransformerEmbedder(model)
-    if provider == "openai" and model:
-        # Names may hold an "@" themselves; only one before a URL separates.
-        name, *base_url = re.split(r"@(?=https?://)", model, maxsplit=1)
-        return OpenAIEmbedder(name, base_url=base_url[0] if base_url else None)
-    raise InvalidInput("embedder", f"unknown embedder {shown(spec)}", _REMEDY)
+    name, colon, model = spec.partition(":")
+    factory = _BUILT_IN.get(name) or _registered.get(name) or _from_entry_point(name)
+    arguments = (model,) if colon else ()
+    if factory is None or (colon and not model) or not _takes(factory, arguments):
+        raise InvalidInput("embedder", f"unknown embedder {shown(spec)}", _remedy())
+    embedder = factory(*arguments)
+    return embedder if name in _BUILT_IN else _checked(embedder)
 
 
-def _checked(given: object) -> Embedder:
+def _from_entry_point(name: str) -> EmbedderFactory | None:
+    # Imported here: few need it, and it takes longer to import than this package.
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
+        try:
+            register_embedder(name, entry.load())
+        except Exception as error:  # the package's own code runs while it is imported
+            raise EmbedderError(
+                f"the embedder {shown(name)} of {entry.value} cannot be loaded: {error}"
+            ) from error
+        return _registered[name]
+    return None
+
+
+def _takes(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(factory).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # written in C, it does not say what it takes
+        pass
+    return True
+
+
+def _remedy() -> str:
+    others = "".join(f"{name!r}, " for name in sorted(_registered))
+    return (
+        "use 'default' (or 'wordllama'), 'minilm', 'sentence-transformers:<model or folder>', "
+        f"'openai:<model>', 'openai:<model>@<base_url>', {others}'none', or an Embedder instance"
+    )
+
+
+def _checked(candidate: object) -> Embedder:
+    """The candidate, refused with InvalidInput unless it has what an embedder needs."""
     # Looked up statically: evaluating `identity` may load a model or call a service.
-    has = all(inspect.getattr_static(given, name, None) for name in ("identity", "embed"))
-    if isinstance(given, type) or not has:
-        raise InvalidInput("embedder", f"{shown(given)} is not an embedder", _REMEDY)
-    embedder = cast(Embedder, given)
-    identity = inspect.getattr_static(given, "identity")
+    has = all(inspect.getattr_static(candidate, name, None) for name in ("identity", "embed"))
+    if isinstance(candidate, type) or not has:
+        raise InvalidInput("embedder", f"{shown(candidate)} is not an embedder", _remedy())
+    embedder = cast(Embedder, candidate)
+    identity = inspect.getattr_static(candidate, "identity")
     if inspect.isfunction(identity):
         raise InvalidInput("embedder", "its identity is a method", "make it a property")
     if not isinstance(identity, EmbedderIdentity) and not hasattr(identity, "__get__"):
