@@ -253,7 +253,7 @@ def test_an_embedder_is_closed_when_the_memory_cannot_be_opened(
     url = f"sqlite:///{tmp_path / 'm.db'}"
     with Memory.open(url) as memory:
         memory.add("An apple.")
-        for store in (url, memory._core.world.store):
+        for store in (url, memory._core.dispatcher.store):
             with pytest.raises(EmbedderMismatch):
                 Memory.open(store, embedder="openai:m@http://localhost:1/v1")
         assert len(closed) == 2

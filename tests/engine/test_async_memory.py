@@ -1,7 +1,8 @@
 """AsyncMemory is Memory, awaited."""
 
 import asyncio
-import inspect
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from salience.errors import InvalidInput, NotFound, StoreClosed
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
 
+ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = [name for name in dir(Memory) if not name.startswith("_")]
 
 
@@ -29,21 +31,10 @@ def test_the_same_methods() -> None:
     assert {"add", "add_many", "search", "explain", "get", "update", "delete"} <= set(PUBLIC)
 
 
-@pytest.mark.parametrize("name", PUBLIC)
-def test_equal_signatures_and_docs(name: str) -> None:
-    sync, other = (inspect.getattr_static(face, name) for face in (Memory, AsyncMemory))
-    assert type(sync) is type(other)
-    if isinstance(sync, property):
-        assert sync.fget is not None
-        assert sync.fget.__doc__
-        return
-    sync, other = (getattr(face, name) for face in (Memory, AsyncMemory))
-    signature, awaited = inspect.signature(sync), inspect.signature(other)
-    assert signature.parameters == awaited.parameters
-    assert awaited.return_annotation == signature.return_annotation
-    assert inspect.iscoroutinefunction(other) == (name != "within")
-    assert inspect.getdoc(sync)
-    assert inspect.getdoc(other) in (f"See `Memory.{name}`.", inspect.getdoc(sync))
+def test_what_is_generated_is_what_its_sources_give() -> None:
+    command = [sys.executable, str(ROOT / "tools" / "generate_async.py"), "--check"]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 def test_a_round_of_everything(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def everything(memory: Memory) -> dict[str, dict[str, Any]]:
 
 
 def log(memory: Memory) -> int:
-    return len(drive(ask(operations.Events(memory.namespace)), memory._core.world.batch))
+    return len(drive(ask(operations.Events(memory.namespace)), memory._core.dispatcher.batch))
 
 
 @given(STORE, st.integers(0, 12))

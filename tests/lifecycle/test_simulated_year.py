@@ -35,7 +35,7 @@ def year() -> Iterator[tuple[Memory, Calendar]]:
 
 
 def log(memory: Memory) -> list[Event]:
-    return list(drive(ask(operations.Events(memory.namespace)), memory._core.world.batch))
+    return list(drive(ask(operations.Events(memory.namespace)), memory._core.dispatcher.batch))
 
 
 def days(since: datetime, now: datetime) -> float:
@@ -144,7 +144,7 @@ def test_the_past_by_the_log_is_the_past_by_rewinding(year: tuple[Memory, Calend
     core = memory._core
     at = BEGINS + timedelta(days=31, hours=3)
     plan = as_of(zones((memory.namespace,), at.timestamp(), None), (memory.namespace,), at)
-    rewound = drive(plan, core.world.batch)
+    rewound = drive(plan, core.dispatcher.batch)
     found = memory.zone_shares(since=at, until=at, points=1)
     assert {n: c[0] for n, c in found.counts.items() if c[0]} == dict(rewound.counts)
     assert found.protected == (rewound.protected,)

@@ -48,7 +48,7 @@ def between_ranking_and_reading(
     def batch(ops: Sequence[Op]) -> Sequence[Any]:
         if any(isinstance(op, ReadRecords) for op in ops) and next(once, False):
             happens()
-        return memory._core.world.batch(ops)
+        return memory._core.dispatcher.batch(ops)
 
     return drive(search(memory._core.request("green tea", **asked)), batch)
 
@@ -136,7 +136,7 @@ def test_a_namespace_that_was_erased_and_begun_anew_is_the_new_one(
 def before_erasing(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]
 ) -> None:
-    store = memory._core.world.store
+    store = memory._core.dispatcher.store
     assert isinstance(store, EmbeddedStore)
     once, delete = iter([True]), store._records.delete
 
@@ -201,7 +201,7 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
 ) -> None:
     with Memory.open(url, embedder=None) as memory:
         memory.add("The cat sat", id="cat")
-        batch = memory._core.world.batch
+        batch = memory._core.dispatcher.batch
 
         def meanwhile(ops: Sequence[Op]) -> Sequence[Any]:
             if any(isinstance(op, ReadRecords) for op in ops) and next(edits, None) is not None:
@@ -210,7 +210,7 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
 
         edits = iter(range(3))
         assert drive(read("cat", "default"), meanwhile)
-        store = memory._core.world.store
+        store = memory._core.dispatcher.store
         assert isinstance(store, EmbeddedStore)
         rows, edits = store._records.read, iter(range(3))
 

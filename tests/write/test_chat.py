@@ -22,7 +22,7 @@ from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.operations import Op, Put
 from salience.retrieval.plan import drive
 from salience.retrieval.routes import Vector
-from salience.write.chat import from_items
+from salience.write.chat import add_chat, from_items
 from salience.write.facets import by_rules
 from support.scoring import NOW, STORES, Designed, opened
 
@@ -127,9 +127,12 @@ def test_what_others_add_meanwhile_is_kept(memory: Memory) -> None:
     def batch(ops: Sequence[Op]) -> Sequence[Any]:
         if any(isinstance(op, Put) and op.replace for op in ops) and next(once, False):
             memory.add_chat(answers[:1], session_id="s")
-        return memory._core.world.batch(ops)
+        return memory._core.dispatcher.batch(ops)
 
-    plan = memory._core.add_chat(answers[1:], "chunks", by_rules, {"session_id": "s"})
+    context = memory._core.write_context()
+    plan = add_chat(
+        answers[1:], context, mode="chunks", facets=by_rules, common={"session_id": "s"}
+    )
     assert [item.outcome for item in drive(plan, batch)] == ["UPDATED"]
     [kept] = memory.get_all().records
     assert kept.content == f"User: {CHAT[1]['content']}\nAssistant: One.\nAssistant: Two."

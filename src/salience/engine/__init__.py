@@ -1,5 +1,6 @@
-"""Memory and AsyncMemory: checks what is asked, one line a method."""
+"""`Memory` and `AsyncMemory`: check the arguments, run one plan."""
 
-from salience.engine.memory import AsyncMemory, Memory
+from salience.engine.async_memory import AsyncMemory
+from salience.engine.memory import Memory
 
 __all__ = ["AsyncMemory", "Memory"]

@@ -1,4 +1,4 @@
-"""The world that plans ask: a store, an embedder and an extractor behind one `batch`."""
+"""The dispatcher: a store, an embedder and an entity extractor behind one `batch`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from salience.retrieval.plan import drive, in_thread
 from salience.stores.protocol import AwaitableStore, Store
 from salience.write.items import WriteContext
 
-_REWOUND_KEPT = 4  # past states that are kept ready
+MAX_SNAPSHOTS = 4  # of the past, kept ready
+_OWN = (Embed, Extract, AsOf)  # operations that the dispatcher answers itself
 
 
 class Dispatcher:
-    """Sends each operation of a batch to who can answer it."""
+    """Sends each operation of a batch to the store, the embedder or the extractor."""
 
     def __init__(
         self,
@@ -32,51 +33,53 @@ class Dispatcher:
         embedder: Embedder | None,
         extractor: EntityExtractor | None = RULES,
         *,
-        owns: bool = False,
+        owns_embedder: bool = False,
     ) -> None:
         self.store = store
         self.extractor = extractor
-        self._rewound: OrderedDict[Any, Store] = OrderedDict()
-        self._rewinding = threading.Lock()
-        self._owns = owns  # whether the embedder was made for this world, and ends with it
+        self._snapshots: OrderedDict[Any, Store] = OrderedDict()
+        self._snapshot_lock = threading.Lock()
+        self._owns_embedder = owns_embedder  # then it is closed with this
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
 
     @property
     def identity(self) -> str | None:
-        """What makes the vectors, as text; None without an embedder or while it cannot say."""
-        known = self._identity()
-        return None if known is None else str(known)
+        """The embedder's identity, as text; None without an embedder or while it cannot say."""
+        identity = self._identity()
+        return None if identity is None else str(identity)
 
     @property
     def dimensions(self) -> int | None:
         """The length of the embedder's vectors; None without one or while it cannot say."""
-        known = self._identity()
-        return None if known is None else known.dimensions
+        identity = self._identity()
+        return None if identity is None else identity.dimensions
 
     def _identity(self) -> EmbedderIdentity | None:
         try:
             return None if self.embedder is None else self.embedder.identity
-        except Exception:  # such as a service that is down; what is asked of it later says so
+        except Exception:  # a service may be down; the next request to it says so
             return None
 
+    def batch(self, ops: Sequence[Op]) -> list[Any]:
+        """Answer every operation, in order."""
+        for_store = [op for op in ops if not isinstance(op, _OWN)]
+        answers = iter(self.store.batch(for_store)) if for_store else iter(())
+        return [self._answer(op) if isinstance(op, _OWN) else next(answers) for op in ops]
+
     async def abatch(self, ops: Sequence[Op]) -> list[Any]:
-        """`batch`, awaited: by a store that can, else in a thread, so that no event loop waits."""
+        """`batch`, awaited: by an awaitable store, else in a thread, so that no loop waits."""
         if not isinstance(self.store, AwaitableStore):
             return await in_thread(self.batch, ops)
-        asked = [op for op in ops if not isinstance(op, (Embed, Extract, AsOf))]
-        answers = iter(await self.store.abatch(asked)) if asked else iter(())
+        for_store = [op for op in ops if not isinstance(op, _OWN)]
+        answers = iter(await self.store.abatch(for_store)) if for_store else iter(())
         return [
-            await in_thread(self._own, op)
-            if isinstance(op, (Embed, Extract, AsOf))
-            else next(answers)
+            await in_thread(self._answer, op) if isinstance(op, _OWN) else next(answers)
             for op in ops
         ]
 
-    async def aclose(self) -> None:
-        """`close`, awaited."""
-        if isinstance(self.store, AwaitableStore):
-            await self.store.aclose()
-        await in_thread(self.close)
+    def flush(self) -> None:
+        """Write the accesses that are still queued."""
+        self.store.flush()
 
     def close(self) -> None:
         """Release the store, and an embedder of its own."""
@@ -85,42 +88,40 @@ class Dispatcher:
         finally:
             self.release()
 
+    async def aclose(self) -> None:
+        """`close`, awaited."""
+        if isinstance(self.store, AwaitableStore):
+            await self.store.aclose()
+        await in_thread(self.close)
+
     def release(self) -> None:
         """Release an embedder of its own if that holds something; the store stays open."""
         release = getattr(self.embedder.inner, "close", None) if self.embedder else None
-        if self._owns and release is not None:
+        if self._owns_embedder and release is not None:
             release()
 
-    def batch(self, ops: Sequence[Op]) -> list[Any]:
-        """Answer every operation, in order."""
-        asked = [op for op in ops if not isinstance(op, (Embed, Extract, AsOf))]
-        answers = iter(self.store.batch(asked)) if asked else iter(())
-        return [
-            self._own(op) if isinstance(op, (Embed, Extract, AsOf)) else next(answers) for op in ops
-        ]
-
-    def _own(self, op: Embed | Extract | AsOf) -> list[Any]:
-        """The answer to what is not the store's to answer."""
+    def _answer(self, op: Embed | Extract | AsOf) -> list[Any]:
+        """The answer to an operation that is not the store's."""
         if isinstance(op, Embed):
             return self._embed(op)
         return self._extract(op) if isinstance(op, Extract) else self._as_of(op)
 
     def _as_of(self, op: AsOf) -> list[Any]:
-        """Answers out of a store that holds what there was; the last few are kept."""
+        """Answers out of a store that holds the past; the last few such stores are kept."""
         ends = self.store.batch([Events(namespace, last=1) for namespace in op.namespaces])
-        counts = self.store.batch([ReadStats(op.namespaces)])[0]["memories"]
-        key = (op.namespaces, op.at, tuple(end[0].seq for end in ends if end), counts)
-        with self._rewinding:
-            if key not in self._rewound:
-                dimensions = self.dimensions
-                scope = WriteContext(
-                    "", self.embedder is not None, self.identity, dimensions, op.at
+        memories = self.store.batch([ReadStats(op.namespaces)])[0]["memories"]
+        key = (op.namespaces, op.at, tuple(end[0].seq for end in ends if end), memories)
+        with self._snapshot_lock:
+            if key not in self._snapshots:
+                context = WriteContext(
+                    "", self.embedder is not None, self.identity, self.dimensions, op.at
                 )
-                self._rewound[key] = drive(snapshot_at(op.namespaces, op.at, scope), self.batch)
-            self._rewound.move_to_end(key)
-            while len(self._rewound) > _REWOUND_KEPT:
-                self._rewound.popitem(last=False)
-            store = self._rewound[key]
+                plan = snapshot_at(op.namespaces, op.at, context)
+                self._snapshots[key] = drive(plan, self.batch)
+            self._snapshots.move_to_end(key)
+            while len(self._snapshots) > MAX_SNAPSHOTS:
+                self._snapshots.popitem(last=False)
+            store = self._snapshots[key]
         past = Dispatcher(store, None, self.extractor)
         past.embedder = self.embedder
         return past.batch(op.ops)
@@ -137,10 +138,10 @@ class Dispatcher:
             rows = self.embedder.embed(op.texts, kind=op.kind)
         except SalienceError:
             raise
-        except Exception as problem:  # an embedder may be anybody's code; words go on without it
-            whose = type(self.embedder.inner).__name__
-            raise EmbedderError(f"{whose}: {type(problem).__name__}: {problem}") from problem
+        except Exception as problem:  # of any kind, in foreign code; a search goes on without it
+            name = type(self.embedder.inner).__name__
+            raise EmbedderError(f"{name}: {type(problem).__name__}: {problem}") from problem
         if op.kind == "document":
-            # What the stores keep; see `memory.vector`.
+            # The stores keep half precision; see `salience.records.validation.vector`.
             rows = rows.astype(np.float16).astype(np.float32)
         return list(rows)

@@ -1,23 +1,26 @@
-"""The life of a memory: its links, its use, what it is judged, what takes its place."""
+"""Methods about the life of a memory: its links, its use, judgements of it, its history."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from dataclasses import replace
 
-from salience.engine.core import Filters
-from salience.engine.runner import AsyncFace, PlanRunner
-from salience.lifecycle import verify as verifying
-from salience.lifecycle.history import History
-from salience.lifecycle.history import history as record_history
-from salience.lifecycle.verify import Verification
-from salience.lifecycle.zones import Zones
+from salience.engine.runner import PlanRunner
+from salience.lifecycle.history import History, history
+from salience.lifecycle.spreading_boost import spread_boost
+from salience.lifecycle.verify import Verification, verify
+from salience.lifecycle.zones import Zones, zones
+from salience.records.filters import parse
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import text
-from salience.write import judgments
+from salience.records.validation import text, texts, unit
+from salience.retrieval.operations import LinksOf
+from salience.retrieval.plan import ask
+from salience.search.request import Filters, Moment
+from salience.write import judgments, update
+from salience.write.items import link
 
 
-class Living(PlanRunner):
+class JudgmentApi(PlanRunner):
     """Link, use and judge memories, let one take the place of another, look at their history."""
 
     def link(self, source: str, target: str, type: str = "mentions", weight: float = 1.0) -> None:
@@ -27,7 +30,8 @@ class Living(PlanRunner):
             NotFound: one of them does not exist.
             InvalidInput: an unknown type, or a weight outside [0, 1].
         """
-        self._run(self._core.link(source, target, type, weight))
+        scope = self._core.write_context()
+        self._run(update.link_all([link(scope, source, target, type, weight)], scope))
 
     def supersede(self, old: str, new: str) -> None:
         """Let a memory take the place of an older one, from whose place on it holds.
@@ -41,7 +45,7 @@ class Living(PlanRunner):
             NotFound: one of them does not exist.
             InvalidInput: the older one has taken the place of the newer one.
         """
-        self._run(judgments.supersede(old, new, self._core.scope()))
+        self._run(judgments.supersede(old, new, self._core.write_context()))
 
     def contradict(self, one: str, other: str) -> None:
         """Say that two memories contradict each other; recalled together, the weaker gives way.
@@ -49,18 +53,20 @@ class Living(PlanRunner):
         Raises:
             NotFound: one of them does not exist.
         """
-        self._run(judgments.contradict(one, other, self._core.scope()))
+        self._run(judgments.contradict(one, other, self._core.write_context()))
 
     def links(self, id: str | None = None) -> list[Link]:
         """The links from and to a memory, or all of the namespace."""
-        return list(self._run(self._core.links(id)))
+        ids = None if id is None else (text("id", id),)
+        return list(self._run(ask(LinksOf(self._core.namespace, ids))))
 
-    def zones(self, filters: Filters = None, *, now: date | str | float | None = None) -> Zones:
+    def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """How alive each memory is (active, stale, fading, archived), the liveliest first.
 
         A zone is a label worked out for a time, the present by default; nothing is moved.
         """
-        return self._run(self._core.zones(filters, now))
+        at = self._core.time("now", now)
+        return self._run(zones((self._core.namespace,), at.timestamp(), parse(filters)))
 
     def history(self, id: str) -> History:
         """What happened to a memory, and what it said before each edit; looking is not a use.
@@ -68,7 +74,7 @@ class Living(PlanRunner):
         Raises:
             NotFound: there is no such memory; of what is erased nothing is left.
         """
-        return self._run(record_history(text("id", id), self._core.namespace))
+        return self._run(history(text("id", id), self._core.namespace))
 
     def touch(
         self,
@@ -76,7 +82,7 @@ class Living(PlanRunner):
         use: str = "reference",
         *,
         session_id: str | None = None,
-        now: date | str | float | None = None,
+        now: Moment = None,
         utility: float | None = None,
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
@@ -90,7 +96,12 @@ class Living(PlanRunner):
         Raises:
             NotFound: one of them does not exist; nothing was counted.
         """
-        self._run(self._core.touch(ids, use, session_id, now, utility))
+        at = self._core.time("now", now)
+        scope = replace(self._core.write_context(), now=at)
+        utility = None if utility is None else unit("utility", utility)
+        self._run(judgments.touch(ids, use, at, session_id, scope))
+        if utility is not None:
+            self._run(spread_boost(texts("ids", ids), utility, scope))
 
     def feedback(
         self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None
@@ -106,7 +117,9 @@ class Living(PlanRunner):
             NotFound: there is no such memory.
             InvalidInput: another kind of judgement.
         """
-        return self._run(judgments.feedback(id, kind, context, session_id, self._core.scope()))
+        return self._run(
+            judgments.feedback(id, kind, context, session_id, self._core.write_context())
+        )
 
     def promote(self, id: str) -> MemoryRecord:
         """Raise `memory_score` (0.5 at first) by 0.15, up to 1; "multi_route" ranks by it.
@@ -114,7 +127,7 @@ class Living(PlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.adjust_score(id, "promote", self._core.scope()))
+        return self._run(judgments.adjust_score(id, "promote", self._core.write_context()))
 
     def demote(self, id: str) -> MemoryRecord:
         """Lower `memory_score` (0.5 at first) by 0.15, down to 0.
@@ -122,7 +135,7 @@ class Living(PlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.adjust_score(id, "demote", self._core.scope()))
+        return self._run(judgments.adjust_score(id, "demote", self._core.write_context()))
 
     def reinforce(self, id: str) -> MemoryRecord:
         """Raise `strength` (1 at first) by 0.1, up to 1; "activation" ranks by it.
@@ -130,7 +143,7 @@ class Living(PlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.log(id, "reinforce", {}, self._core.scope()))
+        return self._run(judgments.log(id, "reinforce", {}, self._core.write_context()))
 
     def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
@@ -138,7 +151,7 @@ class Living(PlanRunner):
         Days are counted since the last time, at first since creation; what is outdated loses
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        self._run(judgments.decay_all(self._core.scope()))
+        self._run(judgments.decay_all(self._core.write_context()))
 
     def pin(self, id: str) -> MemoryRecord:
         """Keep a memory from ever being archived by itself.
@@ -146,7 +159,9 @@ class Living(PlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.log(id, "pin", {"set": {"pinned": 1.0}}, self._core.scope()))
+        return self._run(
+            judgments.log(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
+        )
 
     def unpin(self, id: str) -> MemoryRecord:
         """Undo `pin`.
@@ -154,7 +169,9 @@ class Living(PlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.log(id, "pin", {"set": {"pinned": 0.0}}, self._core.scope()))
+        return self._run(
+            judgments.log(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
+        )
 
     def verify(self, *, repair: bool = False) -> Verification:
         """Hold what every memory is, bit by bit, against what its log says; true if it is the same.
@@ -162,88 +179,4 @@ class Living(PlanRunner):
         Accesses, status, judgements and all else beyond the contents follow from the log. With
         `repair`, what differs is set to what the log says.
         """
-        return self._run(verifying.verify(self._core.namespace, repair=repair))
-
-
-class AsyncLiving(AsyncFace):
-    """`Living`, awaited."""
-
-    async def link(
-        self, source: str, target: str, type: str = "mentions", weight: float = 1.0
-    ) -> None:
-        """See `Memory.link`."""
-        await self._run(self._core.link(source, target, type, weight))
-
-    async def supersede(self, old: str, new: str) -> None:
-        """See `Memory.supersede`."""
-        await self._run(judgments.supersede(old, new, self._core.scope()))
-
-    async def contradict(self, one: str, other: str) -> None:
-        """See `Memory.contradict`."""
-        await self._run(judgments.contradict(one, other, self._core.scope()))
-
-    async def links(self, id: str | None = None) -> list[Link]:
-        """See `Memory.links`."""
-        return list(await self._run(self._core.links(id)))
-
-    async def zones(
-        self, filters: Filters = None, *, now: date | str | float | None = None
-    ) -> Zones:
-        """See `Memory.zones`."""
-        return await self._run(self._core.zones(filters, now))
-
-    async def history(self, id: str) -> History:
-        """See `Memory.history`."""
-        return await self._run(record_history(text("id", id), self._core.namespace))
-
-    async def touch(
-        self,
-        ids: str | Sequence[str],
-        use: str = "reference",
-        *,
-        session_id: str | None = None,
-        now: date | str | float | None = None,
-        utility: float | None = None,
-    ) -> None:
-        """See `Memory.touch`."""
-        await self._run(self._core.touch(ids, use, session_id, now, utility))
-
-    async def feedback(
-        self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None
-    ) -> MemoryRecord:
-        """See `Memory.feedback`."""
-        return await self._run(
-            judgments.feedback(id, kind, context, session_id, self._core.scope())
-        )
-
-    async def promote(self, id: str) -> MemoryRecord:
-        """See `Memory.promote`."""
-        return await self._run(judgments.adjust_score(id, "promote", self._core.scope()))
-
-    async def demote(self, id: str) -> MemoryRecord:
-        """See `Memory.demote`."""
-        return await self._run(judgments.adjust_score(id, "demote", self._core.scope()))
-
-    async def reinforce(self, id: str) -> MemoryRecord:
-        """See `Memory.reinforce`."""
-        return await self._run(judgments.log(id, "reinforce", {}, self._core.scope()))
-
-    async def decay_all(self) -> None:
-        """See `Memory.decay_all`."""
-        await self._run(judgments.decay_all(self._core.scope()))
-
-    async def pin(self, id: str) -> MemoryRecord:
-        """See `Memory.pin`."""
-        return await self._run(
-            judgments.log(id, "pin", {"set": {"pinned": 1.0}}, self._core.scope())
-        )
-
-    async def unpin(self, id: str) -> MemoryRecord:
-        """See `Memory.unpin`."""
-        return await self._run(
-            judgments.log(id, "pin", {"set": {"pinned": 0.0}}, self._core.scope())
-        )
-
-    async def verify(self, *, repair: bool = False) -> Verification:
-        """See `Memory.verify`."""
-        return await self._run(verifying.verify(self._core.namespace, repair=repair))
+        return self._run(verify(self._core.namespace, repair=repair))

@@ -2,76 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
-from typing import Any
 
-from salience.engine.core import Core, Filters
-from salience.engine.runner import AsyncFace, PlanRunner
+from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
-from salience.lifecycle.maintenance_lock import Owner
+from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undo import Undone
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.filters import parse
-from salience.records.record import Link, new_id
+from salience.records.record import Link
 from salience.records.validation import boolean, callable_or_none, integer, texts, timestamp
-from salience.retrieval.plan import Plan
+from salience.search.request import Filters, Moment
 from salience.write import link_targets
 
 Progress = Callable[[str, int, int], None]
 
 
-def _owner() -> Owner:
-    """This process, which knows of others on its machine whether they are gone."""
-    here = socket.gethostname()
-
-    def gone(name: str) -> bool:
-        host, _, process = name.rpartition(":")[0].rpartition(":")
-        if host != here or not process.isdecimal():
-            return False
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            return True
-        except OSError:  # it is there, and somebody else's
-            return False
-        return False
-
-    return Owner(f"{here}:{os.getpid()}:{new_id()[:8]}", gone)
-
-
-def _maintain(core: Core, **given: Any) -> Plan[Maintenance]:
-    def clock() -> datetime:
-        return timestamp("clock", core.clock())
-
-    given["dry_run"] = boolean("dry_run", given["dry_run"])
-    return maintenance.maintain(core.scope(), MaintenanceRequest(clock, **given), _owner())
-
-
-def _shares(
-    core: Core, since: Any, until: Any, points: int, progress: Callable[[int, int], None] | None
-) -> Plan[ZoneHistory]:
-    points = integer("points", points, 1, zone_history.MOST_POINTS)
-    now = timestamp("clock", core.clock())
-    last = now if until is None else timestamp("until", until)
-    first = None if since is None else timestamp("since", since)
-    first = first or (yield from zone_history.began(core.namespace)) or last
-    if first > last:
-        raise InvalidInput("until", "is before the first time", "give a later one")
-    times = list(zone_history.evenly(first, last, points))
-    told = callable_or_none("progress", progress)
-    return (yield from zone_history.shares(core.namespace, times, now, told))
-
-
-class Upkeep(PlanRunner):
+class LifecycleApi(PlanRunner):
     """Prune, archive and restore, consolidate, maintain, audit; and undo."""
 
     def prune(
@@ -85,7 +38,7 @@ class Upkeep(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        scope = self._core.scope()
+        scope = self._core.write_context()
         return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
 
     def archive(self, ids: str | Sequence[str]) -> str | None:
@@ -97,7 +50,7 @@ class Upkeep(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is pinned; nothing was moved.
         """
-        return self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
+        return self._run(pruning.archive(self._core.write_context(), texts("ids", ids)))
 
     def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
         """Bring memories back from the archive; by id, the status that each has again.
@@ -106,7 +59,7 @@ class Upkeep(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is not archived; nothing was moved.
         """
-        return self._run(pruning.restore(self._core.scope(), texts("ids", ids)))
+        return self._run(pruning.restore(self._core.write_context(), texts("ids", ids)))
 
     def consolidate(
         self,
@@ -133,7 +86,7 @@ class Upkeep(PlanRunner):
         """
         return self._run(
             maintenance.consolidate_on(
-                self._core.scope(),
+                self._core.write_context(),
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
@@ -151,7 +104,7 @@ class Upkeep(PlanRunner):
             NotFound: no run of that name changed anything.
             InvalidInput: that is no name of a run.
         """
-        return self._run(undo.undo(self._core.scope(), run))
+        return self._run(undo.undo(self._core.write_context(), run))
 
     def maintain(
         self,
@@ -172,29 +125,23 @@ class Upkeep(PlanRunner):
             Locked: somebody else maintains the namespace.
             InvalidInput: names the argument that is wrong.
         """
-        return self._run(
-            _maintain(
-                self._core,
-                dry_run=dry_run,
-                steps=steps,
-                cap=cap,
-                summarise=summarise,
-                progress=progress,
-            )
-        )
+        dry_run = boolean("dry_run", dry_run)
+        request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
+        scope = self._core.write_context()
+        return self._run(maintenance.maintain(scope, request, this_process()))
 
     def audit(self, *, progress: Progress | None = None) -> Audit:
         """How many memories are duplicates, junk, stale, contradicted, orphaned or unembedded.
 
         With examples, and the command that mends each; nothing is changed.
         """
-        return self._run(auditing.audit(self._core.scope(), progress=progress))
+        return self._run(auditing.audit(self._core.write_context(), progress=progress))
 
     def zone_shares(
         self,
         *,
-        since: date | str | float | None = None,
-        until: date | str | float | None = None,
+        since: Moment = None,
+        until: Moment = None,
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> ZoneHistory:
@@ -207,92 +154,18 @@ class Upkeep(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return self._run(_shares(self._core, since, until, points, progress))
+        points = integer("points", points, 1, zone_history.MOST_POINTS)
+        now = self._core.time()
+        last = now if until is None else timestamp("until", until)
+        first = None if since is None else timestamp("since", since)
+        if first is None:
+            first = self._run(zone_history.began(self._core.namespace)) or last
+        if first > last:
+            raise InvalidInput("until", "is before the first time", "give a later one")
+        times = list(zone_history.evenly(first, last, points))
+        progress = callable_or_none("progress", progress)
+        return self._run(zone_history.shares(self._core.namespace, times, now, progress))
 
     def pending_links(self) -> list[Link]:
         """The links that lead to no memory yet: to an id, title or alias that none has."""
         return self._run(link_targets.pending(self._core.namespace))
-
-
-class AsyncUpkeep(AsyncFace):
-    """`Upkeep`, awaited."""
-
-    async def prune(
-        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
-    ) -> Pruning:
-        """See `Memory.prune`."""
-        scope = self._core.scope()
-        return await self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
-
-    async def archive(self, ids: str | Sequence[str]) -> str | None:
-        """See `Memory.archive`."""
-        return await self._run(pruning.archive(self._core.scope(), texts("ids", ids)))
-
-    async def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
-        """See `Memory.restore`."""
-        return await self._run(pruning.restore(self._core.scope(), texts("ids", ids)))
-
-    async def consolidate(
-        self,
-        *,
-        apply: bool = False,
-        everything: bool = False,
-        summarise: Summariser = consolidation.first,
-        filters: Filters = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Consolidation:
-        """See `Memory.consolidate`."""
-        return await self._run(
-            maintenance.consolidate_on(
-                self._core.scope(),
-                apply=apply,
-                everything=everything,
-                summarise=summarise,
-                where=parse(filters),
-                progress=progress,
-            )
-        )
-
-    async def undo(self, run: str) -> Undone:
-        """See `Memory.undo`."""
-        return await self._run(undo.undo(self._core.scope(), run))
-
-    async def maintain(
-        self,
-        *,
-        dry_run: bool = False,
-        steps: Sequence[str] = maintenance.USUAL,
-        cap: int = pruning.CAP,
-        summarise: Summariser = consolidation.first,
-        progress: Progress | None = None,
-    ) -> Maintenance:
-        """See `Memory.maintain`."""
-        return await self._run(
-            _maintain(
-                self._core,
-                dry_run=dry_run,
-                steps=steps,
-                cap=cap,
-                summarise=summarise,
-                progress=progress,
-            )
-        )
-
-    async def audit(self, *, progress: Progress | None = None) -> Audit:
-        """See `Memory.audit`."""
-        return await self._run(auditing.audit(self._core.scope(), progress=progress))
-
-    async def zone_shares(
-        self,
-        *,
-        since: date | str | float | None = None,
-        until: date | str | float | None = None,
-        points: int = 53,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> ZoneHistory:
-        """See `Memory.zone_shares`."""
-        return await self._run(_shares(self._core, since, until, points, progress))
-
-    async def pending_links(self) -> list[Link]:
-        """See `Memory.pending_links`."""
-        return await self._run(link_targets.pending(self._core.namespace))

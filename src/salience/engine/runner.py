@@ -1,26 +1,34 @@
-"""What every part of a face stands on: a core, and how a plan is run."""
+"""The runner of plans, on which every theme of methods stands."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from typing import Any
+
 from salience.engine.core import Core
-from salience.retrieval.plan import Plan, T, adrive, drive
+from salience.retrieval.operations import Op
+from salience.retrieval.plan import Plan, T, drive
 
 
 class PlanRunner:
-    """Runs plans at once."""
+    """Runs plans over a core, and writes its trace if that is on."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def _run(self, plan: Plan[T]) -> T:
-        return drive(plan, self._core.world.batch)
+        if self._core.trace is not None:
+            return drive(plan, self._traced_batch)
+        return drive(plan, self._core.dispatcher.batch)
 
+    def _traced_batch(self, ops: Sequence[Op]) -> list[Any]:
+        from salience.engine.trace import trace_line  # needed only when it is on
 
-class AsyncFace:
-    """Runs plans for asyncio."""
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
-
-    async def _run(self, plan: Plan[T]) -> T:
-        return await adrive(plan, self._core.world.abatch)
+        started = time.perf_counter()
+        try:
+            return self._core.dispatcher.batch(ops)
+        finally:
+            elapsed_ms = (time.perf_counter() - started) * 1e3
+            if self._core.trace is not None:
+                self._core.trace(trace_line(ops, elapsed_ms))

@@ -1,277 +1,138 @@
-"""Recalling: search, ask why, compare, and read what is kept."""
+"""Methods that read: search, explain, compare, a context, and the memories themselves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Unpack
 
-from salience.engine.core import Filters
-from salience.engine.runner import AsyncFace, PlanRunner
+from salience.engine.options import check_names, takes
+from salience.engine.runner import PlanRunner
+from salience.engine.time_travel import as_of
+from salience.errors import InvalidInput
+from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
+from salience.records.filters import parse
 from salience.records.record import MemoryRecord
-from salience.retrieval.operations import Page
+from salience.records.validation import boolean, integer, text
+from salience.retrieval.operations import ListRecords, Page
+from salience.retrieval.plan import Plan, T, ask
+from salience.search import compare, context, explain, search
 from salience.search.compare import Comparison
-from salience.search.context import Context, Format, SectionLike
+from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
+from salience.search.request import (
+    SEARCH_DEFAULTS,
+    CompareOptions,
+    ExplainOptions,
+    Filters,
+    SearchOptions,
+    SearchRequest,
+)
 from salience.search.results import SearchResult
+from salience.write import update
+
+MAX_PAGE = 10_000
 
 
-class Recalling(PlanRunner):
-    """Search, ask why, compare, and read what is kept."""
+class SearchApi(PlanRunner):
+    """Search, ask why, compare, and read memories."""
 
-    def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        profile: ProfileLike | None = None,
-        filters: Filters = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        touch: bool = True,
-        explain: bool = False,
-        min_score: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        namespaces: Sequence[str] | None = None,
-        token_budget: int | None = None,
-        threshold: float | None = None,
-        min_similarity: float | None = None,
-        include_archived: bool = False,
-        context: str | None = None,
-    ) -> SearchResult:
-        """The memories that matter for a query, best first.
+    @takes(CompareOptions, ExplainOptions, SearchOptions, defaults=SEARCH_DEFAULTS)
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
+        """Find the memories that matter for a query, best first.
 
         Args:
             query: what is asked, in words.
-            limit: how many hits at most, 1 to 1000.
-            profile: how to rank, other than the default.
-            filters: which memories may be found; see `salience.records.filters`. Only active ones
-                are, unless it says something of their `status`.
-            now: the time to rank for, other than the present.
-            as_of: rank what there was at this time, as it was then: contents, links, accesses,
-                judgements, statuses. What was erased since cannot be in it. Nothing is touched.
-            touch: count an access of each hit (written within a second, never waited for).
-            explain: give each hit its `explanation`.
-            min_score: leave out hits below it; what a score means depends on the profile.
-            threshold: another name for `min_score`.
-            min_similarity: leave out memories whose cosine with the query is below it.
-            include_archived: find archived memories, too.
-            context: a variant of the profile, such as "identity", "knowledge", "episodic" or
-                "activity" of "vitality"; by default that of the layer which `filters` ask for.
-            weights: other weights for named parts of the profile's score.
-            namespaces: search these instead of this one.
-            token_budget: how many tokens the hits (and neighbors) may take together; one that does
-                not fit is skipped for the next.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return self._run(self._core.search(_asked(locals())))
+        check_names("Memory.search", options, SearchOptions)
+        request = self._core.request(query, **options)
+        return self._read(search.search(request), request)
 
+    @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
     def explain(
-        self,
-        query: str,
-        id: str,
-        *,
-        limit: int = 10,
-        profile: ProfileLike | None = None,
-        filters: Filters = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        min_score: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        namespaces: Sequence[str] | None = None,
-        token_budget: int | None = None,
-        threshold: float | None = None,
-        min_similarity: float | None = None,
-        include_archived: bool = False,
-        context: str | None = None,
-        everywhere: bool = False,
+        self, query: str, id: str, *, everywhere: bool = False, **options: Unpack[ExplainOptions]
     ) -> ExplainReport:
-        """Why a memory is returned for a query or not, and what would change it; touches nothing.
+        """Say why a memory is returned for a query or not, and what would change it.
 
         The answer holds the tree of its score, where and by how much it missed if it is no hit,
-        and for each part of the score the value that would turn the outcome. The arguments are
-        those of `search`; with `everywhere` the memory is looked for in all namespaces.
+        and for each part of the score the value that would turn the outcome. Nothing is touched.
+
+        Args:
+            query: what is asked, in words.
+            id: the id of the memory.
+            everywhere: look for the memory in all namespaces of the store.
+            {options}
 
         Raises:
             NotFound: there is no such memory.
+            InvalidInput: names the argument that is wrong.
         """
-        return self._run(self._core.explain(_asked(locals()), id, everywhere=everywhere))
+        check_names("Memory.explain", options, ExplainOptions)
+        request = self._core.request(query, **options)
+        everywhere = boolean("everywhere", everywhere)
+        return self._read(explain.explain(request, text("id", id), everywhere=everywhere), request)
 
+    @takes(CompareOptions, defaults=SEARCH_DEFAULTS)
     def compare(
-        self,
-        query: str,
-        profiles: Sequence[ProfileLike],
-        *,
-        limit: int = 10,
-        filters: Filters = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        min_score: float | None = None,
-        namespaces: Sequence[str] | None = None,
-        token_budget: int | None = None,
+        self, query: str, profiles: Sequence[ProfileLike], **options: Unpack[CompareOptions]
     ) -> Comparison:
-        """One query under two or more profiles side by side; touches nothing.
+        """Rank for one query under two or more profiles, side by side; touches nothing.
 
-        The arguments are those of `search`.
+        Args:
+            query: what is asked, in words.
+            profiles: the profiles to compare; each further one is held against the first.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return self._run(self._core.compare(profiles, _asked(locals())))
+        check_names("Memory.compare", options, CompareOptions)
+        if isinstance(profiles, (str, Mapping)) or not isinstance(profiles, Sequence):
+            raise InvalidInput("profiles", "must be a list of profiles")
+        compared = [profiles_by_name.get(profile) for profile in profiles]
+        request = self._core.request(query, **options)
+        return self._read(compare.compare(request, compared), request)
 
+    @takes(ContextOptions, defaults=CONTEXT_DEFAULTS)
     def get_context(
-        self,
-        query: str,
-        max_tokens: int = 2000,
-        *,
-        format: Format = "text",
-        sections: Sequence[SectionLike] | None = None,
-        counter: Callable[[str], int] | None = None,
-        profile: ProfileLike | None = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        filters: Filters = None,
-        references: bool = True,
-        touch: bool = True,
+        self, query: str, max_tokens: int = 2000, **options: Unpack[ContextOptions]
     ) -> Context:
-        """What matters for a query, written down to be read, in at most `max_tokens` tokens.
+        """Write down what matters for a query, to be read, in at most `max_tokens` tokens.
 
         Args:
             query: what is asked, in words.
             max_tokens: the budget; the text never takes more of it, as `counter` counts.
-            format: "text", "markdown", "xml" or "messages".
-            sections: names, mappings or `Section`s; see `salience.search.context`. By default what
-                is known of the user (memories of the kind "profile", never cut), then a search.
-            counter: from text to tokens; ceil(characters / 4) unless the memory has its own.
-            profile: how to rank, other than the default.
-            now: the time to rank for, other than the present.
-            as_of: draw on what there was at this time; see `search`. Nothing is touched.
-            filters: which memories may be in it, in every section.
-            references: mark each memory with a short reference, [m:...], see `provenance`.
-            touch: count an access of each memory that is in it.
+            {options}
 
         Raises:
             InvalidInput: names the argument that is wrong, or what a section needs that is never
                 cut.
         """
-        asked = _asked(locals(), "query", "counter")
-        return self._run(self._core.context(query, counter, asked))
+        check_names("Memory.get_context", options, ContextOptions)
+        request = context.context_request(query, max_tokens, self._core.searches, options)
+        return self._read(context.assemble(request), request)
 
     def get(self, id: str) -> MemoryRecord | None:
-        """One memory by id, or None; looking is not an access."""
-        return self._run(self._core.get(id))
+        """Get one memory by id, or None; looking is not an access."""
+        return self._run(update.read(text("id", id), self._core.namespace))
 
     def get_all(
         self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
     ) -> Page:
-        """One page of the memories that pass a filter, newest first, with their `total`.
+        """Get one page of the memories that pass a filter, newest first, with their `total`.
 
         Pass the page's `cursor` to get the next one; it is None at the end.
         """
-        return self._run(self._core.list(filters, limit, cursor))
+        limit = integer("limit", limit, 1, MAX_PAGE)
+        page = ListRecords((self._core.namespace,), parse(filters), limit, cursor)
+        return self._run(ask(page))
 
-
-class AsyncRecalling(AsyncFace):
-    """`Recalling`, awaited."""
-
-    async def search(
-        self,
-        query: str,
-        *,
-        limit: int = 10,
-        profile: ProfileLike | None = None,
-        filters: Filters = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        touch: bool = True,
-        explain: bool = False,
-        min_score: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        namespaces: Sequence[str] | None = None,
-        token_budget: int | None = None,
-        threshold: float | None = None,
-        min_similarity: float | None = None,
-        include_archived: bool = False,
-        context: str | None = None,
-    ) -> SearchResult:
-        """See `Memory.search`."""
-        return await self._run(self._core.search(_asked(locals())))
-
-    async def explain(
-        self,
-        query: str,
-        id: str,
-        *,
-        limit: int = 10,
-        profile: ProfileLike | None = None,
-        filters: Filters = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        min_score: float | None = None,
-        weights: Mapping[str, float] | None = None,
-        namespaces: Sequence[str] | None = None,
-        token_budget: int | None = None,
-        threshold: float | None = None,
-        min_similarity: float | None = None,
-        include_archived: bool = False,
-        context: str | None = None,
-        everywhere: bool = False,
-    ) -> ExplainReport:
-        """See `Memory.explain`."""
-        return await self._run(self._core.explain(_asked(locals()), id, everywhere=everywhere))
-
-    async def compare(
-        self,
-        query: str,
-        profiles: Sequence[ProfileLike],
-        *,
-        limit: int = 10,
-        filters: Filters = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        min_score: float | None = None,
-        namespaces: Sequence[str] | None = None,
-        token_budget: int | None = None,
-    ) -> Comparison:
-        """See `Memory.compare`."""
-        return await self._run(self._core.compare(profiles, _asked(locals())))
-
-    async def get_context(
-        self,
-        query: str,
-        max_tokens: int = 2000,
-        *,
-        format: Format = "text",
-        sections: Sequence[SectionLike] | None = None,
-        counter: Callable[[str], int] | None = None,
-        profile: ProfileLike | None = None,
-        now: date | str | float | None = None,
-        as_of: date | str | float | None = None,
-        filters: Filters = None,
-        references: bool = True,
-        touch: bool = True,
-    ) -> Context:
-        """See `Memory.get_context`."""
-        asked = _asked(locals(), "query", "counter")
-        return await self._run(self._core.context(query, counter, asked))
-
-    async def get(self, id: str) -> MemoryRecord | None:
-        """See `Memory.get`."""
-        return await self._run(self._core.get(id))
-
-    async def get_all(
-        self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
-    ) -> Page:
-        """See `Memory.get_all`."""
-        return await self._run(self._core.list(filters, limit, cursor))
-
-
-_OWN = ("self", "id", "everywhere", "profiles")  # what is no argument of a search
-
-
-def _asked(arguments: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """The arguments of a search, without some."""
-    return {n: v for n, v in arguments.items() if n not in _OWN and n not in others}
+    def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
+        """Run a plan that reads, in the past if the request is about that."""
+        if request.as_of is not None:
+            plan = as_of(plan, request.namespaces, request.as_of)
+        return self._run(plan)

@@ -23,7 +23,7 @@ from salience.engine import Memory
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
-from salience.search.request import MOST_HITS
+from salience.search.request import MAX_HITS
 
 # Importing is timed, so nothing of the library may be imported before the clock starts.
 _WORKER = (
@@ -35,7 +35,7 @@ _MOST = {
     "memories": 1_000_000_000,
     "namespaces": 1_000_000_000,
     "queries": 1_000_000,
-    "limit": MOST_HITS,
+    "limit": MAX_HITS,
 }
 _WRITTEN = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
 _TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}

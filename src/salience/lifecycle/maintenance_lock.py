@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from salience.errors import Locked
-from salience.records.record import to_json
+from salience.records.record import new_id, to_json
 from salience.records.validation import timestamp
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, T, ask
@@ -25,6 +25,28 @@ class Owner:
 
     name: str
     gone: Callable[[str], bool] = lambda name: False
+
+
+def this_process() -> Owner:
+    """The owner that this process is; it can tell whether others on its machine are gone."""
+    import os
+    import socket
+
+    host = socket.gethostname()
+
+    def gone(name: str) -> bool:
+        other, _, process = name.rpartition(":")[0].rpartition(":")
+        if other != host or not process.isdecimal():
+            return False
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            return True
+        except OSError:  # it is there, and another user's
+            return False
+        return False
+
+    return Owner(f"{host}:{os.getpid()}:{new_id()[:8]}", gone)
 
 
 def acquire(namespace: str, owner: Owner, now: datetime) -> Plan[None]:

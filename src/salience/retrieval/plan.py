@@ -55,8 +55,8 @@ async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequen
         return end.value
 
 
-async def in_thread(work: Callable[..., T], *given: Any) -> T:
-    """What `work(*given)` returns, worked out in a thread, so that an event loop never waits."""
+async def in_thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:
+    """Call `work` in a thread, so that an event loop never waits for it; returns its result."""
     import asyncio  # here: who never awaits need not wait for its import either
 
-    return await asyncio.to_thread(work, *given)
+    return await asyncio.to_thread(work, *arguments, **named)

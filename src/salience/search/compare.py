@@ -160,7 +160,7 @@ def _place(standing: Standing) -> str:
     return "–" if standing.rank is None else f"[{standing.rank}]"
 
 
-def compare(asked: SearchRequest, profiles: Sequence[Profile]) -> Plan[Comparison]:
+def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Comparison]:
     """The plan of ranking for one request under several profiles; nothing is touched.
 
     Raises:
@@ -171,7 +171,7 @@ def compare(asked: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compariso
     found: list[RankedRun] = []
     degraded: dict[str, None] = {}
     for profile in profiles:
-        ranked, lack, _ = yield from rank(replace(asked, profile=profile))
+        ranked, lack, _ = yield from rank(replace(request, profile=profile))
         found.append(ranked)
         degraded.update(dict.fromkeys(lack))
     rows = list(dict.fromkeys(row for ranked in found for row in ranked.final.rows.tolist()))
@@ -183,7 +183,7 @@ def compare(asked: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compariso
         if record is not None and (each := tuple(each_))
     ]
     names = _distinct([profile.name for profile in profiles])
-    return Comparison(asked.text, names, asked.limit, tuple(memories), tuple(degraded))
+    return Comparison(request.text, names, request.limit, tuple(memories), tuple(degraded))
 
 
 def _standings(ranked: RankedRun, rows: Sequence[int]) -> list[Standing]:

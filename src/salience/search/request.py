@@ -1,14 +1,9 @@
-"""Searching: from the words of a question to hits that say why.
-
-analyse the words -> embed them -> run the profile's stages -> read the records -> touch them
-"""
-
-from __future__ import annotations
+"""A search request: the options that a search takes, their defaults, and their checks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from datetime import date, datetime
+from typing import Any, TypedDict
 
 from salience.errors import InvalidInput, shown
 from salience.language.dates import past_interval
@@ -16,122 +11,223 @@ from salience.language.entities import NO_ALIASES, Aliases
 from salience.language.tokens import count_tokens
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
+from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
 from salience.records.filters import And, Compare, Filter, Not, fields_of, parse
-from salience.records.validation import boolean, finite, integer, native
+from salience.records.validation import boolean, finite, integer, native, text, timestamp
 from salience.retrieval.routes import Vector as VectorRoute
 
-MOST_HITS = 1000
+MAX_HITS = 1000
+
+Filters = Mapping[str, Any] | Filter | None
+Moment = date | str | float | None
+
+
+class CompareOptions(TypedDict, total=False):
+    """The options that a comparison shares with a search.
+
+    limit: the most hits to return, 1 to 1000.
+    filters: a condition that each memory must meet; see `salience.records.filters`. Only active
+        memories are found, unless it says something about their `status`.
+    now: the time to rank for; the present by default.
+    as_of: rank what there was at this time, as it was then: contents, links, accesses, judgements,
+        statuses. What was erased since cannot be in it. Nothing is touched.
+    min_score: leave out hits below it; what a score means depends on the profile.
+    namespaces: search these instead of the memory's own.
+    token_budget: how many tokens the hits (and neighbors) may take together; one that does not fit
+        is skipped for the next.
+    """
+
+    limit: int
+    filters: Filters
+    now: Moment
+    as_of: Moment
+    min_score: float | None
+    namespaces: Sequence[str] | None
+    token_budget: int | None
+
+
+class ExplainOptions(CompareOptions, total=False):
+    """The options that an explanation shares with a search.
+
+    profile: how to rank; the memory's profile by default.
+    weights: other weights for named parts of the profile's score.
+    threshold: another name for `min_score`.
+    min_similarity: leave out memories whose cosine with the query is below it.
+    include_archived: find archived memories, too.
+    context: a variant of the profile, such as "identity", "knowledge", "episodic" or "activity" of
+        "vitality"; by default that of the layer which `filters` ask for.
+    """
+
+    profile: ProfileLike | None
+    weights: Mapping[str, float] | None
+    threshold: float | None
+    min_similarity: float | None
+    include_archived: bool
+    context: str | None
+
+
+class SearchOptions(ExplainOptions, total=False):
+    """The options of a search.
+
+    touch: count an access of each hit (written within a second, never waited for).
+    explain: give each hit its `explanation`.
+    """
+
+    touch: bool
+    explain: bool
+
+
+SEARCH_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(SearchOptions.__annotations__),
+    "limit": 10,
+    "include_archived": False,
+    "touch": True,
+    "explain": False,
+}
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What the searches of one memory share, unless their options say otherwise.
+
+    `embedder` gives the identity of the embedder once that has answered; it is None where the
+    memory was opened without one.
+    """
+
+    namespace: str
+    profile: Profile
+    clock: Callable[[], datetime]
+    embedder: Callable[[], str | None] | None = None
+    count_tokens: Callable[[str], int] = count_tokens
+    aliases: Aliases = NO_ALIASES
 
 
 @dataclass(frozen=True, eq=False)
 class SearchRequest:
-    """A search as asked for, checked; see `Memory.search` for the meaning of each part."""
+    """A checked search; `SearchOptions` says what each part means.
+
+    `about` is the time that the query asks about, in seconds from and to.
+    """
 
     text: str
     namespaces: tuple[str, ...]
     profile: Profile
     now: datetime
-    limit: int = 10
-    where: Filter | None = None
-    min_score: float | None = None
-    embeds: bool = True
-    embedder: Callable[[], str | None] = lambda: None  # its identity, asked once it has answered
-    touch: bool = True
-    explain: bool = False
-    token_budget: int | None = None
-    count_tokens: Callable[[str], int] = count_tokens
-    aliases: Aliases = NO_ALIASES
-    about: tuple[float, float] | None = None  # the time that it asks about, in seconds
+    as_of: datetime | None
+    limit: int
+    where: Filter | None
+    min_score: float | None
+    touch: bool
+    explain: bool
+    token_budget: int | None
+    about: tuple[float, float] | None
+    settings: SearchSettings
 
 
-def request(
-    text: Any,
-    namespaces: Sequence[str],
-    profile: Profile,
-    now: datetime,
-    *,
-    limit: int = 10,
-    filters: Mapping[str, Any] | Filter | None = None,
-    min_score: float | None = None,
-    threshold: float | None = None,
-    min_similarity: float | None = None,
-    include_archived: bool = False,
-    context: str | None = None,
-    weights: Mapping[str, float] | None = None,
-    embeds: bool = True,
-    embedder: Callable[[], str | None] = lambda: None,
-    touch: bool = True,
-    explain: bool = False,
-    token_budget: int | None = None,
-    count_tokens: Callable[[str], int] = count_tokens,
-    aliases: Aliases = NO_ALIASES,
+def search_request(
+    query: Any, settings: SearchSettings, options: Mapping[str, Any]
 ) -> SearchRequest:
-    """A checked request.
+    """The request for a query with `SearchOptions`.
 
     Raises:
-        InvalidInput: names the argument that is wrong.
+        InvalidInput: names the option that is wrong.
     """
-    limit = integer("limit", limit, 1, MOST_HITS)
+    options = {**SEARCH_DEFAULTS, **options}
+    as_of = past_time(options["as_of"], settings)
+    now = timestamp(
+        "now", (as_of or settings.clock()) if options["now"] is None else options["now"]
+    )
+    profile, namespaces = options["profile"], options["namespaces"]
+    profile = settings.profile if profile is None else profiles.get(profile)
+    if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
+        raise InvalidInput("namespaces", "must be a list of at least one namespace")
+    names = [text("namespaces", name, limit=256) for name in namespaces or (settings.namespace,)]
+    limit = integer("limit", options["limit"], 1, MAX_HITS)
+    token_budget = options["token_budget"]
     if token_budget is not None:
         token_budget = integer("token_budget", token_budget, 0)
-    include_archived = boolean("include_archived", include_archived)
-    where = parse(filters)
-    profile = profiles.in_context(profile, context, _layer(where))
-    text = _asked(text)
-    about = past_interval(text, now)
-    kept: list[Filter] = [_unexpired(now)]
-    if "status" not in fields_of(where):  # who asks for a status gets that one
-        statuses = dict.fromkeys(profile.statuses)
-        if about is not None and profile.heeds_validity:  # it may have held then
-            statuses["superseded"] = None
-        if include_archived:
-            statuses["archived"] = None
-        kept.insert(0, Compare("status", "in", tuple(statuses)))
+    include_archived = boolean("include_archived", options["include_archived"])
+    where = parse(options["filters"])
+    profile = profiles.in_context(profile, options["context"], _layer(where))
+    query = _query_text(query)
+    about = past_interval(query, now)
+    min_similarity = _finite("min_similarity", options["min_similarity"])
     return SearchRequest(
-        text,
-        tuple(dict.fromkeys(namespaces)),
-        _similar(profile.weighted(weights), min_similarity),
+        query,
+        tuple(dict.fromkeys(names)),
+        _at_least_similar(profile.weighted(options["weights"]), min_similarity),
         now,
+        as_of,
         limit,
-        And((*kept, *([] if where is None else [where]))),
-        _min_score(min_score, threshold),
-        embeds,
-        embedder,
-        boolean("touch", touch),
-        boolean("explain", explain),
+        _visible(where, profile, now, about is not None, include_archived),
+        _min_score(options["min_score"], options["threshold"]),
+        as_of is None and boolean("touch", options["touch"]),
+        boolean("explain", options["explain"]),
         token_budget,
-        count_tokens,
-        aliases,
         about,
+        settings,
     )
 
 
-def _asked(text: Any) -> str:
-    """The query as it can be looked for: what is no character cannot be in a memory either."""
-    if not isinstance(text, str):
-        raise InvalidInput("query", f"must be text, not {type(text).__name__}")
-    if not text.strip():
+def past_time(as_of: Any, settings: SearchSettings) -> datetime | None:
+    """The time to go back to; None for the present.
+
+    Raises:
+        InvalidInput: it is no time, or in the future.
+    """
+    if as_of is None:
+        return None
+    at = timestamp("as_of", as_of)
+    if at > timestamp("clock", settings.clock()):
+        raise InvalidInput("as_of", f"{at.isoformat()} is in the future", "leave it out")
+    return at
+
+
+def _visible(
+    where: Filter | None,
+    profile: Profile,
+    now: datetime,
+    asks_about_a_time: bool,
+    include_archived: bool,
+) -> Filter:
+    """The filter with the conditions that hold by default: not expired, of a visible status."""
+    conditions: list[Filter] = [_unexpired(now)]
+    if "status" not in fields_of(where):
+        statuses = dict.fromkeys(profile.statuses)
+        if asks_about_a_time and profile.heeds_validity:  # a superseded fact may have held then
+            statuses["superseded"] = None
+        if include_archived:
+            statuses["archived"] = None
+        conditions.insert(0, Compare("status", "in", tuple(statuses)))
+    return And((*conditions, *([] if where is None else [where])))
+
+
+def _query_text(query: Any) -> str:
+    """The query without the characters that no stored text contains."""
+    if not isinstance(query, str):
+        raise InvalidInput("query", f"must be text, not {type(query).__name__}")
+    if not query.strip():
         raise InvalidInput("query", "is empty", "ask for something")
-    return text.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    return query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 
-def _bound(name: str, value: float | None) -> float | None:
+def _finite(name: str, value: Any) -> float | None:
+    """A finite number, or None."""
     if value is None:
         return None
-    found = native(value)
-    numeric = isinstance(found, (int, float)) and not isinstance(found, bool)
-    if not numeric or not finite(found):
+    plain = native(value)
+    if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not finite(plain):
         raise InvalidInput(name, f"is {shown(value)}", "give a finite number")
-    return float(found)
+    return float(plain)
 
 
-def _min_score(min_score: float | None, threshold: float | None) -> float | None:
-    """The least score asked for by either of its names."""
-    given, other = _bound("min_score", min_score), _bound("threshold", threshold)
-    if other is not None and given not in (None, other):
+def _min_score(min_score: Any, threshold: Any) -> float | None:
+    """The least score, given by either of its names."""
+    lowest, other = _finite("min_score", min_score), _finite("threshold", threshold)
+    if other is not None and lowest not in (None, other):
         raise InvalidInput("threshold", "is another name for min_score", "give one of them")
-    return given if other is None else other
+    return lowest if other is None else other
 
 
 def _layer(where: Filter | None) -> str | None:
@@ -142,16 +238,15 @@ def _layer(where: Filter | None) -> str | None:
     return None
 
 
-def _similar(profile: Profile, least: float | None) -> Profile:
-    """The profile without candidates whose cosine on its first vector route is below `least`."""
-    least = _bound("min_similarity", least)
-    if least is None:
+def _at_least_similar(profile: Profile, min_similarity: float | None) -> Profile:
+    """The profile without candidates whose cosine on its first vector route is too low."""
+    if min_similarity is None:
         return profile
-    compared = [route for route in profile.routes if isinstance(route, VectorRoute)]
-    if not compared:
+    vector_routes = [route for route in profile.routes if isinstance(route, VectorRoute)]
+    if not vector_routes:
         raise InvalidInput("min_similarity", f"{profile.name} compares no vectors", "leave it out")
     first, *rest = profile.pipeline.stages
-    bound = min_value(f"{compared[0].name}.score", least)
+    bound = min_value(f"{vector_routes[0].name}.score", min_similarity)
     return replace(profile, pipeline=Pipeline((first, bound, *rest)))
 
 

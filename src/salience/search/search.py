@@ -1,6 +1,6 @@
-"""Searching: from the words of a question to hits that say why.
+"""Search: from the words of a query to hits that say why.
 
-analyse the words -> embed them -> run the profile's stages -> read the records -> touch them
+analyze the query -> embed it -> run the profile's stages -> read the records -> touch them
 """
 
 from __future__ import annotations
@@ -37,53 +37,53 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.retrieval.routes import TimeWindow as DuringRoute
+from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.request import SearchRequest
 from salience.search.results import Hit, SearchResult
 
-_DRAWN = 0.5  # weight of what a long text asks beside the whole of it
+_QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
 
 
-def search(asked: SearchRequest) -> Plan[SearchResult]:
+def search(request: SearchRequest) -> Plan[SearchResult]:
     """The plan of a search."""
     clock = time.perf_counter
     started = clock()
-    ranked, degraded, embed_ms = yield from rank(asked, hits_only=True)
-    recalled = clock()
-    final = ranked.final
-    around, beside = _neighbors(final)
-    records, near = yield [ReadRecords(final.rows), ReadRecords(beside)]
+    run, degraded, embed_ms = yield from rank(request, hits_only=True)
+    ranked = clock()
+    final = run.final
+    neighbors, neighbor_rows = _neighbors(final)
+    records, neighbor_records = yield [ReadRecords(final.rows), ReadRecords(neighbor_rows)]
     rows = final.rows
-    if None in records and len(asked.namespaces) == 1:
-        rows, records = yield from _found_again(ranked.query, final, records)
-    if asked.touch and len(rows):
-        yield from ask(Touch(rows, asked.now))
+    if None in records and len(request.namespaces) == 1:
+        rows, records = yield from _reread(run.query, final, records)
+    if request.touch and len(rows):
+        yield from ask(Touch(rows, request.now))
     trees: Sequence[Explanation | None] = (
-        ranked.explain(final.rows) if asked.explain else [None] * len(final)
+        run.explain(final.rows) if request.explain else [None] * len(final)
     )
     finished = clock()
-    timings = {
+    timings_ms = {
         "embed": embed_ms,
-        "rank": (recalled - started) * 1e3 - embed_ms,
-        "read": (finished - recalled) * 1e3,
+        "rank": (ranked - started) * 1e3 - embed_ms,
+        "read": (finished - ranked) * 1e3,
         "total": (finished - started) * 1e3,
     }
     return SearchResult(
-        asked.text,
-        _hits(ranked, records, trees, _neighbor_records(around, beside, near)),
-        asked.profile.name,
+        request.text,
+        _hits(run, records, trees, _records_beside(neighbors, neighbor_rows, neighbor_records)),
+        request.profile.name,
         uuid.uuid4().hex,
         degraded,
-        {step: round(value, 3) for step, value in timings.items()},
-        asked.profile.search_type,
-        asked.min_score,
-        ranked.query.reading.during,
-        ranked.tables[0].read,
+        {step: round(ms, 3) for step, ms in timings_ms.items()},
+        request.profile.search_type,
+        request.min_score,
+        run.query.reading.during,
+        run.tables[0].read,
     )
 
 
-def _found_again(
+def _reread(
     query: Query, final: Candidates, records: Sequence[MemoryRecord | None]
 ) -> Plan[tuple[Rows, list[MemoryRecord | None]]]:
     """The rows and records, with those that were edited since they were ranked as they are now.
@@ -91,97 +91,108 @@ def _found_again(
     An edit gives a memory a new row. One that was erased stays missing, and so does one that does
     not pass the filter any more. (Of several namespaces, the row does not tell which it was in.)
     """
-    moved = {final["id"][place]: place for place, record in enumerate(records) if record is None}
-    found = yield from ask(RowsById(query.namespaces[0], tuple(filter(None, moved))))
-    again = yield from ask(ReadRecords(np.array(list(found.values()), dtype=np.int64)))
-    rows, renewed = final.rows.copy(), list(records)
-    for (id, row), record in zip(found.items(), again, strict=True):
+    places = {final["id"][place]: place for place, record in enumerate(records) if record is None}
+    rows_by_id = yield from ask(RowsById(query.namespaces[0], tuple(filter(None, places))))
+    new_rows = np.array(list(rows_by_id.values()), dtype=np.int64)
+    new_records = yield from ask(ReadRecords(new_rows))
+    rows, current = final.rows.copy(), list(records)
+    for (id, row), record in zip(rows_by_id.items(), new_records, strict=True):
         if record is not None and passes(query.where, record.comparable):
-            rows[moved[id]], renewed[moved[id]] = row, record
-    return rows, renewed
+            rows[places[id]], current[places[id]] = row, record
+    return rows, current
 
 
 def rank(
-    asked: SearchRequest, *, hits_only: bool = False
+    request: SearchRequest, *, hits_only: bool = False
 ) -> Plan[tuple[RankedRun, tuple[str, ...], float]]:
-    """Analyse, embed and rank; what had to be done without, and milliseconds spent embedding.
+    """Analyze the query, embed it and run the profile.
 
-    With `hits_only` the tables need not hold what is no hit.
+    Gives the run, what had to be done without, and the milliseconds spent on embedding. With
+    `hits_only` the tables need hold nothing but the hits.
     """
-    during, degraded = _during(asked)
-    text = asked.text if during is None else _without(asked.text, during.words)
-    known, vectors, *named = yield [
-        FindSpeakers(asked.namespaces, *name_candidates(text)),
-        VectorNames(asked.namespaces),
-        *([Extract((asked.text,))] if asked.profile.names_entities else []),
+    profile, settings = request.profile, request.settings
+    during, degraded = _time_range(request)
+    text = request.text if during is None else _without(request.text, during.words)
+    speakers, vector_names, *entities = yield [
+        FindSpeakers(request.namespaces, *name_candidates(text)),
+        VectorNames(request.namespaces),
+        *([Extract((request.text,))] if profile.names_entities else []),
     ]
-    people = (known.names, known.users, known.assistants)
-    rare = rare_speakers(known.turns, known.all_turns)
-    year = asked.now.year
-    reading = analyze_query(text, *people, during, asked.about, this_year=year, rare=rare)
+    analysis = analyze_query(
+        text,
+        speakers.names,
+        speakers.users,
+        speakers.assistants,
+        during,
+        request.about,
+        this_year=request.now.year,
+        rare=rare_speakers(speakers.turns, speakers.all_turns),
+    )
     started = time.perf_counter()
-    vector, lack = yield from _vector(asked, reading)
+    vector, problem = yield from _query_vector(request, analysis)
     embed_ms = (time.perf_counter() - started) * 1e3
-    if lack:
-        degraded.append(f"vector: {lack}")
-    if vectors is not None and vector is not None:
+    if problem:
+        degraded.append(f"vector: {problem}")
+    if vector_names is not None and vector is not None:
         degraded += [
             f"{route.name}: no memory has a vector {route.vector!r}"
-            for route in asked.profile.routes
-            if isinstance(route, VectorRoute) and route.vector not in vectors
+            for route in profile.routes
+            if isinstance(route, VectorRoute) and route.vector not in vector_names
         ]
-    if not reading.terms and asked.profile.search_type != "semantic":
+    if not analysis.terms and profile.search_type != "semantic":
         degraded.append("lexical: the query has no words to look for")
     query = Query(
-        text=asked.text,
-        namespaces=asked.namespaces,
-        now=asked.now.timestamp(),
-        k=asked.limit,
-        min_score=asked.min_score,
-        where=asked.where if during is None else _within(asked.where, during),
+        text=request.text,
+        namespaces=request.namespaces,
+        now=request.now.timestamp(),
+        k=request.limit,
+        min_score=request.min_score,
+        where=request.where if during is None else _within(request.where, during),
         vector=vector,
-        embedder=None if vector is None else asked.embedder(),
-        reading=reading,
-        token_budget=asked.token_budget,
-        count_tokens=asked.count_tokens,
-        entities=asked.aliases.keys(name for [names] in named for name in names),
-        aliases=asked.aliases,
-        around=asked.profile.pipeline.around,
+        embedder=None if vector is None or settings.embedder is None else settings.embedder(),
+        reading=analysis,
+        token_budget=request.token_budget,
+        count_tokens=settings.count_tokens,
+        entities=settings.aliases.keys(name for [names] in entities for name in names),
+        aliases=settings.aliases,
+        around=profile.pipeline.around,
         hits_only=hits_only,
     )
-    ranked = yield from run_profile(asked.profile, query)
-    return ranked, tuple(degraded), embed_ms
+    run = yield from run_profile(profile, query)
+    return run, tuple(degraded), embed_ms
 
 
-def _vector(asked: SearchRequest, reading: QueryAnalysis) -> Plan[tuple[Embedding | None, str]]:
-    """The vector of a question, if the profile compares any; else perhaps why it is lacking."""
-    if asked.profile.search_type == "text":
+def _query_vector(
+    request: SearchRequest, analysis: QueryAnalysis
+) -> Plan[tuple[Embedding | None, str]]:
+    """The vector of the query, if the profile compares any; else perhaps why it is missing."""
+    if request.profile.search_type == "text":
         return None, ""
-    if not asked.embeds:
+    if request.settings.embedder is None:
         return None, "the store was opened without an embedder"
-    parts = tuple(filter(None, (reading.semantic_text, reading.question)))
+    texts = tuple(filter(None, (analysis.semantic_text, analysis.question)))
     try:
-        return _blend((yield from ask(Embed(parts, "query")))), ""
+        return _blend((yield from ask(Embed(texts, "query")))), ""
     except EmbedderError as problem:
         return None, str(problem)
 
 
-def _blend(rows: NDArray[np.float32]) -> Embedding:
-    """The vector of a text, drawn towards that of what it asks if there is one."""
-    whole, *asked = rows
-    if not asked:
+def _blend(vectors: NDArray[np.float32]) -> Embedding:
+    """The vector of a text; with that of the question in it, (text + w question) / length."""
+    whole, *question = vectors
+    if not question:
         return whole
-    both = whole + _DRAWN * asked[0]
-    length = np.linalg.norm(both)
-    return both / length if length else whole
+    blended = whole + _QUESTION_WEIGHT * question[0]
+    length = np.linalg.norm(blended)
+    return blended / length if length else whole
 
 
-def _during(asked: SearchRequest) -> tuple[TimeRange | None, list[str]]:
-    """The time that a search over a route for times keeps to, and what had to be done without."""
-    if not any(isinstance(route, DuringRoute) for route in asked.profile.routes):
+def _time_range(request: SearchRequest) -> tuple[TimeRange | None, list[str]]:
+    """The time that a search over a time window keeps to, and what had to be done without."""
+    if not any(isinstance(route, TimeWindow) for route in request.profile.routes):
         return None, []
     try:
-        return search_interval(asked.text, asked.now), []
+        return search_interval(request.text, request.now), []
     except DatesMissing as problem:
         return None, [f"during: {problem}"]
 
@@ -193,7 +204,7 @@ def _without(text: str, words: str) -> str:
 
 
 def _within(where: Filter | None, during: TimeRange) -> Filter:
-    """A filter that keeps to a time besides."""
+    """A filter that also keeps to a time."""
     start = Compare("created_at", "gte", during.start)
     end = Compare("created_at", "lt", during.end)
     return And((start, end) if where is None else (where, start, end))
@@ -202,38 +213,38 @@ def _within(where: Filter | None, during: TimeRange) -> Filter:
 def _neighbors(final: Candidates) -> tuple[Rows, Rows]:
     """The rows right before and after each hit, -1 for none, of shape (2, hits); and all of them.
 
-    Of shape (2, 0) where nobody asked for them.
+    Of shape (2, 0) if the profile gives no neighbors.
     """
     if "neighbors.before" not in final.columns:
         return np.empty((2, 0), dtype=np.int64), np.empty(0, dtype=np.int64)
     sides = np.stack([final.floats("neighbors.before"), final.floats("neighbors.after")])
-    around = np.nan_to_num(sides, nan=-1.0).astype(np.int64)
-    return around, np.unique(around[around >= 0])
+    neighbors = np.nan_to_num(sides, nan=-1.0).astype(np.int64)
+    return neighbors, np.unique(neighbors[neighbors >= 0])
 
 
-def _neighbor_records(
-    around: Rows, beside: Rows, near: Sequence[MemoryRecord | None]
+def _records_beside(
+    neighbors: Rows, rows: Rows, records: Sequence[MemoryRecord | None]
 ) -> list[tuple[MemoryRecord, ...]]:
     """The records right before and after each hit."""
-    read = dict(zip(beside.tolist(), near, strict=True))
+    by_row = dict(zip(rows.tolist(), records, strict=True))
     return [
-        tuple(record for row in sides if (record := read.get(row)) is not None)
-        for sides in around.T.tolist()
+        tuple(record for row in sides if (record := by_row.get(row)) is not None)
+        for sides in neighbors.T.tolist()
     ]
 
 
 def _hits(
-    ranked: RankedRun,
+    run: RankedRun,
     records: Sequence[MemoryRecord | None],
     trees: Sequence[Explanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],
 ) -> tuple[Hit, ...]:
-    final = ranked.final
-    scores = final.floats("score").tolist() if len(final) else []
+    final = run.final
     columns = final.columns
+    scores = final.floats("score").tolist() if len(final) else []
     ranks = {n.removesuffix(".rank"): columns[n].tolist() for n in columns if n.endswith(".rank")}
-    reasons = {n: columns[n].tolist() for n in columns if _is_reason(n)}
-    routes = ranked.profile.routes
+    details = {name: columns[name].tolist() for name in columns if _is_detail(name)}
+    routes = run.profile.routes
     vector = next((f"{r.name}.score" for r in routes if isinstance(r, VectorRoute)), "")
     cosines = columns[vector].tolist() if vector in columns else [math.nan] * len(final)
     hits: list[Hit] = []
@@ -247,7 +258,7 @@ def _hits(
                 len(hits) + 1,
                 {n: int(r[i]) for n, r in ranks.items() if r[i] == r[i]},
                 trees[i],
-                {n: v[i] for n, v in reasons.items() if v[i] is not None and v[i] == v[i]},
+                {n: v[i] for n, v in details.items() if v[i] is not None and v[i] == v[i]},
                 neighbors[i] if neighbors else (),
                 max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
             )
@@ -256,8 +267,8 @@ def _hits(
 
 
 @lru_cache(maxsize=1024)
-def _is_reason(column: str) -> bool:
-    """Whether a column is what a stage leaves, not a field, a route's or the score itself."""
+def _is_detail(column: str) -> bool:
+    """Test whether a column is a detail: neither a field, nor a route's, nor the score itself."""
     if is_stored(column) or column == "score" or column.startswith("neighbors."):
         return False
     if ".rank" in column or column.endswith(".matched"):

@@ -394,3 +394,18 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     # Of the parts, as multimodal chat has them, images and the like have no text.
     texts = (part if isinstance(part, str) else part.get("text") for part in said)
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def items_of(content: Any, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The items that `Memory.add` writes: one of a text, or one for each chat message.
+
+    Fields that are None are left out; each message gets an idempotency key of its own.
+    """
+    fields = {name: value for name, value in fields.items() if value is not None}
+    if not isinstance(content, Sequence) or isinstance(content, (str, bytes)):
+        return [{"content": content, **fields}]
+    key = fields.pop("idempotency_key", None)
+    items = messages(content, fields)
+    if key is None:
+        return items
+    return [{**item, "idempotency_key": f"{key}#{i}"} for i, item in enumerate(items)]

@@ -65,7 +65,7 @@ def happen(memory: Memory, step: tuple[Any, ...]) -> None:
         elif kind == "decay":
             memory.decay_all()
         elif kind == "mend":
-            memory._core.world.batch(
+            memory._core.dispatcher.batch(
                 [SetFields(memory.namespace, {given[0]: {"importance": 0.25}})]
             )
         elif kind == "erase":
@@ -251,10 +251,10 @@ def test_vectors_made_anew_elsewhere_are_noticed(database: str) -> None:
     ):
         memory.add_many(words(30))
         before = memory.search("topic3", touch=False)
-        rows = other._core.world.batch([RowsById("default", ("m0001",))])[0]
+        rows = other._core.dispatcher.batch([RowsById("default", ("m0001",))])[0]
         unlike = -EMBEDDER.embed(["topic3"], kind="query")[0]
         given = PutVectors("default", "content", np.array([rows["m0001"]]), [unlike])
-        other._core.world.batch([given])
+        other._core.dispatcher.batch([given])
         asked: dict[str, Any] = {"profile": "composite", "touch": False, "limit": 30, "now": 2e9}
         after = memory.search("topic3", **asked)
         known = other.search("topic3", **asked)

@@ -230,7 +230,7 @@ def test_an_interrupt_neither_loses_an_access_nor_counts_it_twice(
 def test_an_interrupt_right_after_the_commit_leaves_nothing_to_write(
     memory: Memory, watcher: Watcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    records = memory._core.world.store._records  # type: ignore[attr-defined]
+    records = memory._core.dispatcher.store._records  # type: ignore[attr-defined]
 
     class Interrupted:
         """Raises what Python does when Ctrl-C comes while SQLite commits."""

@@ -88,7 +88,7 @@ def test_uses_that_could_not_be_written_wait_on(
     with opened(path) as memory:
         memory.add("An apple.", id="a")
         memory.search("apple", profile=WORDS)
-        store = memory._core.world.store
+        store = memory._core.dispatcher.store
         records = store._records  # type: ignore[attr-defined]
         with monkeypatch.context() as broken:
             broken.setattr(records, "_write_batch", lambda batch: 1 / 0)

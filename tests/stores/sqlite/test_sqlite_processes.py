@@ -190,7 +190,7 @@ memory.add("Green tea", id="a")
 memory.search("tea")
 held, let_go = threading.Event(), threading.Event()
 def hold():
-    store = memory._core.world.store
+    store = memory._core.dispatcher.store
     with store._lock, store._records._touches._flushing, store._records._write_lock:
         held.set()
         let_go.wait()

@@ -1,22 +1,35 @@
-"""Context: what an agent is given to read, out of several sections, never over a token budget.
+"""Context: a text for an agent to read, made of several sections, never over a token budget.
 
-sections   what a section is, and the memories it draws on   (sections.py)
-formats    pieces as text, markdown, xml or messages         (formats.py)
-packing    what fits, and how budgets flow                   (packing.py)
-assembly   sections -> packed pieces -> Context              (assembly.py)
+sections   what a section is, and the memories it draws on
+formats    pieces as text, markdown, xml or messages
+packing    what fits, and how budgets flow
+assemble   sections -> packed pieces -> Context
 """
 
-from salience.search.context.assemble import Context, Filled, Provenance, assemble
+from salience.search.context.assemble import (
+    CONTEXT_DEFAULTS,
+    Context,
+    ContextOptions,
+    ContextRequest,
+    Filled,
+    Provenance,
+    assemble,
+    context_request,
+)
 from salience.search.context.formats import FORMATS, Format
 from salience.search.context.sections import Section, SectionLike
 
 __all__ = [
+    "CONTEXT_DEFAULTS",
     "FORMATS",
     "Context",
+    "ContextOptions",
+    "ContextRequest",
     "Filled",
     "Format",
     "Provenance",
     "Section",
     "SectionLike",
     "assemble",
+    "context_request",
 ]

@@ -1,17 +1,16 @@
 """The context of a query: sections gathered, packed, written down, and what they came from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
 from salience.errors import InvalidInput, shown
-from salience.records.filters import And, Filter, parse
-from salience.records.validation import integer
+from salience.ranking.profiles import ProfileLike
+from salience.records.filters import And, parse
+from salience.records.validation import boolean, integer, timestamp
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
 from salience.search.context.formats import FORMATS, Block, Format, messages
@@ -24,9 +23,17 @@ from salience.search.context.sections import (
     referred,
     sections_of,
 )
-from salience.search.request import MOST_HITS, SearchRequest
+from salience.search.request import (
+    MAX_HITS,
+    Filters,
+    Moment,
+    SearchRequest,
+    SearchSettings,
+    past_time,
+    search_request,
+)
 
-_HITS = 100  # of a search that fills a section
+SECTION_HITS = 100  # of the search that fills a section which sets no limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,74 +121,136 @@ class Context:
         return self.text
 
 
-def assemble(
-    query: str,
-    request: Callable[..., SearchRequest],
-    *,
-    max_tokens: int,
-    format: Format,
-    sections: Sequence[SectionLike] | None,
-    counter: Callable[[str], int],
-    filters: Mapping[str, Any] | Filter | None,
-    references: bool,
-    touch: bool,
-    now: datetime,
-    **ranking: Any,
-) -> Plan[Context]:
-    """The plan of a context: read the sections, pack them, touch what is given.
+class ContextOptions(TypedDict, total=False):
+    """The options of a context.
 
-    `request` makes a checked search request of a query and its options, `ranking` among them.
+    format: "text", "markdown", "xml" or "messages".
+    sections: names, mappings or `Section`s; see `salience.search.context`. By default what is known
+        of the user (memories of the kind "profile", never cut), then a search.
+    counter: a function from text to tokens; ceil(characters / 4) unless the memory has its own.
+    profile: how to rank; the memory's profile by default.
+    now: the time to rank for; the present by default.
+    as_of: draw on what there was at this time; see `search`. Nothing is touched.
+    filters: a condition that each memory must meet, in every section.
+    references: mark each memory with a short reference, [m:...]; see `Context.provenance`.
+    touch: count an access of each memory that the context holds.
+    """
+
+    format: Format
+    sections: Sequence[SectionLike] | None
+    counter: Callable[[str], int] | None
+    profile: ProfileLike | None
+    now: Moment
+    as_of: Moment
+    filters: Filters
+    references: bool
+    touch: bool
+
+
+CONTEXT_DEFAULTS: Mapping[str, Any] = {
+    **dict.fromkeys(ContextOptions.__annotations__),
+    "format": "text",
+    "references": True,
+    "touch": True,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ContextRequest:
+    """A checked request for a context: for each section the search that fills it."""
+
+    query: str
+    max_tokens: int
+    format: Format
+    counter: Callable[[str], int]
+    references: bool
+    touch: bool
+    now: datetime
+    as_of: datetime | None
+    searches: tuple[tuple[Section, SearchRequest], ...]
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces that its sections draw on."""
+        names = (name for _, request in self.searches for name in request.namespaces)
+        return tuple(dict.fromkeys(names))
+
+
+def context_request(
+    query: str, max_tokens: Any, settings: SearchSettings, options: Mapping[str, Any]
+) -> ContextRequest:
+    """The request for a query with `ContextOptions`.
 
     Raises:
-        InvalidInput: an argument is wrong, or a section that has to be whole does not fit.
+        InvalidInput: names the option that is wrong.
     """
-    _check(format, counter)
-    max_tokens = integer("max_tokens", max_tokens, 1)
-    asked = [
-        (section, request(query, **_asked(section, filters), now=now, touch=False, **ranking))
-        for section in sections_of(sections)
-    ]
-    gathered: list[Gathered] = []
-    for section, one in asked:
-        gathered.append((yield from gather(section, one)))
-    packing = Packing(referred(gathered), max_tokens, format, counter, references)
-    packed = packing.pack()
-    blocks = packing.blocks()
-    rows = sorted(piece.item.row for block in blocks for piece in block.pieces)
-    if touch and rows:
-        yield from ask(Touch(np.array(rows, dtype=np.int64), now))
-    return Context(
-        query=query,
-        text=packing.text(),
-        tokens=packing.tokens,
-        max_tokens=max_tokens,
-        format=format,
-        sections=tuple(_filled(each) for each in packed),
-        provenance=tuple(source for block in blocks for source in _sources(block)),
-        messages=tuple(messages(blocks, references)) if format == "messages" else (),
-        degraded=tuple(dict.fromkeys(note for each in gathered for note in each.degraded)),
+    options = {**CONTEXT_DEFAULTS, **options}
+    as_of = past_time(options["as_of"], settings)
+    now = timestamp(
+        "now", (as_of or settings.clock()) if options["now"] is None else options["now"]
     )
-
-
-def _check(format: Any, counter: Any) -> None:
-    """Refuse arguments that no context can be made with."""
+    touch = as_of is None and boolean("touch", options["touch"])
+    references = boolean("references", options["references"])
+    counter = settings.count_tokens if options["counter"] is None else options["counter"]
+    format = options["format"]
     if not isinstance(format, str) or format not in FORMATS:
         raise InvalidInput("format", f"is {shown(format)}", f"use one of {', '.join(FORMATS)}")
     if not callable(counter):
         raise InvalidInput(
             "counter", f"is {shown(counter)}", "give a function from text to a number"
         )
+    max_tokens = integer("max_tokens", max_tokens, 1)
+    shared = {"profile": options["profile"], "now": now}
+    searches = tuple(
+        (section, search_request(query, settings, shared | _own(section, options["filters"])))
+        for section in sections_of(options["sections"])
+    )
+    return ContextRequest(
+        query, max_tokens, format, counter, references, touch, now, as_of, searches
+    )
 
 
-def _asked(section: Section, filters: Any) -> dict[str, Any]:
-    """The options of a section's search: where it looks, for what, for how many."""
+def _own(section: Section, filters: Filters) -> dict[str, Any]:
+    """The options of a section's search: its filter, its namespace, the most hits."""
     path = f"sections.{section.name}.filters"
     both = [f for f in (parse(section.filters, path), parse(filters)) if f is not None]
     return {
-        "limit": section.limit or (MOST_HITS if section.whole else _HITS),
+        "limit": section.limit or (MAX_HITS if section.whole else SECTION_HITS),
         "filters": And(tuple(both)) if both else None,
         "namespaces": None if section.namespace is None else [section.namespace],
     }
+
+
+def assemble(request: ContextRequest) -> Plan[Context]:
+    """The plan of a context: read the sections, pack them, touch what the context holds.
+
+    Raises:
+        InvalidInput: a section that has to be whole does not fit.
+    """
+    gathered: list[Gathered] = []
+    for section, search in request.searches:
+        gathered.append((yield from gather(section, search)))
+    packing = Packing(
+        referred(gathered), request.max_tokens, request.format, request.counter, request.references
+    )
+    packed = packing.pack()
+    blocks = packing.blocks()
+    rows = sorted(piece.item.row for block in blocks for piece in block.pieces)
+    if request.touch and rows:
+        yield from ask(Touch(np.array(rows, dtype=np.int64), request.now))
+    return Context(
+        query=request.query,
+        text=packing.text(),
+        tokens=packing.tokens,
+        max_tokens=request.max_tokens,
+        format=request.format,
+        sections=tuple(_filled(one) for one in packed),
+        provenance=tuple(source for block in blocks for source in _sources(block)),
+        messages=(
+            tuple(messages(blocks, request.references)) if request.format == "messages" else ()
+        ),
+        degraded=tuple(dict.fromkeys(note for one in gathered for note in one.degraded)),
+    )
 
 
 def _sources(block: Block) -> list[Provenance]:

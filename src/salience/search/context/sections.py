@@ -13,7 +13,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, ReadRecords, RowsById
 from salience.retrieval.plan import Plan, ask
-from salience.search.request import MOST_HITS, SearchRequest
+from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
 
 Source = Literal["search", "recent", "listed"]
@@ -66,7 +66,7 @@ class Section:
         if self.title is not None and self.title != "":
             text(f"{where}.title", self.title)
         if self.limit is not None:
-            integer(f"{where}.limit", self.limit, 1, MOST_HITS)
+            integer(f"{where}.limit", self.limit, 1, MAX_HITS)
 
     @property
     def heading(self) -> str:
@@ -153,10 +153,10 @@ def _section(given: SectionLike) -> Section:
     return found
 
 
-def gather(section: Section, asked: SearchRequest) -> Plan[Gathered]:
+def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
     """The plan of reading what a section may hold; refs are given later."""
     if section.source == "search":
-        ranked, degraded, _ = yield from rank(asked, hits_only=True)
+        ranked, degraded, _ = yield from rank(request, hits_only=True)
         final = ranked.final
         records = yield from ask(ReadRecords(final.rows))
         scores = final.floats("score").tolist() if len(final) else []
@@ -169,23 +169,23 @@ def gather(section: Section, asked: SearchRequest) -> Plan[Gathered]:
             return Gathered(section, items, degraded)
         note = f"{section.name}: nothing matches the query; the most recent instead"
         section = replace(section, title=f"{section.heading} (nothing matches, the most recent)")
-        return Gathered(section, (yield from _newest(asked)), (*degraded, note))
-    items = yield from _newest(asked)
+        return Gathered(section, (yield from _newest(request)), (*degraded, note))
+    items = yield from _newest(request)
     if not section.whole:
         return Gathered(section, items)
-    if len(items) == asked.limit:  # there may be more
+    if len(items) == request.limit:  # there may be more
         raise InvalidInput(
             f"sections.{section.name}",
-            f"is to be whole, and has {asked.limit} memories or more",
+            f"is to be whole, and has {request.limit} memories or more",
             "narrow its filters, or give it a larger limit",
         )
     return Gathered(section, items)
 
 
-def _newest(asked: SearchRequest) -> Plan[tuple[Item, ...]]:
+def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
     """The newest memories, the newest first; of the same time the one written last."""
-    page = yield from ask(ListRecords(asked.namespaces, asked.where, asked.limit))
-    [namespace] = asked.namespaces
+    page = yield from ask(ListRecords(request.namespaces, request.where, request.limit))
+    [namespace] = request.namespaces
     rows = yield from ask(RowsById(namespace, tuple(record.id for record in page.records)))
     items = (Item(record, rows[record.id]) for record in page.records if record.id in rows)
     return tuple(sorted(items, key=lambda item: (item.record.created_at, item.row), reverse=True))

@@ -151,29 +151,29 @@ class ExplainReport:
         return "\n".join(self.lines())
 
 
-def explain(asked: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[ExplainReport]:
+def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[ExplainReport]:
     """The plan of explaining one memory for a query; with `everywhere` it is looked for in all
     namespaces of the store.
 
     Raises:
         NotFound: there is no such memory.
     """
-    row = yield from _row(asked.namespaces, id, everywhere)
+    row = yield from _row(request.namespaces, id, everywhere)
     [record] = yield from ask(ReadRecords(np.array([row], dtype=np.int64)))
     if record is None:
         raise NotFound(f"the memory {id!r} was deleted meanwhile")
-    if record.namespace not in asked.namespaces:
-        searched = ", ".join(repr(name) for name in asked.namespaces)
+    if record.namespace not in request.namespaces:
+        searched = ", ".join(repr(name) for name in request.namespaces)
         reason = f"it is in the namespace {record.namespace!r}, and {searched} was searched"
         return ExplainReport(
-            asked.text,
+            request.text,
             record,
-            asked.profile.name,
-            asked.limit,
+            request.profile.name,
+            request.limit,
             why_not=WhyNot("namespace", reason),
         )
-    ranked, degraded, _ = yield from rank(asked)
-    first, _ = asked.profile.pipeline.fused[0]
+    ranked, degraded, _ = yield from rank(request)
+    first, _ = request.profile.pipeline.fused[0]
     best = yield from first.top_k(ranked.query)
     place = ranked.final.position(row)
     absent = None
@@ -182,10 +182,10 @@ def explain(asked: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[
     tree, scored = ranked.tree(row), ranked.scored
     last = ranked.tables[ranked.last_seen(row) or 0]
     return ExplainReport(
-        query=asked.text,
+        query=request.text,
         record=record,
-        profile=asked.profile.name,
-        limit=asked.limit,
+        profile=request.profile.name,
+        limit=request.limit,
         rank=ranked.rank(row) if place is None else place + 1,
         of=len(scored),
         score=None if tree is None else tree.value,

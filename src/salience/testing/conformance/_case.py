@@ -79,7 +79,7 @@ class StoreCase:
 
 def answer(memory: Memory, operation: Op) -> Any:
     """What the store answers to one operation."""
-    return drive(ask(operation), memory._core.world.batch)
+    return drive(ask(operation), memory._core.dispatcher.batch)
 
 
 def found(memory: Memory, query: str, **options: Any) -> list[str]:

@@ -166,7 +166,7 @@ class Vanishing(StoreCase):
                 if next(n) == before:
                     own.delete_all({"id": {"nin": left}})
                     own.search("other", touch=False)
-                return own._core.world.batch(asked)
+                return own._core.dispatcher.batch(asked)
 
             hits = drive(search(own._core.request("tea budget of Ana", profile=profile)), meanwhile)
             assert set(hits.ids) <= {"x", "y"}

@@ -300,7 +300,7 @@ class Living(StoreCase):
 
     def test_what_is_erased_while_its_history_is_told_is_not_there(self, memory: Memory) -> None:
         memory.add("x", id="a")
-        batch = memory._core.world.batch
+        batch = memory._core.dispatcher.batch
 
         def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
             if any(isinstance(op, operations.Events) for op in asked):

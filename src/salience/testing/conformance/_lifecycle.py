@@ -116,7 +116,7 @@ class Keeping(StoreCase):
 
     def test_what_others_edit_meanwhile_is_there(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": id} for id in "ab")
-        scope, batch = memory._core.scope(), memory._core.world.batch
+        scope, batch = memory._core.write_context(), memory._core.dispatcher.batch
 
         def editing(times: int) -> Callable[[Sequence[operations.Op]], Sequence[Any]]:
             words = iter([f"words {i} of {times}" for i in range(times)])
@@ -139,7 +139,8 @@ class Keeping(StoreCase):
 
     def test_runs_that_begin_at_once_are_undone_one_by_one(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": id} for id in "ab")
-        scope, batch, runs = memory._core.scope(), memory._core.world.batch, list[str | None]()
+        scope, batch = memory._core.write_context(), memory._core.dispatcher.batch
+        runs: list[str | None] = []
 
         def meanwhile(asked: Sequence[operations.Op]) -> Sequence[Any]:
             if any(isinstance(op, operations.Log) for op in asked):
@@ -244,14 +245,14 @@ class Keeping(StoreCase):
 
     def test_what_is_erased_last_of_all_is_not_reported_as_merged(self, memory: Memory) -> None:
         alike(memory)
-        batch = memory._core.world.batch
+        batch = memory._core.dispatcher.batch
 
         def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
             if any(isinstance(op, operations.Put) for op in asked):
                 memory.delete("tea1")
             return batch(asked)
 
-        report = drive(consolidate_on(memory._core.scope(), apply=True), erasing)
+        report = drive(consolidate_on(memory._core.write_context(), apply=True), erasing)
         assert (report.clusters, report.run) == ((), None)
         assert {one.status for one in memory.get_all()} == {"active"}
 
@@ -338,7 +339,7 @@ class Keeping(StoreCase):
     def test_an_interrupt_gives_the_lock_back(
         self, memory: Memory, clock: Clock, stops: type[BaseException]
     ) -> None:
-        batch = memory._core.world.batch
+        batch = memory._core.dispatcher.batch
 
         def interrupted(asked: Sequence[operations.Op]) -> Sequence[Any]:
             if any(isinstance(op, operations.RowsInWriteOrder) for op in asked):

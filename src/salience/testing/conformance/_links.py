@@ -194,14 +194,14 @@ class Lending(StoreCase):
         memory.add_many({"id": id, "content": id} for id in "abcd")
         for target in "bcd":
             memory.link("a", target)
-        batch, doomed = memory._core.world.batch, ["b", "c"]
+        batch, doomed = memory._core.dispatcher.batch, ["b", "c"]
 
         def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
             if doomed and any(isinstance(op, operations.Log) for op in asked):
                 memory.delete(doomed.pop(0))  # another one each time
             return batch(asked)
 
-        lent = drive(spread_boost(["a"], 0.5, memory._core.scope()), erasing)
+        lent = drive(spread_boost(["a"], 0.5, memory._core.write_context()), erasing)
         assert lent == pytest.approx({"d": 0.3})
         assert self.boosts(memory) == pytest.approx({"a": None, "d": 0.3})
 

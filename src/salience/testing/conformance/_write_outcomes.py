@@ -13,7 +13,7 @@ from salience.retrieval.operations import FindByTextHash, Log, Op, Put, RowsById
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import WORDS, Clock, StoreCase, listed, record
 from salience.write.add import add
-from salience.write.dedup import NO_DEDUP
+from salience.write.dedup import NO_DEDUP, DedupPolicy
 from salience.write.outcomes import Added
 
 FACT = "Ana keeps the spare key of the flat under the blue pot."
@@ -29,7 +29,7 @@ def meanwhile(
     memory: Memory, item: dict[str, Any], moment: type[Op], happens: Callable[[], object]
 ) -> Added:
     """What becomes of an item when something happens right before an operation on its match."""
-    batch, once = memory._core.world.batch, iter([True])
+    batch, once = memory._core.dispatcher.batch, iter([True])
     judged = False
 
     def late(asked: Sequence[Op]) -> Sequence[Any]:
@@ -39,8 +39,10 @@ def meanwhile(
         judged = judged or any(isinstance(op, FindByTextHash) for op in asked)
         return batch(asked)
 
-    given = {name: value for name, value in item.items() if name != "content"}
-    [added] = drive(memory._core.add(item["content"], given), late)
+    fields = {name: value for name, value in item.items() if name != "dedup"}
+    policy = DedupPolicy.of(item.get("dedup"), memory._core.dedup)
+    plan = add([fields], memory._core.write_context(), policy, strict=True)
+    [added] = drive(plan, late)
     return added
 
 
@@ -48,7 +50,7 @@ def before_put(
     memory: Memory, change: Callable[[Memory], Any]
 ) -> Callable[[Sequence[Op]], Sequence[Any]]:
     """Answers operations; somebody else makes a change right before the first write."""
-    batch, once = memory._core.world.batch, iter([True])
+    batch, once = memory._core.dispatcher.batch, iter([True])
 
     def answers(ops: Sequence[Op]) -> Sequence[Any]:
         if any(isinstance(op, Put) for op in ops) and next(once, False):
@@ -163,7 +165,7 @@ class Outcomes(StoreCase):
     def test_what_is_erased_before_it_is_superseded_is_told(self, memory: Memory) -> None:
         memory.add("Ana lives in Porto.", id="old")
         items = [{"content": "Ana lives in Lisbon.", "supersedes": "old"}, "Tea is green."]
-        plan = add(items, memory._core.scope(), NO_DEDUP, strict=True)
+        plan = add(items, memory._core.write_context(), NO_DEDUP, strict=True)
         told = drive(plan, before_put(memory, lambda space: space.delete("old")))
         assert [one.outcome for one in told] == ["ADDED", "ADDED"]
         assert "erased" in told.items[0].reason
@@ -386,15 +388,17 @@ class Keys(StoreCase):
     ) -> None:
         memory.add("Ana lives in Porto.", id="old")
         given: dict[str, Any] = {"id": "new", "supersedes": "old", "idempotency_key": "move"}
-        batch, once = memory._core.world.batch, iter([True])
+        batch, once = memory._core.dispatcher.batch, iter([True])
 
         def breaks_off(ops: Sequence[Op]) -> Sequence[Any]:
             if any(isinstance(op, Put) and op.also for op in ops) and next(once, False):
                 raise KeyboardInterrupt
             return batch(ops)
 
+        items = [{"content": "Ana lives in Lisbon.", **given}]
+        plan = add(items, memory._core.write_context(), memory._core.dedup, strict=True)
         with pytest.raises(KeyboardInterrupt):
-            drive(memory._core.add("Ana lives in Lisbon.", given), breaks_off)
+            drive(plan, breaks_off)
         assert (record(memory, "new").status, record(memory, "old").status) == ("active", "active")
         for _ in range(2):
             again = memory.add("Ana lives in Lisbon.", **given)
@@ -419,7 +423,7 @@ class Keys(StoreCase):
 
         for strict in (True, False):
             space = memory.within(f"strict {strict}")
-            plan = add(items, space._core.scope(), NO_DEDUP, strict=strict)
+            plan = add(items, space._core.write_context(), NO_DEDUP, strict=strict)
             told = drive(plan, before_put(space, meanwhile))
             assert [one.outcome for one in told] == ["ADDED", "ADDED"]
             assert (told.ids[1], "idempotency_key" in told.items[1].reason) == (first[-1].id, True)

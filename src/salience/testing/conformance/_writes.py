@@ -318,9 +318,11 @@ class Updating(StoreCase):
                     memory.update("x", importance=0.9)
                     memory.update("x", title="Plan")
                     memory.feedback("x", "incorrect")
-            return memory._core.world.batch(ops)
+            return memory._core.dispatcher.batch(ops)
 
-        drive(update("x", {"content": "The tea budget, edited."}, memory._core.scope()), batch)
+        drive(
+            update("x", {"content": "The tea budget, edited."}, memory._core.write_context()), batch
+        )
         kept = record(memory, "x")
         assert kept.content == "The tea budget, edited."
         assert (kept.importance, kept.title, kept.review) == (0.9, "Plan", "incorrect")
@@ -332,10 +334,10 @@ class Updating(StoreCase):
         def batch(ops: Sequence[Op]) -> Sequence[Any]:
             if any(isinstance(op, Embed) for op in ops):
                 memory.delete("x")
-            return memory._core.world.batch(ops)
+            return memory._core.dispatcher.batch(ops)
 
         with pytest.raises(NotFound):
-            drive(update("x", {"content": "Edited."}, memory._core.scope()), batch)
+            drive(update("x", {"content": "Edited."}, memory._core.write_context()), batch)
         assert memory.get("x") is None
 
 

@@ -1,0 +1,174 @@
+"""The keyword arguments of `Memory`: shown by `help()`, and checked by their names."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from inspect import Parameter, signature
+from typing import Any, TextIO, TypedDict, TypeVar
+
+from salience.embedders import Embedder
+from salience.language.entities import RULES, EntityExtractor
+from salience.language.tokens import count_tokens
+from salience.ranking.profiles import ProfileLike
+from salience.search.request import Moment
+from salience.write.dedup import DedupPolicy
+
+F = TypeVar("F", bound=Callable[..., Any])
+Clock = Callable[[], datetime]
+Trace = bool | TextIO | Callable[[str], object]
+
+
+class Settings(TypedDict, total=False):
+    """The settings with which a memory is opened.
+
+    namespace: the tenant whose memories this sees; others are invisible.
+    embedder: a name (see `salience.embedders.resolve`), an embedder, or None for words only.
+    profile: how to rank when a search does not say: a name, the path of a JSON file, or the content
+        of such a file as a mapping.
+    clock: a function that gives the present; the system's clock by default.
+    count_tokens: a function that counts the tokens of a text, for token budgets;
+        ceil(characters / 4) by default.
+    entities: an extractor that finds the entities in a text when `add` is given none; None to find
+        none.
+    aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
+    actor: who writes and uses memories through this, for their history.
+    dedup: how facts and notes are compared with what is stored when they are added: True, False,
+        the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those that
+        bring no id of their own are.
+    trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
+        a function that takes a line.
+    """
+
+    namespace: str
+    embedder: str | Embedder | None
+    profile: ProfileLike
+    clock: Clock | None
+    count_tokens: Callable[[str], int]
+    entities: EntityExtractor | None
+    aliases: Mapping[str, str] | None
+    actor: str | None
+    dedup: DedupPolicy | bool | float | None
+    trace: Trace
+
+
+SETTINGS: Mapping[str, Any] = {
+    **dict.fromkeys(Settings.__annotations__),
+    "namespace": "default",
+    "embedder": "default",
+    "profile": "balanced",
+    "count_tokens": count_tokens,
+    "entities": RULES,
+    "trace": False,
+}
+
+
+class MemoryFields(TypedDict, total=False):
+    """The fields of a memory that `add` takes beside its content.
+
+    speaker: who said it.
+    session_id: the conversation that it is a turn of.
+    agent_id: the agent whose memory it is.
+    user_id: the user whom it is about or from.
+    tags: words to filter by.
+    metadata: any further values, as JSON has them.
+    importance: how much it matters, in [0, 1].
+    kind: "note", "turn", "fact", "profile", "task" or a kind of your own; by default "turn" in a
+        session, else "note".
+    title: a name for it, which links may use as their target.
+    entities: the people, places and things that it names; found in the text by default.
+    created_at: when it was said or happened; now by default.
+    id: its id; a new one by default.
+    vectors: vectors by name, instead of the embedder's.
+    links: links to other memories, {"target", "type", "weight"}.
+    gist: its content in a few words, which some profiles search, too.
+    tier: "short", "medium" or "long".
+    memory_nature: "episodic" or "semantic".
+    content_type: "text", "conversation", "document", "event" or "fact".
+    layer: "episodic", "knowledge", "activity" or "entity".
+    relevance_score: how relevant it is, in [0, 1]; decay and feedback move it.
+    memory_score: how good it is, in [0, 1]; promotions and demotions move it.
+    confidence: how sure it is, in [0, 1].
+    strength: how alive it is, in [0, 1]; decay and reinforcement move it.
+    decay_rate: how fast it fades per hour, instead of the rate of its tier.
+    expires_at: from this time on no search finds it.
+    valid_from: the time from which its content holds.
+    valid_to: the time until which its content holds.
+    pinned: never archive it automatically.
+    supersedes: the id of a memory whose place it takes.
+    idempotency_key: a key of this write; a second write of the key adds nothing and gives the
+        outcome of the first.
+    dedup: how a fact or note is compared with what is stored: True, False, the cosine from which
+        two say the same, or a `DedupPolicy`; the policy of the memory by default.
+    """
+
+    speaker: str | None
+    session_id: str | None
+    agent_id: str | None
+    user_id: str | None
+    tags: Sequence[str]
+    metadata: Mapping[str, Any] | None
+    importance: float | None
+    kind: str | None
+    title: str | None
+    entities: Sequence[str] | None
+    created_at: Moment
+    id: str | None
+    vectors: Mapping[str, Sequence[float]] | None
+    links: Sequence[Mapping[str, Any]]
+    gist: str | None
+    tier: str | None
+    memory_nature: str | None
+    content_type: str | None
+    layer: str | None
+    relevance_score: float | None
+    memory_score: float | None
+    confidence: float | None
+    strength: float | None
+    decay_rate: float | None
+    expires_at: Moment
+    valid_from: Moment
+    valid_to: Moment
+    pinned: bool | None
+    supersedes: str | None
+    idempotency_key: str | None
+    dedup: DedupPolicy | bool | float | None
+
+
+def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
+    """A decorator that shows the options of a method, which passes them on as `**options`.
+
+    The options of the last class replace the last parameter of the signature; the descriptions in
+    the docstrings of all take the place of "{options}" in that of the method.
+    """
+
+    def show(method: F) -> F:
+        plain = signature(method)
+        options = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults.get(name), annotation=kind)
+            for name, kind in declared[-1].__annotations__.items()
+        ]
+        parameters = [*plain.parameters.values()][:-1] + options
+        shown = plain.replace(parameters=parameters)
+        method.__signature__ = shown  # type: ignore[attr-defined]
+        described = (part.__doc__ or "" for part in declared)
+        texts = (text.partition("\n\n")[2].strip() for text in described)
+        indented = "\n    ".join(texts).replace("\n    ", "\n            ")
+        method.__doc__ = (method.__doc__ or "").replace("{options}", indented)
+        return method
+
+    return show
+
+
+def check_names(method: str, options: Mapping[str, Any], declared: type) -> None:
+    """Refuse keyword arguments that a method does not take.
+
+    Raises:
+        TypeError: names the first unknown one, and the nearest that there is.
+    """
+    if options.keys() <= declared.__annotations__.keys():
+        return
+    from difflib import get_close_matches
+
+    unknown = next(name for name in options if name not in declared.__annotations__)
+    nearest = get_close_matches(unknown, declared.__annotations__, 1)
+    hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
+    raise TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")
