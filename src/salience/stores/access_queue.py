@@ -1,4 +1,4 @@
-"""Accesses waiting to be written: a search counts its hits without waiting for a commit."""
+"""Accesses that wait to be written: a search counts its hits without waiting for a commit."""
 
 from __future__ import annotations
 
@@ -6,60 +6,198 @@ import atexit
 import os
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, WeakValueDictionary
 
+from salience.errors import StoreError
 from salience.records.events import ACCESSES
 from salience.records.record import recent
 from salience.stores import codec
 
-Waiting = tuple[int, tuple[float, ...]]
-"""How many accesses of a row wait, and the times of the most recent, newest first."""
+AccessTimes = tuple[int, tuple[float, ...]]
+"""The number of accesses of a row that wait, and the times of the most recent, newest first."""
 Use = tuple[Sequence[int], float, str, str | None, str | None]
-"""Rows used at a time in seconds; of what type the use was, by whom and in which session."""
-_DELAY = 0.5  # seconds from the first queued access to the write
+"""Rows used at a time in seconds; the type of the use, the actor and the session."""
+WRITE_DELAY_SECONDS = 0.5  # from the first queued access to the write
 
 
 @dataclass(eq=False)
 class Batch:
     """Uses that are written together.
 
-    `seq` is the number of the change that writes them: whoever reads a state of the records at or
-    beyond it has them already. It is None until then.
+    `seq` is the number of the change that writes them: a state of the records at or beyond it
+    contains them. It is None until then.
     """
 
     uses: list[Use] = field(default_factory=list)
     seq: int | None = None
-    _counted: tuple[int, Mapping[int, Waiting]] = field(init=False, default=(0, {}))
+    _counted: tuple[int, Mapping[int, AccessTimes]] = field(init=False, default=(0, {}))
 
     @property
-    def rows(self) -> Mapping[int, Waiting]:
+    def rows(self) -> Mapping[int, AccessTimes]:
         """The accesses by row.
 
         They are counted when asked for and kept by one assignment: wherever an interrupt comes,
         they are those of the uses.
         """
-        done, before = self._counted  # of how many uses, and what they come to
-        if done == len(self.uses):
+        uses, before = self._counted  # the number of uses counted, and their accesses by row
+        if uses == len(self.uses):
             return before
-        fresh, counted = self.uses[done:], dict(before)
+        fresh, counted = self.uses[uses:], dict(before)
         for rows, at, *_ in fresh:
             for row in rows:
                 count, times = counted.get(row, (0, ()))
                 counted[row] = (count + 1, recent(times, (at,)))
-        self._counted = (done + len(fresh), counted)
+        self._counted = (uses + len(fresh), counted)
         return counted
 
     def waits(self, seq: int) -> bool:
-        """Whether its accesses are not in the state of the records at change `seq`."""
+        """Test whether the state of the records at change `seq` lacks its accesses."""
         return self.seq is None or seq < self.seq
 
 
-def soon(flush: Callable[[], None]) -> threading.Timer | None:
-    """A timer that runs out half a second from now; None where no thread can be started."""
-    timer = threading.Timer(_DELAY, flush)
+class AccessQueue:
+    """Accesses by namespace, written together half a second after the first, or on `flush`.
+
+    Reads overlay what waits, so that an access shows at once: a reader takes `waiting(namespace)`
+    before it reads, and gives it to `overlay` with what it read and the change it read at. A store
+    whose rows are unique across namespaces may use one key for all of them.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[Mapping[str, Batch]], None],
+        *,
+        delayed: bool = True,
+        one_by_one: bool = False,
+        at_exit: bool = False,
+    ) -> None:
+        """`write` leaves batches with their `seq` if and only if they are written.
+
+        Unless `delayed`, each use is written at once. `one_by_one` writes each namespace by
+        itself, so that none waits for the server of another. `at_exit` writes what waits in a
+        program that ends without closing its store.
+        """
+        self._write = write
+        self._delayed = delayed
+        self._one_by_one = one_by_one
+        self._process = os.getpid()
+        # The batch that is being written, or was last, and the one that comes after it. Both
+        # change by one assignment, so that an interrupt neither loses uses nor writes any twice.
+        self._batches: dict[str, tuple[Batch, Batch]] = {}
+        self._lock = threading.Lock()
+        self._writing: WeakValueDictionary[str, Any] = WeakValueDictionary()  # locks by namespace
+        self._timer: threading.Timer | None = None
+        if at_exit:
+            _FLUSHED_AT_EXIT.add(self)
+
+    def add(self, namespace: str, use: Use) -> None:
+        """Queue a use of rows."""
+        with self._lock:
+            batches = self._batches.get(namespace)
+            if batches is None:
+                batches = self._batches[namespace] = (Batch(), Batch())
+            batches[1].uses.append(use)
+            if self._delayed and self._timer is None:
+                self._timer = _start_timer(self._flush_later)
+            written_later = self._timer is not None
+        if not written_later:
+            self.flush()
+
+    def waiting(self, namespace: str) -> tuple[Batch, ...]:
+        """The batches that may not be written yet."""
+        with self._lock:
+            return tuple(batch for batch in self._batches.get(namespace, ()) if batch.uses)
+
+    def is_empty(self) -> bool:
+        """True if nothing waits or is being written."""
+        return not self._batches
+
+    def flush(self, namespaces: Collection[str] | None = None) -> None:
+        """Write what waits; what could not be written waits on, and its error is raised.
+
+        Written one by one, only the accesses of the given `namespaces` are.
+        """
+        if self._process != os.getpid():  # in a forked copy: the parent writes them
+            return
+        if namespaces is None or not self._one_by_one:
+            self._stop_timer()
+        if not self._one_by_one:
+            self._flush_together("", None)
+            return
+        problem: StoreError | None = None
+        with self._lock:
+            waiting = self._batches.keys() if namespaces is None else {*namespaces}
+            chosen = sorted(self._batches.keys() & waiting)
+        for namespace in chosen:
+            try:
+                self._flush_together(namespace, namespace)
+            except StoreError as raised:
+                problem = raised
+        if problem is not None:
+            raise problem
+
+    def _flush_together(self, lock: str, namespace: str | None) -> None:
+        """Write one namespace, or all of them for None, in one call."""
+        with self._lock:
+            writing = self._writing.setdefault(lock, threading.RLock())
+        with writing:
+            batches = self._take(namespace)
+            if batches:
+                self._write(batches)
+                self._forget_written(batches)
+
+    def _take(self, namespace: str | None) -> dict[str, Batch]:
+        """The batches to write next: what waits, after what could not be written before."""
+        taken = {}
+        with self._lock:
+            for name in list(self._batches) if namespace is None else [namespace]:
+                last, pending = self._batches.get(name, (Batch(), Batch()))
+                unwritten = last.uses if last.seq is None else []
+                if unwritten or pending.uses:
+                    taken[name] = Batch([*unwritten, *pending.uses])
+                    self._batches[name] = (taken[name], Batch())
+                else:
+                    self._batches.pop(name, None)
+        return taken
+
+    def _forget_written(self, batches: Mapping[str, Batch]) -> None:
+        """Drop batches that readers from now on need not overlay."""
+        with self._lock:
+            for name, batch in batches.items():
+                last, pending = self._batches[name]
+                if last is not batch or batch.seq is None:
+                    continue
+                if pending.uses:
+                    self._batches[name] = (Batch(), pending)
+                else:
+                    del self._batches[name]
+
+    def _stop_timer(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+
+    def _flush_later(self) -> None:
+        try:
+            self.flush()
+        except Exception:  # they wait on; the next flush that somebody calls raises it
+            return
+
+    def close(self) -> None:
+        """Write what waits; what cannot be written is given up."""
+        try:
+            self.flush()
+        finally:
+            _FLUSHED_AT_EXIT.discard(self)
+
+
+def _start_timer(flush: Callable[[], None]) -> threading.Timer | None:
+    """Start the timer of a write; None where no thread can be started."""
+    timer = threading.Timer(WRITE_DELAY_SECONDS, flush)
     timer.daemon = True
     try:
         timer.start()
@@ -68,82 +206,14 @@ def soon(flush: Callable[[], None]) -> threading.Timer | None:
     return timer
 
 
-class AccessQueue:
-    """A queue of accesses by row, written together half a second after the first, or on `flush`.
-
-    What is read meanwhile is overlaid with what waits, so that an access shows at once. A reader
-    takes `waiting()` before it reads and gives `overlay` what it read and at which change.
-    """
-
-    def __init__(self, write: Callable[[Batch], None], lazy: bool):
-        """`write` leaves a batch with its `seq` if and only if it is written."""
-        self._write = write
-        self._lazy = lazy
-        self._process = os.getpid()
-        # What is written, or was last, and what comes after it; both change at once, so that an
-        # interrupt neither loses uses nor has any written twice.
-        self._batches = (Batch(), Batch())
-        self._lock = threading.Lock()
-        self._flushing = threading.RLock()
-        self._timer: threading.Timer | None = None
-        if lazy:
-            _LAZY.add(self)
-
-    def add(self, use: Use) -> None:
-        """Queue a use of rows."""
-        with self._lock:
-            self._batches[1].uses.append(use)
-            if self._lazy and self._timer is None:
-                self._timer = soon(self._flush_later)
-            waits = self._timer is not None
-        if not waits:
-            self.flush()
-
-    def _flush_later(self) -> None:
-        try:
-            self.flush()
-        except Exception:  # they wait on, and the next flush, which somebody calls, tells why
-            return
-
-    def flush(self) -> None:
-        """Write what waits; what could not be written waits on, and its error is raised."""
-        if self._process != os.getpid():  # a copy of what the process that was forked writes itself
-            return
-        with self._flushing:
-            with self._lock:
-                if self._timer is not None:
-                    self._timer.cancel()
-                    self._timer = None
-                last, pending = self._batches
-                unwritten = last.uses if last.seq is None else []
-                if not unwritten and not pending.uses:
-                    return
-                batch = Batch([*unwritten, *pending.uses])
-                self._batches = (batch, Batch())
-            self._write(batch)
-
-    def close(self) -> None:
-        """Write what waits; what cannot be written is given up."""
-        try:
-            self.flush()
-        finally:
-            _LAZY.discard(self)
-
-    def waiting(self) -> tuple[Batch, ...]:
-        """What may not be written yet."""
-        with self._lock:
-            return tuple(batch for batch in self._batches if batch.uses)
-
-
-_LAZY: WeakSet[AccessQueue] = WeakSet()
+_FLUSHED_AT_EXIT: WeakSet[AccessQueue] = WeakSet()
 
 
 @atexit.register
 def _flush_all() -> None:
-    """Write what waits in a program that ends without closing its stores."""
-    for touches in list(_LAZY):
+    for queue in list(_FLUSHED_AT_EXIT):
         try:
-            touches.flush()
+            queue.flush()
         except Exception as problem:
             warnings.warn(f"accesses could not be counted: {problem}", stacklevel=1)
 
@@ -151,14 +221,14 @@ def _flush_all() -> None:
 def overlay(
     waiting: Sequence[Batch], seq: int, row: int, kept: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The accesses of a row as kept at change `seq`, with those counted in that waited then."""
-    found = {name: kept[name] for name in ACCESSES}
+    """The access fields of a row as `kept` at change `seq`, with those counted in that waited."""
+    fields = {name: kept[name] for name in ACCESSES}
     for batch in waiting:
-        waits = batch.rows.get(row)
-        if waits is not None and batch.waits(seq):
-            count, times = waits
-            last = found["last_accessed"]
-            found["access_count"] += count
-            found["last_accessed"] = times[0] if last is None else max(last, times[0])
-            found["accesses"] = codec.accessed(found["accesses"], times)
-    return found
+        accesses = batch.rows.get(row)
+        if accesses is not None and batch.waits(seq):
+            count, times = accesses
+            last = fields["last_accessed"]
+            fields["access_count"] += count
+            fields["last_accessed"] = times[0] if last is None else max(last, times[0])
+            fields["accesses"] = codec.accessed(fields["accesses"], times)
+    return fields

@@ -166,7 +166,7 @@ def test_where_no_thread_starts_an_access_is_written_at_once(
 def test_an_access_shows_before_it_is_written_and_counts_once(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("salience.stores.access_queue._DELAY", 3600.0)
+    monkeypatch.setattr("salience.stores.access_queue.WRITE_DELAY_SECONDS", 3600.0)
     store = PostgresStore(database)
     with opened(store) as memory:  # type: ignore[arg-type]
         memory.add("An apple.", id="one", created_at="2026-01-01")

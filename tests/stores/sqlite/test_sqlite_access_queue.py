@@ -61,7 +61,7 @@ def watcher(memory: Memory, path: Path) -> Iterator[Watcher]:
 @pytest.fixture
 def late(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written on its own during the test."""
-    monkeypatch.setattr(access_queue, "_DELAY", 3600.0)
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 3600.0)
 
 
 def until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
@@ -261,7 +261,7 @@ def test_reading_while_accesses_are_written_never_counts_twice(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader between the commit and the end of the write sees each access once."""
-    monkeypatch.setattr(access_queue, "_DELAY", 3600.0)
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 3600.0)
     records = SqliteRecords(str(path))
     committed, go_on = threading.Event(), threading.Event()
     write = records._write_batch

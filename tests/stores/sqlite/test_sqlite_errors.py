@@ -303,7 +303,7 @@ def without_folder(path: Path) -> None:
 def test_a_file_that_is_not_there_any_more_acknowledges_no_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lose: Callable[[Path], None]
 ) -> None:
-    monkeypatch.setattr(access_queue, "_DELAY", 3600.0)
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 3600.0)
     folder = tmp_path / "folder"
     folder.mkdir()
     path = folder / "memory.db"

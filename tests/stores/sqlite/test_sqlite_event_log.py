@@ -83,7 +83,7 @@ def test_the_words_of_an_older_file_are_worked_out_anew(tmp_path: Path) -> None:
 def test_uses_that_could_not_be_written_wait_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access_queue, "_DELAY", 3600.0)
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 3600.0)
     path = tmp_path / "memory.db"
     with opened(path) as memory:
         memory.add("An apple.", id="a")
@@ -102,7 +102,7 @@ def test_uses_that_could_not_be_written_wait_on(
 def test_a_use_of_what_was_erased_meanwhile_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(access_queue, "_DELAY", 3600.0)
+    monkeypatch.setattr(access_queue, "WRITE_DELAY_SECONDS", 3600.0)
     path = tmp_path / "memory.db"
     with opened(path) as memory, opened(path) as other:
         memory.add_many([{"id": id, "content": f"apple {id}"} for id in "ab"])

@@ -191,7 +191,7 @@ memory.search("tea")
 held, let_go = threading.Event(), threading.Event()
 def hold():
     store = memory._core.dispatcher.store
-    with store._lock, store._records._touches._flushing, store._records._write_lock:
+    with store._lock, store._records._accesses._lock, store._records._write_lock:
         held.set()
         let_go.wait()
 holder = threading.Thread(target=hold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -16,6 +16,7 @@ from salience.records.events import ACCESSES
 from salience.records.filters import fields_of
 from salience.retrieval import operations
 from salience.stores import codec
+from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.postgres.replica.manager import NotReplicated, memory_limit
 from salience.stores.postgres.replica.replica import Replicas, is_answered_by_index
 from salience.stores.postgres.row_ids import RowIds
@@ -27,7 +28,6 @@ from salience.stores.postgres.wire.async_connection import AsyncDatabase
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Database
 from salience.stores.postgres.write import erase, event_log, put
-from salience.stores.postgres.write.access_queue import Waiting
 
 T = TypeVar("T")
 _MANY = 24  # memories beyond which to write them is left to a thread
@@ -103,8 +103,10 @@ class PostgresStore:
         self._spaces = SnapshotCache()
         self._sight: ContextVar[SearchCache | None] = ContextVar("sight", default=None)
         self._closed = False
-        self._waiting = Waiting(self.database)
-        self._kept = Replicas(self._numbers, self._waiting.of, self.database.read, limit, at_once)
+        self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
+        self._kept = Replicas(
+            self._numbers, self._accesses.waiting, self.database.read, limit, at_once
+        )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
         """Answer every operation, in order; what only reads goes into common round trips."""
@@ -117,7 +119,7 @@ class PostgresStore:
             done = problem = None
             try:
                 if isinstance(task, _Flush):
-                    self._waiting.flush(task.namespaces)
+                    self._accesses.flush(task.namespaces)
                 elif isinstance(task, _Read):
                     done = self.database.read(task.steps, task.namespaces)
                 else:
@@ -138,8 +140,8 @@ class PostgresStore:
             done = problem = None
             try:
                 if isinstance(task, _Flush):
-                    if self._waiting.any():
-                        await asyncio.to_thread(self._waiting.flush, task.namespaces)
+                    if not self._accesses.is_empty():
+                        await asyncio.to_thread(self._accesses.flush, task.namespaces)
                 elif isinstance(task, _Read):
                     done = await self.awaited.read(task.steps, task.namespaces)
                 else:
@@ -203,7 +205,7 @@ class PostgresStore:
             self._numbers,
             self._spaces,
             sight,
-            self._waiting.of,
+            self._accesses.waiting,
             self.database.distributed,
         )
 
@@ -362,13 +364,21 @@ class PostgresStore:
     def _touch(self, op: operations.Touch) -> Work[None]:
         at = codec.encode("last_accessed", op.at)
         for namespace, rows, places in self._numbers.parts(op.rows):
-            self._waiting.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
+            self._accesses.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
             self._kept.touch(namespace, op.rows[places], at)
         yield from ()
 
+    def _write_accesses(self, batches: Mapping[str, Batch]) -> None:
+        try:
+            self.database.write(lambda: event_log.write_accesses(batches), batches)
+        except BaseException:
+            for batch in batches.values():
+                batch.seq = None
+            raise
+
     def flush(self) -> None:
         """Write the accesses that wait; what could not be written waits on."""
-        self._waiting.flush()
+        self._accesses.flush()
 
     _READS: ClassVar[dict[type, Callable[[Searcher, Any], Steps[Any]]]] = {
         operations.FindSpeakers: Searcher.names,

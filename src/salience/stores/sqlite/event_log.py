@@ -14,7 +14,7 @@ from salience.retrieval.operations import Events, ImportedHistory, Note
 from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.connection import decoding
-from salience.stores.sqlite.reader import SqliteReader, marks, parts
+from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader, marks, parts
 
 _JSON = json.JSONEncoder(ensure_ascii=False).encode
 _MANY = 10_000  # rows patched at once, beyond which indexes are loaded anew
@@ -105,7 +105,7 @@ class SqliteLog(SqliteReader, ABC):
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
         """Append events and apply them in one transaction, or nothing and the ids not there."""
-        self._touches.flush()
+        self._accesses.flush()
         with self._writing() as db:
             return self._happen(db, namespace, events)
 
@@ -158,7 +158,7 @@ class SqliteLog(SqliteReader, ABC):
 
     def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Set patchable fields by id without an event."""
-        self._touches.flush()
+        self._accesses.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
             known = self._states(db, space, sorted(values))
@@ -200,7 +200,7 @@ class SqliteLog(SqliteReader, ABC):
 
     def events(self, op: Events) -> list[Event]:
         """The log, oldest first; uses that wait to be written are its last."""
-        waiting = self._touches.waiting()
+        waiting = self._accesses.waiting(ALL_NAMESPACES)
         clauses = ["events.space = ?", "seq > ?"]
         values: list[Any] = [op.after]
         for column, given in (

@@ -19,6 +19,7 @@ from salience.stores.index.change_feed import Changes, IndexVersion
 from salience.stores.sqlite.connection import decoding, guarded, transaction, translated
 
 _CHUNK = 65_536  # rows read at once when an index is loaded
+ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
 _PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
 _SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
 _NEWS = (  # where the feed stands, since when it is complete, whether a namespace has news in it
@@ -35,7 +36,7 @@ class SqliteReader:
     path: str
     _reader: sqlite3.Connection
     _read_lock: threading.RLock
-    _touches: AccessQueue
+    _accesses: AccessQueue
     _writes: int
 
     def __init__(self) -> None:
@@ -128,7 +129,7 @@ class SqliteReader:
         found: dict[int, MemoryRecord] = {}
         if not rows:
             return found
-        waiting = self._touches.waiting()
+        waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, decoding(self.path):
             for part in parts(rows):
                 for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
@@ -220,7 +221,7 @@ class SqliteReader:
     ) -> Iterator[Mapping[str, list[Any]]]:
         """Chunks of memories as columns, rows ascending."""
         asked = [name for name in ACCESSES if name in names]
-        waiting = self._touches.waiting() if asked else ()
+        waiting = self._accesses.waiting(ALL_NAMESPACES) if asked else ()
         wanted = ("row", *names, *(ACCESSES if waiting else ()), "seq")
         what = ", ".join(_SEQ if name == "seq" else column(name) for name in wanted)
         for values in self._selected(namespace, what, rows):

@@ -30,6 +30,7 @@ from salience.stores.sqlite.connection import (
 )
 from salience.stores.sqlite.event_log import Entry, SqliteLog
 from salience.stores.sqlite.reader import (
+    ALL_NAMESPACES,
     at_once,
     column,
     dimensions,
@@ -79,7 +80,9 @@ class SqliteRecords(SqliteLog):
         self._writes = 0
         self._batches = 0  # of accesses that were begun to be written
         self._lingering = False  # whether the log holds erased text
-        self._touches = AccessQueue(self._write_touches, lazy=path != ":memory:")
+        self._accesses = AccessQueue(
+            self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
+        )
         _OPEN.add(self)
 
     # Writing
@@ -116,7 +119,7 @@ class SqliteRecords(SqliteLog):
     def put(self, op: Put) -> tuple[str, ...]:
         """Write all in one transaction, or nothing and the ids that stand in the way."""
         prepared = [(draft, codec.stored(draft)) for draft in op.drafts]
-        self._touches.flush()
+        self._accesses.flush()
         with self._writing() as db:
             old = self._existing(db, op.drafts)
             keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
@@ -372,10 +375,13 @@ class SqliteRecords(SqliteLog):
             self._check_writable()
         if not self.read_only:
             at = codec.encode("last_accessed", op.at)
-            self._touches.add((op.rows.tolist(), at, op.type, op.actor, op.session))
+            self._accesses.add(
+                ALL_NAMESPACES, (op.rows.tolist(), at, op.type, op.actor, op.session)
+            )
         return not self.read_only
 
-    def _write_touches(self, batch: Batch) -> None:
+    def _write_accesses(self, batches: Mapping[str, Batch]) -> None:
+        batch = batches[ALL_NAMESPACES]
         try:
             self._write_batch(batch)
         except BaseException:
@@ -451,7 +457,7 @@ class SqliteRecords(SqliteLog):
         where: Filter | None = None,
     ) -> int:
         """Erase memories, their vectors and links; how many. Freed pages are overwritten."""
-        self._touches.flush()
+        self._accesses.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
             names = ("id", "row", "sequence", *sorted(map(column, fields_of(where))))
@@ -511,12 +517,12 @@ class SqliteRecords(SqliteLog):
 
     def flush(self) -> None:
         """Write queued touches."""
-        self._touches.flush()
+        self._accesses.flush()
 
     def close(self) -> None:
         """Write queued touches and close the file."""
         try:
-            self._touches.close()
+            self._accesses.close()
         finally:
             with self._write_lock, self._read_lock:
                 self._writer.close()
