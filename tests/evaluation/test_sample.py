@@ -3,8 +3,6 @@ from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from typing import Any
 
-import pytest
-
 from salience.evaluation import sample
 from salience.records.record import LINK_TYPES
 
@@ -39,17 +37,25 @@ def test_ids_and_contents_are_unique() -> None:
     assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS)
 
 
-@pytest.mark.parametrize("memory", MEMORIES, ids=lambda memory: memory["id"])
-def test_a_memory_is_well_formed(memory: Item) -> None:
-    assert set(memory) <= FIELDS
-    assert memory["content"] == memory["content"].strip() != ""
-    assert memory["created_at"].endswith("Z")
-    assert datetime(2026, 1, 1, tzinfo=UTC) <= moment(memory) < datetime(2026, 10, 1, tzinfo=UTC)
-    assert 0 <= memory.get("importance", 0) <= 1
+def test_every_memory_is_well_formed() -> None:
+    for memory in MEMORIES:
+        problems = [name for name, holds in wellformedness(memory).items() if not holds]
+        assert not problems, memory["id"]
+
+
+def wellformedness(memory: Item) -> dict[str, bool]:
     is_turn = memory["kind"] == "turn"
-    assert is_turn == ("session_id" in memory) == ("speaker" in memory)
-    assert ("title" in memory) or memory["kind"] in ("turn", "fact")
-    json.dumps(memory)
+    start, end = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 10, 1, tzinfo=UTC)
+    return {
+        "fields": set(memory) <= FIELDS,
+        "content": memory["content"] == memory["content"].strip() != "",
+        "UTC": memory["created_at"].endswith("Z"),
+        "year": start <= moment(memory) < end,
+        "importance": 0 <= memory.get("importance", 0) <= 1,
+        "turn": is_turn == ("session_id" in memory) == ("speaker" in memory),
+        "title": ("title" in memory) or memory["kind"] in ("turn", "fact"),
+        "JSON": json.loads(json.dumps(memory)) == memory,
+    }
 
 
 def test_memories_stand_in_order_of_time() -> None:

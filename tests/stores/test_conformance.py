@@ -11,6 +11,13 @@ from salience import Memory
 from salience.retrieval.operations import Op
 from salience.stores.postgres import PostgresStore
 from salience.testing.conformance import StoreConformance
+from salience.testing.conformance._durability import Concurrency
+from salience.testing.conformance._events import Living, Logging, Rewinding
+from salience.testing.conformance._links import Noting
+from salience.testing.conformance._nearest_vectors import Alike
+from salience.testing.conformance._reads import Neighbours
+from salience.testing.conformance._write_outcomes import Keys
+from salience.testing.conformance._writes import Linking
 
 
 class TestRam(StoreConformance):
@@ -92,7 +99,11 @@ def event_loop_elsewhere() -> Iterator[asyncio.AbstractEventLoop]:
     loop.close()
 
 
-class TestPostgresAwaited(StoreConformance):
+class TestPostgresAwaited(
+    Alike, Concurrency, Keys, Linking, Living, Logging, Neighbours, Noting, Rewinding
+):
+    """A sample of the suite that uses every operation: both ways run the same generators."""
+
     @pytest.fixture(autouse=True)
     def place(self, database: str, event_loop_elsewhere: asyncio.AbstractEventLoop) -> None:
         self.url, self.loop = database, event_loop_elsewhere

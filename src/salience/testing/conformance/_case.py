@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -75,6 +75,18 @@ class StoreCase:
         memory = self.open_memory(embedder=self.embedder, clock=clock)
         yield memory
         memory.close()
+
+
+def check_cases(cases: Iterable[Any], check: Callable[[Any], None]) -> None:
+    """Check each row of a table on the same store; a failure names the rows that fail."""
+    failures = []
+    for case in cases:
+        try:
+            check(case)
+        except Exception as error:
+            failures.append(f"{case}: {type(error).__name__}: {error}")
+    if failures:
+        pytest.fail(f"{len(failures)} cases fail:\n" + "\n\n".join(failures), pytrace=False)
 
 
 def answer(memory: Memory, operation: Op) -> Any:

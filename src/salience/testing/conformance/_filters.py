@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from salience import Memory
+from salience import Memory, Profile
 from salience.errors import InvalidInput
 from salience.ranking.profiles import BUILT_IN
 from salience.records.filters import Compare, fields_of, parse
-from salience.testing.conformance._case import EVERYTHING, START, StoreCase, listed
+from salience.testing.conformance._case import EVERYTHING, START, StoreCase, check_cases, listed
 
 DAY = timedelta(days=1)
 ITEMS: list[dict[str, Any]] = [
@@ -37,7 +37,10 @@ ITEMS: list[dict[str, Any]] = [
     },
 ]  # fmt: skip
 
-CASES: list[tuple[dict[str, Any], str]] = [
+Case = tuple[dict[str, Any], str]
+"""A filter, and the ids of the items that pass it."""
+
+CASES: list[Case] = [
     ({}, "abcd"),
     # text
     ({"kind": "fact"}, "ad"),
@@ -148,7 +151,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ({"$or": [{"kind": "fact"}], "speaker": "Ana"}, "a"),
 ]
 
-ERASING = [case for case in CASES[1::7] if fields_of(parse(case[0]))]  # else it is refused
+# A filter that names no field is refused.
+ERASURES = [case for case in CASES[1::7] if fields_of(parse(case[0]))]
 
 WRONG: list[tuple[Any, str]] = [
     ("kind", "filters"),
@@ -191,41 +195,50 @@ WRONG: list[tuple[Any, str]] = [
 class Filtering(StoreCase):
     """Filters mean the same wherever they are given."""
 
-    @pytest.mark.parametrize(("filters", "passing"), CASES, ids=str)
-    def test_a_filter_in_a_listing(
-        self, memory: Memory, filters: dict[str, Any], passing: str
-    ) -> None:
+    def test_a_filter_in_a_listing(self, memory: Memory) -> None:
         memory.add_many(ITEMS)
-        assert sorted(listed(memory, filters)) == list(passing)
-        assert memory.get_all(filters, limit=1).total == len(passing)
 
-    @pytest.mark.parametrize(("filters", "passing"), CASES, ids=str)
-    def test_a_filter_in_a_search(
-        self, memory: Memory, filters: dict[str, Any], passing: str
-    ) -> None:
+        def check(case: Case) -> None:
+            filters, passing = case
+            assert sorted(listed(memory, filters)) == list(passing)
+            assert memory.get_all(filters, limit=1).total == len(passing)
+
+        check_cases(CASES, check)
+
+    @pytest.mark.parametrize("profile", [EVERYTHING, "balanced"], ids=["everything", "balanced"])
+    def test_a_filter_in_a_search(self, memory: Memory, profile: Profile | str) -> None:
         memory.add_many(ITEMS)
-        for profile in (EVERYTHING, "balanced"):
+
+        def check(case: Case) -> None:
+            filters, passing = case
             hits = memory.search("common ground", profile=profile, filters=filters, touch=False)
             assert sorted(hits.ids) == list(passing)
 
-    @pytest.mark.parametrize(("filters", "passing"), ERASING, ids=str)
-    def test_a_filter_in_an_erasure(
-        self, memory: Memory, filters: dict[str, Any], passing: str
-    ) -> None:
-        memory.add_many(ITEMS)
-        assert memory.delete_all(filters) == len(passing)
-        assert not set(listed(memory)) & set(passing)
+        check_cases(CASES, check)
 
-    @pytest.mark.parametrize(("filters", "field"), WRONG, ids=str)
-    def test_a_wrong_filter_names_its_field(self, memory: Memory, filters: Any, field: str) -> None:
-        for ask in (
-            lambda: memory.get_all(filters),
-            lambda: memory.search("x", filters=filters),
-            lambda: memory.delete_all(filters),
-        ):
-            with pytest.raises(InvalidInput) as caught:
-                ask()
-            assert caught.value.field.endswith(field)
+    def test_a_filter_in_an_erasure(self, memory: Memory) -> None:
+        def check(case: Case) -> None:
+            filters, passing = case
+            space = memory.within(str(filters))
+            space.add_many(ITEMS)
+            assert space.delete_all(filters) == len(passing)
+            assert set(listed(space)) == set("abcd") - set(passing)
+
+        check_cases(ERASURES, check)
+
+    def test_a_wrong_filter_names_its_field(self, memory: Memory) -> None:
+        def check(case: tuple[Any, str]) -> None:
+            filters, field = case
+            for ask in (
+                lambda: memory.get_all(filters),
+                lambda: memory.search("x", filters=filters),
+                lambda: memory.delete_all(filters),
+            ):
+                with pytest.raises(InvalidInput) as caught:
+                    ask()
+                assert caught.value.field.endswith(field)
+
+        check_cases(WRONG, check)
 
     def test_filters_apply_before_the_limit(self, memory: Memory) -> None:
         memory.add_many(
