@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from salience.language.english import INSTRUCTION, NUMBER, TEMPORAL
 from salience.language.features import FEATURES, features, greeted
+from salience.language.memory_cues import INSTRUCTION, NUMBER, TEMPORAL
 from salience.language.tokens import words
 
 

@@ -27,13 +27,8 @@ from salience.language.date_grammar import (
     range_end,
     time_phrases,
 )
-from salience.language.english import (
-    AMBIGUOUS_MONTHS,
-    ASKS_FORMER,
-    MONTHS,
-    NAMESAKE_MONTHS,
-    USED_TO,
-)
+from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS
+from salience.language.query_cues import ASKS_FORMER, USED_TO
 from salience.language.tokens import fold, stem
 
 Interval = tuple[datetime, datetime]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from salience.language.english import (
+from salience.language.english import FIRST_PERSON, STOP
+from salience.language.memory_cues import (
     CLOCK,
     DIGIT,
-    FIRST_PERSON,
     GREETING,
     INSTRUCTION,
     INSTRUCTION_WORDS,
@@ -16,7 +16,6 @@ from salience.language.english import (
     NUMBER,
     NUMBER_WORDS,
     PREFERENCE,
-    STOP,
     TEMPORAL,
     TEMPORAL_WORDS,
 )

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import date_wordings, named_dates
-from salience.language.english import (
+from salience.language.english import FIRST_PERSON, FRAMING, IRREGULAR_FORMS, STOP, STOP_ELSEWHERE
+from salience.language.query_cues import (
     ASKS_ADVICE,
     ASKS_NAME,
     ASKS_NUMBER,
@@ -16,12 +17,9 @@ from salience.language.english import (
     ASKS_SUMMARY,
     ASKS_WHAT_YOU_SAID,
     ASKS_WHEN,
-    FIRST_PERSON,
-    FRAMING,
-    IRREGULAR_FORMS,
     LOOKS_BACK,
-    STOP,
-    STOP_ELSEWHERE,
+    QUOTED_PHRASE,
+    WORD_PREFIX,
 )
 from salience.language.speakers import resolve_speakers
 from salience.language.tokens import fold, question_words, stem, words
@@ -31,8 +29,6 @@ _TERM_OF_STEM: dict[str, Term] = {
     for forms in IRREGULAR_FORMS
     for form in forms
 }
-_PHRASE = re.compile(r"[\"“]([^\"“”]+)[\"”]")
-_PREFIX = re.compile(r"(?<![^\W_])([^\W_]+)\*(?!\w)")
 _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
@@ -63,7 +59,7 @@ def analyze_query(
     """
     low = _folded(text)
     query_words = question_words(text)
-    prefixes = tuple(dict.fromkeys(_PREFIX.findall(low)))
+    prefixes = tuple(dict.fromkeys(WORD_PREFIX.findall(low)))
     speakers = resolve_speakers(names)
     dates = named_dates(low)
     question = _embedded_question(text)
@@ -77,7 +73,7 @@ def analyze_query(
         assistants=assistants,
         dates=dates,
         features=_features(question or text, speakers, bool(users), dates),
-        phrases=tuple(phrase for phrase in _PHRASE.findall(text) if words(phrase)),
+        phrases=tuple(phrase for phrase in QUOTED_PHRASE.findall(text) if words(phrase)),
         prefixes=prefixes,
         during=during,
         past_interval=about,

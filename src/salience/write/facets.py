@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.language.english import PREFERENCE, TEMPORAL
+from salience.language.memory_cues import PREFERENCE, TEMPORAL
 from salience.records.validation import text
 
 FACETS = ("personal_info", "preferences", "events")

@@ -1,0 +1,118 @@
+"""Cues of what a query asks for, matched against the folded query."""
+
+from __future__ import annotations
+
+from salience.language.cues import pattern_cue
+
+ASKS_WHEN = pattern_cue(
+    "asks_when",
+    "query: asks for a time",
+    r"\b(?:when|how long|(?:what|which) (?:date|day|month|year|time)"
+    r"|how many (?:days|weeks|months|years))\b",
+    catches="how long was ana in rome?",
+    must_not_catch="who met ana in rome?",
+)
+ASKS_NUMBER = pattern_cue(
+    "asks_number",
+    "query: asks for a number",
+    r"\bhow (?:many|much|long|old|often|far|tall|big|fast|high)\b|\bpercent(?:age)?\b"
+    r"|\bwhat time\b|\baverage\b|\bwhat(?:'s| is| was)? (?:the |my )?(?:\w+ )?"
+    r"(?:number|amount|price|cost|budget|rate|score|size|age|distance|salary|total)\b",
+    catches="how many cats does ana have?",
+    must_not_catch="how is ana?",
+)
+ASKS_NAME = pattern_cue(
+    "asks_name",
+    "query: asks for a person, a place or the name of a thing",
+    r"^\W*(?:who(?:se|m)?|where|which"
+    r"|what (?:book|movie|show|game|city|country|place|brand|name|song|band|artist)s?)\b",
+    catches="what books has ana read?",
+    must_not_catch="whole milk or oat milk?",
+)
+ASKS_SUMMARY = pattern_cue(
+    "asks_summary",
+    "query: asks for a summary",
+    r"\b(?:summar(?:y|i[sz]e|ies)|overview|recap|sum up)\b",
+    catches="give me a recap of the trip",
+    must_not_catch="how was the trip?",
+)
+ASKS_ORDER = pattern_cue(
+    "asks_order",
+    "query: asks for things in their order in time",
+    r"\b(?:(?:in|what) (?:chronological )?order\b(?! to\b)|the order in\b"
+    r"|order of events\b|sequence|timeline|chronolog)",
+    catches="list the trips in order",
+    must_not_catch="what must i do in order to pay?",
+)
+ASKS_WHAT_YOU_SAID = pattern_cue(
+    "asks_what_you_said",
+    "query: asks what the assistant said or did",
+    r"\b(?:did|have|had|were|was) you\b"
+    r"|\byou(?:'ve| have| had)? (?:recommended|suggested|said|told|gave|given|mentioned|provided"
+    r"|explained|listed|described|advised|outlined|proposed|helped|shared|wrote|created|made|used"
+    r"|came up|walked)\b"
+    r"|\byour (?:\w+ )?(?:advice|suggestions?|recommendations?|answers?|responses?|explanations?"
+    r"|list|plan|tips|guidance)\b"
+    r"|\bprevious (?:chat|conversation|discussion)\b|\bremind me (?:what|of|which)\b",
+    catches="what did you recommend?",
+    must_not_catch="what do you recommend?",
+)
+LOOKS_BACK = pattern_cue(
+    "looks_back",
+    "query: asks about what was said or done",
+    r"\b(?:did|have|had) (?:i|you|we)\b|\bhow (?:did|have|has)\b",
+    catches="what did i cook?",
+    must_not_catch="what can i cook?",
+)
+ASKS_ADVICE = pattern_cue(
+    "asks_advice",
+    "query: asks for advice",
+    r"\b(?:suggest|recommend|advice|advise|ideas?|options?|tips)\b|\bshould i\b"
+    r"|\bhow (?:should|can|could|do|would) (?:i|you)\b"
+    r"|\b(?:can|could|would|will) you (?:please )?(?:help|show|explain|walk me through how|suggest"
+    r"|recommend|plan|write|make|create|give me (?:some|an?) (?:ideas?|tips|advice|example|plan))\b"
+    r"|\bhelp me\b|\bwhat (?:should|can|could) i\b"
+    r"|\bi(?:'m| am) (?:looking|planning|thinking|working|trying|about)\b|\bwhere do you think\b"
+    r"|\bwhat (?:\w+ ){0,3}(?:might|would|could) \w+ (?:like|enjoy|prefer|want)\b",
+    catches="any tips for rome?",
+    must_not_catch="what is most likely to happen?",
+)
+ASKS_PRESENT = pattern_cue(
+    "asks_present",
+    "query: asks for the present state",
+    r"\b(?:now|currently|current|(?<!at the )latest|nowadays|at present|presently|these days"
+    r"|at the moment|most recent(?:ly)?|as of (?:now|today))\b",
+    catches="where does ana live at present?",
+    must_not_catch="when is it due at the latest?",
+)
+ASKS_FORMER = pattern_cue(
+    "asks_former",
+    "query: asks for all that was once",
+    r"\b(?:original(?:ly)?|initial(?:ly)?|former(?:ly)?|previous(?:ly)?|back then|at first"
+    r"|did(?:n't| not)? (?:[^\s?]+ ){0,3}?use to)\b",
+    catches="where did ana originally live?",
+    must_not_catch="where does ana live?",
+)
+USED_TO = pattern_cue(
+    "used_to",
+    "query: asks for what once was, unless `other` matches: used to do, or got used to",
+    r"(?P<other>(?:\b(?:am|is|are|was|were|be|been|being|has|have|had|get|gets|got|gotten|getting"
+    r"|become|became)(?:n't)?(?: (?:the|an?|this|that|these|those|my|our|your|their))?(?: [^\s?]+)?"
+    r"|'(?:s|m|re|ve)(?: (?:not|still|also|often|\w+ly))?) )?\bused to\b",
+    catches="ana used to swim",
+    must_not_catch="ana used the pool",
+)
+QUOTED_PHRASE = pattern_cue(
+    "quoted_phrase",
+    "query: words in quotation marks, which stand together in what is searched for",
+    r"[\"“]([^\"“”]+)[\"”]",
+    catches='who said "never again"?',
+    must_not_catch="who said never again?",
+)
+WORD_PREFIX = pattern_cue(
+    "word_prefix",
+    "query: a beginning of words before a star",
+    r"(?<![^\W_])([^\W_]+)\*(?!\w)",
+    catches="deploy*",
+    must_not_catch="2 * 3 or 2*x",
+)
