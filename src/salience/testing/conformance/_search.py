@@ -166,7 +166,7 @@ class Searching(StoreCase):
             asked = "What did Mel cook with pasta?"
             hits = memory.search(asked, touch=False, explain=True)
             [tree] = [hit.explanation for hit in hits if hit.id == id]
-            part = tree.find("speaker") if tree else None
+            part = tree.find("named_speaker") if tree else None
             return part.value if part else None
 
         assert not speaks("m")
@@ -194,8 +194,12 @@ class Searching(StoreCase):
             trees = {hit.id: hit.explanation for hit in hits if hit.explanation}
             assert set(trees) == {*texts, "then", "fact", "told"}
             return {
-                name: {id for id, tree in trees.items() if (part := tree.find(name)) and part.value}
-                for name in ("year", "month", "day")
+                unit: {
+                    id
+                    for id, tree in trees.items()
+                    if (part := tree.find(f"{unit}_match")) and part.value
+                }
+                for unit in ("year", "month", "day")
             }
 
         days = {"plan", "letter", "figures", "then", "fact"}
@@ -233,7 +237,9 @@ class Searching(StoreCase):
 
         def named(asked: str) -> set[str]:
             hits = memory.search(asked, touch=False, explain=True)
-            trees = ((hit.id, hit.explanation and hit.explanation.find("speaker")) for hit in hits)
+            trees = (
+                (hit.id, hit.explanation and hit.explanation.find("named_speaker")) for hit in hits
+            )
             return {id for id, part in trees if part and part.value}
 
         assert named("Is the disk of a bigger server full?") == set()
