@@ -1,113 +1,86 @@
-"""A reason as one HTML page: no script, nothing loaded, every text escaped, light and dark."""
+"""The parts of an explanation as HTML: no script, nothing loaded, every text escaped."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from salience.ranking.explanation import Explanation, figure, number
-from salience.search.explain.counterfactuals import beyond
+from salience.ranking.rejection import WhyNot
+from salience.records.record import MemoryRecord
+from salience.search.explain.counterfactuals import Change, beyond
 
-if TYPE_CHECKING:
-    from salience.search.explain.report import ExplainReport
+NOT_RETURNED = "not returned"
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def page(reason: ExplainReport) -> str:
-    """The page of a reason."""
+def page(title: str, sections: Iterable[str]) -> str:
+    """A page of sections."""
     style = files("salience.search.explain").joinpath("page.css").read_text(encoding="utf-8")
-    sections = [
-        _head(reason),
-        *_absence(reason),
-        *_parts(reason),
-        *_changes(reason),
-        *_tree(reason),
-    ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Why {escape(reason.id)}?</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         + "\n".join(sections)
         + "\n</body>\n</html>\n"
     )
 
 
-def _head(reason: ExplainReport) -> str:
-    kind, short, said = "verdict", f"hit {reason.rank}", f"of {reason.of} that were scored."
-    if reason.why_not is not None:
-        kind, short = "verdict not", "not returned"
-        said = f"{reason.why_not.stage}: {reason.why_not.reason}."
-    routes = ", ".join(f"{name} (number {rank})" for name, rank in reason.routes.items())
-    facts = [
-        f"profile {reason.profile}, first {reason.limit}",
-        *([] if reason.score is None else [f"score {figure(reason.score)}"]),
-        *([f"found by {routes}"] if routes else []),
-        *(f"{name} {value}" for name, value in reason.left.items()),
-        *(f"without {each}" for each in reason.degraded),
-    ]
+def header(query: str, record: MemoryRecord, badge: str, verdict: str, notes: Sequence[str]) -> str:
+    """The head of a page: the query, the verdict with its badge, the memory, and notes on it."""
+    kind = "verdict not" if badge == NOT_RETURNED else "verdict"
     return (
-        f"<header>\n<h1>{escape(reason.query)}</h1>\n"
-        f'<p><span class="{kind}">{short}</span> {escape(said)}</p>\n'
-        f"<blockquote>{escape(reason.record.content)}</blockquote>\n"
-        f'<p class="soft"><code>{escape(reason.id)}</code> · {escape(" · ".join(facts))}</p>\n'
+        f"<header>\n<h1>{escape(query)}</h1>\n"
+        f'<p><span class="{kind}">{badge}</span> {escape(verdict)}</p>\n'
+        f"<blockquote>{escape(record.content)}</blockquote>\n"
+        f'<p class="soft"><code>{escape(record.id)}</code> · {escape(" · ".join(notes))}</p>\n'
         "</header>"
     )
 
 
-def _absence(reason: ExplainReport) -> Iterator[str]:
-    if reason.why_not is None:
-        return
-    if reason.why_not.unmet:
-        met = [
-            (each.condition, ", ".join(f"{name} is {value}" for name, value in each.values.items()))
-            for each in reason.why_not.unmet
+def absence(why_not: WhyNot) -> Iterator[str]:
+    """The conditions that a memory does not meet, and how it does on each route."""
+    if why_not.unmet:
+        conditions = [
+            (one.condition, ", ".join(f"{name} is {value}" for name, value in one.values.items()))
+            for one in why_not.unmet
         ]
-        yield _section("What it does not meet", _table(("asked for", "the memory"), met))
-    if reason.why_not.routes:
+        yield _section("What it does not meet", _table(("asked for", "the memory"), conditions))
+    if why_not.routes:
         rows = [
             (
-                each.route,
-                "no evidence" if each.rank is None else f"number {each.rank}",
-                _known(each.score),
-                "all" if each.depth is None else f"first {each.depth}",
-                _known(each.cut),
+                one.route,
+                "no evidence" if one.rank is None else f"number {one.rank}",
+                _figure_or_dash(one.score),
+                "all" if one.depth is None else f"first {one.depth}",
+                _figure_or_dash(one.cut),
             )
-            for each in reason.why_not.routes
+            for one in why_not.routes
         ]
         head = ("route", "it is", "with", "taken are", "the last has")
         yield _section("On the routes", _table(head, rows))
 
 
-def _parts(reason: ExplainReport) -> Iterator[str]:
-    """A bar for what each part puts into the score, and a mark where it would be even."""
-    if reason.why is None:
-        return
-    own, factors = reason.why.contributions(), reason.why.factored()[1]
-    costs = () if reason.why_not is None else reason.why_not.parts
-    even = {p.name: own.get(p.name, 0.0) + p.behind for p in costs if p.name not in factors}
-    names = [name for name in {**own, **even} if own.get(name) or name in even]
-    docs = {node.label: node for node in reason.why if node.doc}
-    known = [*own.values(), *even.values(), 0.0]
-    low, width = min(known), (max(known) - min(known)) or 1.0
-    rows = []
-    for name in sorted(names, key=lambda n: (-abs(own.get(n, 0.0)), n)):
-        value = own.get(name, 0.0)
-        start, end = (100.0 * (x - low) / width for x in (min(value, 0.0), max(value, 0.0)))
-        bar = _bar(start, end, "less" if value < 0.0 else "")
-        mark = _mark((even[name] - low) / width, "aim") if name in even else ""
-        rows.append(
-            f"<tr{_title(docs.get(name))}><td>{escape(name)}</td>"
-            f'<td class="number">{figure(value)}</td>'
-            f'<td class="wide"><div class="track">{bar}{mark}</div></td></tr>'
-        )
-    body = f"<table>{''.join(rows)}</table>"
-    if even and reason.why_not is not None and reason.why_not.rival is not None:
-        rival = escape(reason.why_not.rival)
+def score_parts(tree: Explanation, why_not: WhyNot | None) -> str:
+    """A bar for the contribution of each part to the score.
+
+    Where the memory was outranked, a mark shows the contribution that would make it even.
+    """
+    contributions, factors = tree.contributions(), tree.factored()[1]
+    costs = () if why_not is None else why_not.parts
+    even = {
+        part.name: contributions.get(part.name, 0.0) + part.behind
+        for part in costs
+        if part.name not in factors
+    }
+    docs = {node.label: node for node in tree if node.doc}
+    body = f"<table>{''.join(_part_rows(contributions, even, docs))}</table>"
+    if even and why_not is not None and why_not.rival is not None:
+        rival = escape(why_not.rival)
         body += (
             f'<p class="soft key"><b class="aim"></b>even with {rival}, the last that went on</p>'
         )
@@ -115,13 +88,32 @@ def _parts(reason: ExplainReport) -> Iterator[str]:
         if part.name in factors:
             both = f"{figure(part.own)} against {figure(part.rival)}"
             body += f"<p>{escape(part.name)} costs it {figure(part.behind)}: {both}</p>"
-    yield _section(f"What makes up its score of {figure(reason.why.value)}", body)
+    return _section(f"What makes up its score of {figure(tree.value)}", body)
 
 
-def _changes(reason: ExplainReport) -> Iterator[str]:
-    """For each part its range among the candidates, with its value and the value needed."""
+def _part_rows(
+    contributions: Mapping[str, float], even: Mapping[str, float], docs: Mapping[str, Explanation]
+) -> Iterator[str]:
+    """A row for each part, the largest contribution first."""
+    values = [*contributions.values(), *even.values(), 0.0]
+    low, width = min(values), (max(values) - min(values)) or 1.0
+    names = [name for name in {**contributions, **even} if contributions.get(name) or name in even]
+    for name in sorted(names, key=lambda name: (-abs(contributions.get(name, 0.0)), name)):
+        value = contributions.get(name, 0.0)
+        start, end = (100.0 * (x - low) / width for x in (min(value, 0.0), max(value, 0.0)))
+        bar = _bar(start, end, "less" if value < 0.0 else "")
+        mark = _mark((even[name] - low) / width, "aim") if name in even else ""
+        yield (
+            f"<tr{_title(docs.get(name))}><td>{escape(name)}</td>"
+            f'<td class="number">{figure(value)}</td>'
+            f'<td class="wide"><div class="track">{bar}{mark}</div></td></tr>'
+        )
+
+
+def changes(nearest: Sequence[Change], outlook: str) -> str:
+    """The range of each part among the candidates, with its value and the value needed."""
     rows = []
-    for change in reason.nearest:
+    for change in nearest:
         low = min(change.low, change.value, change.needed)
         width = (max(change.high, change.value, change.needed) - low) or 1.0
         start, end = ((x - low) / width * 100.0 for x in (change.low, change.high))
@@ -133,16 +125,16 @@ def _changes(reason: ExplainReport) -> Iterator[str]:
             f'{beyond(change)}</td><td class="wide"><div class="track">'
             f"{_bar(start, end, '')}{marks}</div></td></tr>"
         )
-    body = f"<p>{escape(reason.outlook)}</p>"
+    body = f"<p>{escape(outlook)}</p>"
     if rows:
         key = '<b></b>as it is <b class="aim"></b>needed; the bar is what the candidates have'
         body += f'<table>{"".join(rows)}</table><p class="soft key">{key}</p>'
-    yield _section("What would change it", body)
+    return _section("What would change it", body)
 
 
-def _tree(reason: ExplainReport) -> Iterator[str]:
-    if reason.why is not None:
-        yield _section("The whole computation", _node(reason.why, opened=True))
+def computation(tree: Explanation) -> str:
+    """The whole tree of a score, folded."""
+    return _section("The whole computation", _node(tree, opened=True))
 
 
 def _node(node: Explanation, *, opened: bool = False) -> str:
@@ -159,9 +151,9 @@ def _node(node: Explanation, *, opened: bool = False) -> str:
     if not inner.children:
         return f'<div class="leaf">{line}</div>'
     how = f' <span class="soft">= {escape(inner.how)}</span>' if inner.how else ""
-    nothing = [c for c in inner.children if c.value == 0.0] if inner.how == "sum" else []
-    folded = nothing if len(nothing) > 1 else []
-    below = "".join(_node(c) for c in inner.children if not any(c is each for each in folded))
+    zero = [c for c in inner.children if c.value == 0.0] if inner.how == "sum" else []
+    folded = zero if len(zero) > 1 else []
+    below = "".join(_node(c) for c in inner.children if not any(c is other for other in folded))
     if folded:
         title = f'<span class="soft">{len(folded)} parts are 0</span>'
         zeros = "".join(_node(child) for child in folded)
@@ -184,7 +176,7 @@ def _mark(place: float, kind: str) -> str:
     return f'<b class="{kind}" style="left:{100.0 * place:.2f}%"></b>'
 
 
-def _known(value: float | None) -> str:
+def _figure_or_dash(value: float | None) -> str:
     return "—" if value is None or math.isnan(value) else figure(value)
 
 

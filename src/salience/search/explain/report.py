@@ -1,4 +1,4 @@
-"""The reason: one question (why this memory, or why not?) and everything there is to answer it."""
+"""The report that explains a memory: why a search returns it or not, as text, JSON and HTML."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from salience.records.record import MemoryRecord, to_json
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
 from salience.retrieval.plan import Plan, ask
+from salience.search.explain import html
 from salience.search.explain.counterfactuals import Change, among_the_first, beyond, changes
-from salience.search.explain.html import page
 from salience.search.explain.why_not import why_not
 from salience.search.request import SearchRequest
 from salience.search.search import rank
 
-_SHOWN = 5  # lines of a list before the rest is only counted
+MAX_LISTED = 5  # lines of a list; the rest is counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ExplainReport:
 
     @property
     def found(self) -> bool:
-        """Whether it is among the hits."""
+        """True if it is among the hits."""
         return self.why_not is None
 
     @property
@@ -74,7 +74,7 @@ class ExplainReport:
 
     @property
     def outlook(self) -> str:
-        """What changing one part alone could do, in a sentence."""
+        """A sentence on what a change of one part alone could do."""
         aim = "drop it out" if self.found else "bring it in"
         if self.changes is None:
             decisive = "a later stage" if self.why_not is None else f"the {self.why_not.stage}"
@@ -87,9 +87,9 @@ class ExplainReport:
     @property
     def nearest(self) -> tuple[Change, ...]:
         """The changes worth naming: those that are possible, or else the nearest to it."""
-        known = self.changes or ()
-        possible = tuple(change for change in known if change.possible)
-        return possible or tuple(change for change in known if math.isfinite(change.share))
+        changes = self.changes or ()
+        possible = tuple(change for change in changes if change.possible)
+        return possible or tuple(change for change in changes if math.isfinite(change.share))
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -116,7 +116,29 @@ class ExplainReport:
 
     def to_html(self) -> str:
         """The answer as one HTML page that needs nothing else."""
-        return page(self)
+        badge, verdict = f"hit {self.rank}", f"of {self.of} that were scored."
+        if self.why_not is not None:
+            badge, verdict = html.NOT_RETURNED, f"{self.why_not.stage}: {self.why_not.reason}."
+        sections = [html.header(self.query, self.record, badge, verdict, self._facts())]
+        if self.why_not is not None:
+            sections += html.absence(self.why_not)
+        if self.why is not None:
+            sections.append(html.score_parts(self.why, self.why_not))
+        sections.append(html.changes(self.nearest, self.outlook))
+        if self.why is not None:
+            sections.append(html.computation(self.why))
+        return html.page(f"Why {self.id}?", sections)
+
+    def _facts(self) -> list[str]:
+        """The notes below the memory on the page."""
+        routes = ", ".join(f"{name} (number {rank})" for name, rank in self.routes.items())
+        return [
+            f"profile {self.profile}, first {self.limit}",
+            *([] if self.score is None else [f"score {figure(self.score)}"]),
+            *([f"found by {routes}"] if routes else []),
+            *(f"{name} {value}" for name, value in self.left.items()),
+            *(f"without {lack}" for lack in self.degraded),
+        ]
 
     def lines(self) -> Iterator[str]:
         """The answer as text."""
@@ -127,23 +149,23 @@ class ExplainReport:
         if self.why is not None:
             yield from ("", *self.why.lines())
         yield from ("", self.outlook)
-        for change in self.nearest[:_SHOWN]:
-            seen = f"the candidates have {figure(change.low)} to {figure(change.high)}"
-            yield f"  {change.part}: {figure(change.value)} -> {beyond(change)}  ({seen})"
-        if len(self.nearest) > _SHOWN:
-            yield f"  and {len(self.nearest) - _SHOWN} more"
+        for change in self.nearest[:MAX_LISTED]:
+            extremes = f"the candidates have {figure(change.low)} to {figure(change.high)}"
+            yield f"  {change.part}: {figure(change.value)} -> {beyond(change)}  ({extremes})"
+        if len(self.nearest) > MAX_LISTED:
+            yield f"  and {len(self.nearest) - MAX_LISTED} more"
 
     def _notes(self) -> Iterator[str]:
         if self.why_not is not None:
             for route in self.why_not.routes:
-                yield on_route(route.route, route.rank, route.score, route.cut)
-            for part in self.why_not.parts[:_SHOWN]:
+                yield _route_line(route.route, route.rank, route.score, route.cut)
+            for part in self.why_not.parts[:MAX_LISTED]:
                 both = f"{figure(part.own)} against {figure(part.rival)}"
                 yield f"{part.name} costs it {figure(part.behind)}: {both}"
         if self.routes:
             yield "found by " + ", ".join(f"{name} ({rank})" for name, rank in self.routes.items())
         yield from (f"{name}: {to_json(value)}" for name, value in self.left.items())
-        yield from (f"without {each}" for each in self.degraded)
+        yield from (f"without {lack}" for lack in self.degraded)
         if self.read is not None:
             yield f"the search reads {self.read[0]:,} of {self.read[1]:,} memories"
 
@@ -152,8 +174,9 @@ class ExplainReport:
 
 
 def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Plan[ExplainReport]:
-    """The plan of explaining one memory for a query; with `everywhere` it is looked for in all
-    namespaces of the store.
+    """The plan of explaining one memory for a query.
+
+    With `everywhere` the memory may be in any namespace of the store.
 
     Raises:
         NotFound: there is no such memory.
@@ -172,73 +195,75 @@ def explain(request: SearchRequest, id: str, *, everywhere: bool = False) -> Pla
             request.limit,
             why_not=WhyNot("namespace", reason),
         )
-    ranked, degraded, _ = yield from rank(request)
+    run, degraded, _ = yield from rank(request)
     first, _ = request.profile.pipeline.fused[0]
-    best = yield from first.top_k(ranked.query)
-    place = ranked.final.position(row)
-    absent = None
+    best = yield from first.top_k(run.query)
+    place = run.final.position(row)
+    absence = None
     if place is None:
-        absent = yield from why_not(ranked, row)
-    tree, scored = ranked.tree(row), ranked.scored
-    last = ranked.tables[ranked.last_seen(row) or 0]
+        absence = yield from why_not(run, row)
+    tree = run.tree(row)
+    last = run.tables[run.last_seen(row) or 0]
     return ExplainReport(
         query=request.text,
         record=record,
         profile=request.profile.name,
         limit=request.limit,
-        rank=ranked.rank(row) if place is None else place + 1,
-        of=len(scored),
+        rank=run.rank(row) if place is None else place + 1,
+        of=len(run.scored),
         score=None if tree is None else tree.value,
         routes=_routes(last, row),
-        why=None if tree is None else ranked.explain([row])[0],
-        why_not=absent,
-        changes=_changes(ranked, row, tree, absent),
-        left=_left(ranked.profile, last, row),
+        why=None if tree is None else run.explain([row])[0],
+        why_not=absence,
+        changes=_changes(run, row, tree, is_hit=absence is None),
+        left=_reasons(run.profile, last, row),
         degraded=degraded,
         read=None if best is None else (best.read, best.of),
     )
 
 
 def _row(namespaces: tuple[str, ...], id: str, everywhere: bool) -> Plan[int]:
-    looked = list(namespaces)
+    """The row of a memory, in one of the namespaces or in any."""
+    searched = list(namespaces)
     if everywhere:
-        known = yield from ask(ReadStats())
-        looked += [name for name in sorted(known["namespaces"]) if name not in namespaces]
-    answers = yield [RowsById(name, (id,)) for name in looked]
-    row = next((found[id] for found in answers if id in found), None)
+        stats = yield from ask(ReadStats())
+        searched += [name for name in sorted(stats["namespaces"]) if name not in namespaces]
+    answers = yield [RowsById(name, (id,)) for name in searched]
+    row = next((rows[id] for rows in answers if id in rows), None)
     if row is None:
-        where = ", ".join(repr(name) for name in namespaces)
+        names = ", ".join(repr(name) for name in namespaces)
         hint = "" if everywhere else "; look for it everywhere, or name its namespace"
         raise NotFound(
-            f"there is no memory {id!r} in the {'store' if everywhere else f'namespace {where}'}"
+            f"there is no memory {id!r} in the {'store' if everywhere else f'namespace {names}'}"
             + hint
         )
     return int(row)
 
 
 def _changes(
-    ranked: RankedRun, row: int, tree: Explanation | None, absent: WhyNot | None
+    run: RankedRun, row: int, tree: Explanation | None, *, is_hit: bool
 ) -> tuple[Change, ...] | None:
     """Changes of one part that would turn the outcome of the cut by the score, if there is one."""
-    at = None if tree is None else _deciding(ranked, row, found=absent is None)
-    if tree is None or at is None or ranked.query.token_budget is not None:
+    cut = None if tree is None else _deciding_cut(run, row, is_hit=is_hit)
+    if tree is None or cut is None or run.query.token_budget is not None:
         return None
-    within = among_the_first(ranked.query, ranked.tables[at - 1], row)
-    return changes(tree, ranked.parts(), within)
+    within = among_the_first(run.query, run.tables[cut - 1], row)
+    return changes(tree, run.parts(), within)
 
 
-def _deciding(ranked: RankedRun, row: int, *, found: bool) -> int | None:
+def _deciding_cut(run: RankedRun, row: int, *, is_hit: bool) -> int | None:
     """The stage, by place, whose cut by the final score decides on the row; None if none does."""
-    stages = ranked.profile.pipeline.stages
+    stages = run.profile.pipeline.stages
     scored = max(i for i, stage in enumerate(stages) if "score" in stage.formulas())
-    cuts = [i for i, s in enumerate(stages) if s.cut_by() is not None and i > scored]
-    if found:
+    cuts = [i for i, stage in enumerate(stages) if stage.cut_by() is not None and i > scored]
+    if is_hit:
         return cuts[-1] if cuts and cuts[-1] == len(stages) - 1 else None
-    left = (ranked.last_seen(row) or 0) + 1
-    return left if left in cuts else None
+    dropped_at = (run.last_seen(row) or 0) + 1
+    return dropped_at if dropped_at in cuts else None
 
 
 def _routes(table: Candidates, row: int) -> dict[str, int]:
+    """The rank of a row on each route that found it."""
     place = table.position(row)
     ranks = {n.removesuffix(".rank"): c for n, c in table.columns.items() if n.endswith(".rank")}
     if place is None:
@@ -246,18 +271,18 @@ def _routes(table: Candidates, row: int) -> dict[str, int]:
     return {n: int(c[place]) for n, c in ranks.items() if not math.isnan(c[place])}
 
 
-def _left(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
-    """What the stages that are no formulas noted of a row."""
+def _reasons(profile: Profile, table: Candidates, row: int) -> dict[str, Any]:
+    """The notes that stages which are no formulas left on a row."""
     place = table.position(row)
     if place is None:
         return {}
-    written = {name for stage in profile.pipeline.stages for name in stage.reasons()}
-    values = {name: table[name][place] for name in sorted(written) if name in table.columns}
+    columns = {name for stage in profile.pipeline.stages for name in stage.reasons()}
+    values = {name: table[name][place] for name in sorted(columns) if name in table.columns}
     return {name: value for name, value in values.items() if value is not None and value == value}
 
 
-def on_route(route: str, rank: int | None, score: float | None, cut: float | None) -> str:
-    """How a memory does on one route, in a line."""
+def _route_line(route: str, rank: int | None, score: float | None, cut: float | None) -> str:
+    """A line on how a memory does on one route."""
     if rank is None:
         return f"{route}: no evidence"
     last = "" if cut is None else f", the last one taken has {figure(cut)}"
