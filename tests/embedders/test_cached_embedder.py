@@ -11,7 +11,7 @@ import pytest
 
 from salience import Memory
 from salience.embedders import CachedEmbedder, EmbedderIdentity, Kind, Rows, StaticEmbedder
-from salience.embedders.cache import CACHED_CHARS
+from salience.embedders.cache import CACHED_QUERY_MAX_CHARS
 from salience.errors import EmbedderError, InvalidInput
 
 
@@ -63,7 +63,7 @@ def test_a_batch_larger_than_the_cache_is_answered_whole() -> None:
 def test_documents_and_long_queries_are_not_kept() -> None:
     inner = Counting()
     cached = CachedEmbedder(inner)
-    long = "x" * (CACHED_CHARS + 1)
+    long = "x" * (CACHED_QUERY_MAX_CHARS + 1)
     for _ in range(2):
         cached.embed(["a"])
         cached.embed([long], kind="query")

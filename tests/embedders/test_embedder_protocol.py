@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from salience.embedders import EmbedderIdentity
-from salience.embedders._batching import batches, fingerprint, prepared, unit_rows
+from salience.embedders._batching import batches, clean_texts, fingerprint, unit_rows
 from salience.errors import EmbedderError, InvalidInput
 
 
@@ -42,7 +42,7 @@ def test_identity_refuses_a_wrong_field(field: str, value: object) -> None:
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=30), max_size=8), st.integers(1, 20))
 def test_prepared_texts_are_valid_unicode_within_the_limit(texts: list[str], limit: int) -> None:
-    clean = prepared(texts, "query", limit)
+    clean = clean_texts(texts, "query", limit)
     assert len(clean) == len(texts)
     for text, before in zip(clean, texts, strict=True):
         text.encode()
@@ -51,18 +51,21 @@ def test_prepared_texts_are_valid_unicode_within_the_limit(texts: list[str], lim
 
 
 def test_surrogates_are_joined_or_replaced() -> None:
-    assert prepared(["a\ud83d\ude00b", "x\ud800y"], "document", 99) == ["a\U0001f600b", "x\ufffdy"]
+    assert clean_texts(["a\ud83d\ude00b", "x\ud800y"], "document", 99) == [
+        "a\U0001f600b",
+        "x\ufffdy",
+    ]
 
 
 @pytest.mark.parametrize("texts", ["text", b"text", ["a", None], [b"a"]])
 def test_what_is_not_a_sequence_of_strings_is_refused(texts: object) -> None:
     with pytest.raises(InvalidInput, match="texts"):
-        prepared(texts, "document", 9)  # type: ignore[arg-type]
+        clean_texts(texts, "document", 9)  # type: ignore[arg-type]
 
 
 def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InvalidInput, match="kind"):
-        prepared(["a"], "passage", 9)
+        clean_texts(["a"], "passage", 9)
 
 
 @given(st.lists(st.text(max_size=12)), st.integers(1, 5), st.integers(1, 30))

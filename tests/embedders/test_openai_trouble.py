@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from salience.embedders import OpenAIEmbedder
-from salience.embedders._http import MAX_WAIT, Retries
+from salience.embedders._http import MAX_WAIT_SECONDS, Retries
 from salience.errors import EmbedderError
 from support.scripted_server import DIMENSIONS, Server, answer, drop, embeddings
 
@@ -59,7 +59,7 @@ def test_a_retry_after_that_is_no_time_is_ignored(server: Server) -> None:
 
 
 def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server) -> None:
-    server.script = [answer(429, {}, Retry_After=str(MAX_WAIT + 1))]
+    server.script = [answer(429, {}, Retry_After=str(MAX_WAIT_SECONDS + 1))]
     with pytest.raises(EmbedderError, match="asks to wait 61 s"):
         server.embedder().embed(["a"])
 
@@ -75,10 +75,10 @@ def test_a_used_up_quota_is_not_tried_again(server: Server) -> None:
 def test_waits_double_with_jitter_up_to_a_minute() -> None:
     retries = Retries(9, 0.5)
     for k in range(12):
-        full = min(MAX_WAIT, 0.5 * 2**k)
-        waits = [retries.wait(k, 0.0) for _ in range(50)]
+        full = min(MAX_WAIT_SECONDS, 0.5 * 2**k)
+        waits = [retries.wait_seconds(k, 0.0) for _ in range(50)]
         assert full / 2 <= min(waits) < max(waits) <= full
-    assert retries.wait(0, 7.0) == 7.0
+    assert retries.wait_seconds(0, 7.0) == 7.0
 
 
 def test_a_slow_answer_times_out_and_is_tried_again(server: Server) -> None:

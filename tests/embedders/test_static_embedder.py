@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from salience.embedders import StaticEmbedder, static
-from salience.embedders._batching import prepared
+from salience.embedders._batching import clean_texts
 from salience.embedders.static import DIMENSIONS, MAX_CHARS, VOCABULARY
 from salience.errors import EmbedderError, InvalidInput
 
@@ -127,7 +127,7 @@ def test_unit_weights_change_nothing_but_the_revision() -> None:
 def test_weights_are_those_of_the_weighted_mean() -> None:
     from tokenizers import Tokenizer
 
-    folder = EMBEDDER._located()
+    folder = EMBEDDER._model_folder()
     tokenizer = Tokenizer.from_file(str(next((folder / "tokenizers").glob("l2_supercat*.json"))))
     weights = np.random.default_rng(3).uniform(size=VOCABULARY)
     text = "green tea"
@@ -144,18 +144,18 @@ def test_weights_are_those_of_the_weighted_mean() -> None:
 @example("a </s> b<unk>")
 def test_the_tokens_of_a_text_are_those_of_its_words(text: str) -> None:
     model = EMBEDDER._load()
-    given = prepared([text], "query", MAX_CHARS)[0]
+    given = clean_texts([text], "query", MAX_CHARS)[0]
     expected = model.tokenizer.encode(given, add_special_tokens=False).ids
     assert model.tokens(given) == expected
     assert model.tokens(given) == expected  # out of the words that are known by now
 
 
 def test_no_more_words_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(static, "_WORDS_KEPT", 3)
+    monkeypatch.setattr(static, "_CACHED_WORDS", 3)
     embedder = StaticEmbedder()
     text = "one two three four five " + "x" * 100
     assert embedder.embed([text]).tobytes() == EMBEDDER.embed([text]).tobytes()
-    assert len(embedder._load()._tokens) <= 3
+    assert len(embedder._load()._word_tokens) <= 3
 
 
 def test_weightless_tokens_give_a_zero_row() -> None:

@@ -1,4 +1,4 @@
-"""What the embedders share: clean texts in, unit rows out, bounded batches, fingerprints."""
+"""Shared by the embedders: clean texts in, unit rows out, bounded batches, fingerprints."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from salience.embedders.protocol import EmbedderIdentity, Rows
 from salience.errors import EmbedderError, InvalidInput, shown
 
-_BLOCK = 4096
-_BLOCKS = 16
+_FINGERPRINT_BLOCK_BYTES = 4096
+_FINGERPRINT_BLOCKS = 16  # of each file
 
 
 def checked_texts(texts: Sequence[str], kind: str) -> list[str]:
@@ -32,12 +32,12 @@ def checked_texts(texts: Sequence[str], kind: str) -> list[str]:
     return checked
 
 
-def prepared(texts: Sequence[str], kind: str, limit: int) -> list[str]:
-    """Each text as a model may read it: at most `limit` characters of valid Unicode, blank as "".
+def clean_texts(texts: Sequence[str], kind: str, max_chars: int) -> list[str]:
+    """Each text as a model may read it: at most `max_chars` of valid Unicode, blank as "".
 
     Raises InvalidInput as `checked_texts` does.
     """
-    return [_clean(text[:limit]) for text in checked_texts(texts, kind)]
+    return [_clean(text[:max_chars]) for text in checked_texts(texts, kind)]
 
 
 def _clean(text: str) -> str:
@@ -53,16 +53,16 @@ def _clean(text: str) -> str:
     return text
 
 
-def batches(texts: Sequence[str], size: int, chars: int) -> Iterator[list[str]]:
-    """Consecutive runs of at most `size` texts and `chars` characters (one text may exceed it)."""
+def batches(texts: Sequence[str], max_texts: int, max_chars: int) -> Iterator[list[str]]:
+    """Consecutive runs of at most `max_texts` and `max_chars` (one longer text goes alone)."""
     batch: list[str] = []
-    held = 0
+    chars = 0
     for text in texts:
-        if batch and (len(batch) == size or held + len(text) > chars):
+        if batch and (len(batch) == max_texts or chars + len(text) > max_chars):
             yield batch
-            batch, held = [], 0
+            batch, chars = [], 0
         batch.append(text)
-        held += len(text)
+        chars += len(text)
     if batch:
         yield batch
 
@@ -82,13 +82,15 @@ def unit_rows(rows: NDArray[Any], source: str) -> Rows:
     return (wide / norms).astype(np.float32)
 
 
-def checked_rows(given: Any, count: int, identity: EmbedderIdentity) -> Rows:
-    """The rows an embedder gave as float32, refused unless (count, dimensions) finite numbers.
+def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows:
+    """The rows of an embedder as float32, refused unless they are finite and of the right shape.
+
+    The shape is (count, dimensions).
 
     Raises EmbedderError naming the embedder.
     """
     try:
-        rows = np.asarray(given, dtype=np.float32)
+        rows = np.asarray(candidate, dtype=np.float32)
     except (TypeError, ValueError):
         raise EmbedderError(f"{identity} gave what is no table of numbers") from None
     if rows.shape != (count, identity.dimensions):
@@ -102,14 +104,14 @@ def checked_rows(given: Any, count: int, identity: EmbedderIdentity) -> Rows:
 
 def digest(*parts: bytes) -> str:
     """Eight hexadecimal digits that tell one sequence of byte strings from another."""
-    sums = [blake2b(part, digest_size=16).digest() for part in parts]
-    return blake2b(b"".join(sums), digest_size=4).hexdigest()
+    digests = [blake2b(part, digest_size=16).digest() for part in parts]
+    return blake2b(b"".join(digests), digest_size=4).hexdigest()
 
 
 def fingerprint(paths: Iterable[Path]) -> str:
-    """A digest of the files: of each its size and 16 blocks of 4 KiB spread evenly over it.
+    """A digest of files: the size of each, and 16 blocks of 4 KiB spread evenly over it.
 
-    Two trained models differ all over, so blocks tell them apart in a millisecond.
+    Trained models differ everywhere, so some blocks are enough, and take a millisecond.
     Raises OSError for a file that cannot be read.
     """
     parts: list[bytes] = []
@@ -117,19 +119,21 @@ def fingerprint(paths: Iterable[Path]) -> str:
         size = path.stat().st_size
         parts.append(size.to_bytes(8, "little"))
         with path.open("rb") as file:
-            for block in range(_BLOCKS):
-                file.seek(max(size - _BLOCK, 0) * block // (_BLOCKS - 1))
-                parts.append(file.read(_BLOCK))
+            for block in range(_FINGERPRINT_BLOCKS):
+                file.seek(
+                    max(size - _FINGERPRINT_BLOCK_BYTES, 0) * block // (_FINGERPRINT_BLOCKS - 1)
+                )
+                parts.append(file.read(_FINGERPRINT_BLOCK_BYTES))
     return digest(*parts)
 
 
 def prompt_tag(prompt: str | None) -> str:
-    """What a document prompt adds to a revision: nothing when there is none."""
+    """The suffix that a document prompt adds to a revision; empty without a prompt."""
     return f"+p{digest(prompt.encode('utf-8', 'replace'))}" if prompt else ""
 
 
-def positive(field: str, value: float) -> None:
-    """Refuses a number that is not above zero, or not finite, with InvalidInput."""
+def require_positive(field: str, value: float) -> None:
+    """Refuse a number that is not above zero, or not finite, with InvalidInput."""
     if not 0 < value < math.inf:
         raise InvalidInput(field, f"must be above 0 and finite, not {shown(value)}")
 

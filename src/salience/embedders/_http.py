@@ -1,4 +1,4 @@
-"""JSON over HTTP that is tried again when trying again can help."""
+"""JSON over HTTP, sent again after failures that may pass."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from typing import Any
 from salience.embedders._batching import import_extra
 from salience.errors import EmbedderError, InvalidInput
 
-MAX_WAIT = 60.0
-"""Seconds one wait between tries may last; a server that asks for more is given up on."""
+MAX_WAIT_SECONDS = 60.0
+"""The longest wait between tries; a server that asks for a longer one is given up."""
 
-_RETRIED_STATUS = frozenset({408, 429})
-_SHOWN = 300
+_RETRIED_STATUSES = frozenset({408, 429})
+_EXCERPT_CHARS = 300
 
 
 @dataclass(frozen=True)
 class Retries:
     """The k-th wait, k = 0, 1, ...: max(min(60, base 2^k) u, Retry-After), u uniform in [0.5, 1).
 
-    `count` is how many times a request is tried after the first; `base` is in seconds.
+    `count` is the number of tries after the first; `base` is in seconds.
     """
 
     count: int
     base: float
 
-    def wait(self, k: int, asked: float) -> float:
-        """Seconds to wait after the (k+1)-th failure, when the server asked for `asked`."""
-        own = min(MAX_WAIT, self.base * 2.0 ** min(k, 30)) * random.uniform(0.5, 1.0)
-        return max(own, asked)
+    def wait_seconds(self, k: int, retry_after: float) -> float:
+        """Seconds to wait after the (k+1)-th failure; `retry_after` is what the server wants."""
+        backoff = min(MAX_WAIT_SECONDS, self.base * 2.0 ** min(k, 30)) * random.uniform(0.5, 1.0)
+        return max(backoff, retry_after)
 
 
 class JsonPoster:
     """post(payload) = the server's decoded answer, or EmbedderError.
 
-    Tried again: 408, 429, every 5xx, timeouts, connections refused or broken. Any other status is
-    raised at once with the server's own message; so is a quota that is used up, which waiting
-    does not cure. Neither the key nor the URL's user part is ever part of a message.
+    Sent again after status 408, 429 and every 5xx, after timeouts, and after connections that are
+    refused or break. Any other status is raised at once with the server's own message, and so is
+    a quota that is used up, as waiting does not help. Messages never contain the key or the user
+    part of the URL.
 
     Args:
-        url: where to post.
+        url: the address to post to.
         key: sent as a bearer token; None sends none.
         timeout: seconds of silence, per connection attempt and per read or write.
-        retries: how often and how long to wait in between.
+        retries: the number of further tries and the waits in between.
         extra: the name of the extra that installs httpx.
     """
 
@@ -68,9 +69,9 @@ class JsonPoster:
 
     def post(self, payload: dict[str, Any]) -> Any:
         """The answer's JSON. Raises EmbedderError as the class says. Threads may share it."""
-        client = self._opened()
+        client = self._open_client()
         for k in range(self._retries.count + 1):
-            asked = 0.0
+            retry_after = 0.0
             try:
                 response = client.post(self._url, json=payload)
             except (
@@ -78,70 +79,70 @@ class JsonPoster:
                 self._httpx.NetworkError,
                 self._httpx.RemoteProtocolError,
             ) as error:
-                # The class says what happened: the message of a timeout is often empty.
+                # With the class, as the message of a timeout is often empty.
                 problem = f"{type(error).__name__}: {error}"
             except self._httpx.HTTPError as error:
-                raise self._failure(f"{type(error).__name__}: {error}") from None
+                raise self._error(f"{type(error).__name__}: {error}") from None
             else:
                 if response.is_success:
-                    return self._decoded(response)
+                    return self._decode(response)
                 problem = f"status {response.status_code}: {_message(response)}"
-                if not _may_recover(response):
-                    raise self._failure(problem)
-                asked = _retry_after(response.headers.get("retry-after"))
-            if asked > MAX_WAIT:
-                raise self._failure(f"{problem} (asks to wait {asked:.0f} s)")
+                if not _is_transient(response):
+                    raise self._error(problem)
+                retry_after = _retry_after(response.headers.get("retry-after"))
+            if retry_after > MAX_WAIT_SECONDS:
+                raise self._error(f"{problem} (asks to wait {retry_after:.0f} s)")
             if k < self._retries.count:
-                time.sleep(self._retries.wait(k, asked))
-        raise self._failure(f"gave up after {self._retries.count + 1} tries; {problem}")
+                time.sleep(self._retries.wait_seconds(k, retry_after))
+        raise self._error(f"gave up after {self._retries.count + 1} tries; {problem}")
 
     def close(self) -> None:
-        """Closes the connections; a later `post` opens new ones."""
+        """Close the connections; a later `post` opens new ones."""
         with self._lock:
             client, self._client = self._client, None
         if client is not None:
             client.close()
 
-    def _opened(self) -> Any:
+    def _open_client(self) -> Any:
         with self._lock:
             if self._client is None:
                 headers = {} if self._key is None else {"Authorization": f"Bearer {self._key}"}
                 self._client = self._httpx.Client(timeout=self._timeout, headers=headers)
             return self._client
 
-    def _decoded(self, response: Any) -> Any:
+    def _decode(self, response: Any) -> Any:
         try:
             return response.json()
         except ValueError:
-            raise self._failure(f"answered what is not JSON: {_shown(response.text)}") from None
+            raise self._error(f"answered what is not JSON: {_excerpt(response.text)}") from None
 
-    def _failure(self, problem: str) -> EmbedderError:
+    def _error(self, problem: str) -> EmbedderError:
         # Servers echo keys back, and chained exceptions may hold the request: hence `from None`.
         message = problem if self._key is None else problem.replace(self._key, "***")
         return EmbedderError(f"{self._host}: {message}")
 
 
-def _may_recover(response: Any) -> bool:
+def _is_transient(response: Any) -> bool:
     if response.status_code == 429 and "insufficient_quota" in response.text:
         return False
-    return response.status_code in _RETRIED_STATUS or response.status_code >= 500
+    return response.status_code in _RETRIED_STATUSES or response.status_code >= 500
 
 
 def _message(response: Any) -> str:
     """The server's words: `error.message`, `error`, `message` or `detail`, else the bare body."""
     try:
-        found = response.json()
+        body = response.json()
     except ValueError:
-        found = response.text
+        body = response.text
     for name in ("error", "message", "detail"):
-        if isinstance(found, dict) and found.get(name):
-            found = found[name]
-    return _shown(str(found))
+        if isinstance(body, dict) and body.get(name):
+            body = body[name]
+    return _excerpt(str(body))
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= _SHOWN else flat[:_SHOWN] + "..."
+    return flat if len(flat) <= _EXCERPT_CHARS else flat[:_EXCERPT_CHARS] + "..."
 
 
 def _retry_after(header: str | None) -> float:

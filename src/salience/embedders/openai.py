@@ -1,4 +1,4 @@
-"""Embeddings from any service that speaks the OpenAI embeddings protocol."""
+"""Embeddings from any service with the OpenAI embeddings protocol."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.embedders._batching import batches, positive, prepared, prompt_tag, unit_rows
+from salience.embedders._batching import (
+    batches,
+    clean_texts,
+    prompt_tag,
+    require_positive,
+    unit_rows,
+)
 from salience.embedders._http import JsonPoster, Retries
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
@@ -22,28 +28,28 @@ PUBLIC_ENDPOINT = "https://api.openai.com/v1"
 
 
 class OpenAIEmbedder:
-    """row(text) = v / |v|, v what POST {base_url}/embeddings answers for prompt + text.
+    """row(text) = v / |v|, v the answer of POST {base_url}/embeddings to prompt + text.
 
-    Blank texts are not sent: their rows are zero. The rest goes out in requests of at most
-    `batch_size` texts and `request_chars` characters. Whether a row depends on its batch is up to
-    the service; those that run on GPUs typically keep the row law to about 1e-4, not to the bit.
+    Blank texts are not sent: their rows are zero. The others are sent in requests of at most
+    `batch_size` texts and `request_chars` characters. A row may depend on its batch if the service
+    works so; on GPUs rows typically agree to about 1e-4, not to the bit.
     Threads may share one instance.
 
     Args:
         model: the service's name for the model.
-        base_url: where the API is, without "/embeddings"; default: the environment's
+        base_url: the address of the API without "/embeddings"; default: the environment's
             OPENAI_BASE_URL, else the public endpoint.
         api_key: sent as a bearer token; default: the environment's OPENAI_API_KEY. Only the public
             endpoint needs one.
-        dimensions: length of a row, asked of the service; by default the model's own, learnt from
-            the first answer (`identity` sends one short text when there was none yet).
+        dimensions: the length of a row to ask the service for; by default that of the model, read
+            off the first answer (`identity` sends one short text if there was none yet).
         batch_size: texts in one request, at least 1.
         request_chars: characters in one request, at least 1 (one longer text goes alone).
-        text_chars: characters read of each text; the rest is cut off.
+        text_chars: characters of each text that are sent; the rest is cut off.
         timeout: seconds without a sign from the service before a try is given up.
         max_retries: tries after the first (see `Retries` for the waits), at least 0.
-        backoff: seconds, the scale of the waits.
-        query_prompt, document_prompt: put before each text of that kind, for models that want it.
+        backoff: the scale of the waits in seconds.
+        query_prompt, document_prompt: put before each text of that kind, for models that need it.
 
     Raises:
         InvalidInput: an argument is out of range, or not a URL, or not fit for a header.
@@ -78,7 +84,7 @@ class OpenAIEmbedder:
             ("timeout", timeout),
             ("backoff", backoff),
         ):
-            positive(field, value)
+            require_positive(field, value)
         if max_retries < 0:
             raise InvalidInput("max_retries", f"is below 0: {max_retries}")
         url = _endpoint(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_ENDPOINT)
@@ -107,17 +113,17 @@ class OpenAIEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
         """Unit rows, float32 of shape (len(texts), dimensions); raises as the class says."""
         size, request_chars, text_chars = self._sizes
-        clean = prepared(texts, kind, text_chars)
-        where = [position for position, text in enumerate(clean) if text]
-        sent = [self._prompts[kind] + clean[position] for position in where]
-        answers = [self._request(batch) for batch in batches(sent, size, request_chars)]
+        clean = clean_texts(texts, kind, text_chars)
+        filled = [position for position, text in enumerate(clean) if text]
+        prompted = [self._prompts[kind] + clean[position] for position in filled]
+        answers = [self._request(batch) for batch in batches(prompted, size, request_chars)]
         rows = np.zeros((len(clean), self.identity.dimensions), dtype=np.float32)
         if answers:
-            rows[where] = np.concatenate(answers)
+            rows[filled] = np.concatenate(answers)
         return rows
 
     def close(self) -> None:
-        """Closes the connections; a later `embed` opens new ones."""
+        """Close the connections; a later `embed` opens new ones."""
         self._poster.close()
 
     def __enter__(self) -> OpenAIEmbedder:
@@ -134,10 +140,11 @@ class OpenAIEmbedder:
     def _request(self, texts: list[str]) -> Rows:
         answer = self._poster.post({**self._payload, "input": texts})
         rows = np.stack(_in_order(answer, len(texts), self._model))
-        self._learn(rows.shape[1])
+        self._check_dimensions(rows.shape[1])
         return unit_rows(rows, self._model)
 
-    def _learn(self, dimensions: int) -> None:
+    def _check_dimensions(self, dimensions: int) -> None:
+        """Keep the length of the first row, and refuse any other after it."""
         with self._lock:
             if self._dimensions is None:
                 self._dimensions = dimensions
@@ -153,8 +160,8 @@ def _endpoint(base_url: str) -> str:
     return base_url.rstrip("/")
 
 
-def _key(given: str, url: str) -> str | None:
-    key = given.strip()
+def _key(api_key: str, url: str) -> str | None:
+    key = api_key.strip()
     if not key:
         if url == PUBLIC_ENDPOINT:
             raise EmbedderError(
@@ -171,12 +178,12 @@ def _in_order(answer: Any, count: int, model: str) -> list[NDArray[Any]]:
     """The vectors of an answer, put in the order of the texts by their `index`."""
     try:
         items = answer["data"]
-        by_index = {item.get("index", place): item["embedding"] for place, item in enumerate(items)}
+        by_index = {item.get("index", i): item["embedding"] for i, item in enumerate(items)}
     except (AttributeError, KeyError, TypeError) as error:
         raise EmbedderError(f"{model} answered without embeddings ({error!r})") from None
     if len(items) != count or by_index.keys() != set(range(count)):
         raise EmbedderError(f"{model} answered {len(items)} embeddings to {count} texts")
-    vectors = [_vector(by_index[place], model) for place in range(count)]
+    vectors = [_vector(by_index[i], model) for i in range(count)]
     if len({len(vector) for vector in vectors}) != 1:
         raise EmbedderError(f"{model} answered embeddings of different lengths")
     return vectors

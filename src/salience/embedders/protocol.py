@@ -1,4 +1,4 @@
-"""What an embedder is: texts in, unit rows out, under one law every embedder keeps."""
+"""The contract of an embedder: texts in, unit rows out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from salience.errors import InvalidInput, shown
 
 Kind = Literal["document", "query"]
-"""Whether a text is to be kept and found, or is what one searches with."""
+"""A text that is stored and found, or a text that is searched with."""
 
 Rows = NDArray[np.float32]
 """Embeddings, shape (n, dimensions)."""
@@ -20,10 +20,11 @@ Rows = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class EmbedderIdentity:
-    """Two embedders give comparable rows exactly when their identities are equal.
+    """The name and version of an embedder; rows are comparable if and only if these are equal.
 
-    `revision` covers everything besides the name that moves a document's row: the weights, the
-    way tokens are pooled, a document prompt. `dimensions` is the length of a row, at least 1.
+    `revision` stands for everything besides the name that changes the row of a document: the
+    weights, the pooling of tokens, a document prompt. `dimensions` is the length of a row, at
+    least 1.
     """
 
     provider: str
@@ -35,7 +36,7 @@ class EmbedderIdentity:
         return f"{self.provider}/{self.model}@{self.revision} ({self.dimensions})"
 
     def to_dict(self) -> dict[str, str | int]:
-        """The four fields by name: `from_dict(i.to_dict()) == i`."""
+        """The four fields by name; `from_dict(i.to_dict()) == i`."""
         return asdict(self)
 
     @classmethod
@@ -56,22 +57,25 @@ class EmbedderIdentity:
 
 
 class Embedder(Protocol):
-    """The law of `embed`, for every sequence of n strings:
+    """Texts to unit rows. For every sequence of n strings, `embed` keeps this law:
 
     - the answer is float32 of shape (n, `identity.dimensions`), always finite;
-    - each row has L2 norm 1 (within 1e-6), or is all zeros when its text holds nothing to embed:
-      it is empty or blank, or has no token the model knows;
-    - row i is a function of text i, the kind and the identity: the rest of the batch never
-      changes it. An embedder that can keep this only to rounding says how closely.
+    - each row has L2 norm 1 (within 1e-6), or is all zeros where its text has nothing to embed:
+      it is empty or blank, or has no token that the model knows;
+    - row i is a function of text i, the kind and the identity: the rest of the batch does not
+      change it. An embedder that keeps this only up to rounding says how closely.
 
-    Nothing is raised for odd text (NUL, emoji, lone surrogates, megabytes); a text beyond what the
-    model reads is cut. InvalidInput answers arguments that are not texts, EmbedderError a model
-    that cannot be loaded or a service that does not answer.
+    Odd text (NUL, emoji, lone surrogates, megabytes) raises nothing; a text that is too long for
+    the model is cut.
+
+    Raises:
+        InvalidInput: the arguments are not texts.
+        EmbedderError: the model cannot be loaded, or a service does not answer.
     """
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Who makes the rows. May load the model or ask the service once."""
+        """The name and version of the embedder. May load the model or ask the service once."""
         ...
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:

