@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from salience.lifecycle import clustering as module
-from salience.lifecycle.clustering import central, clusters, tightened
+from salience.lifecycle.clustering import find_clusters, most_central, tighten
 
 Rows = NDArray[np.float32]
 
@@ -56,7 +56,7 @@ def test_groups_are_those_of_the_law_whatever_the_blocks(seed: int, size: int, b
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", block)
         patch.setattr(module, "_COLUMNS", max(1, block // 2))
-        found = clusters(vectors)
+        found = find_clusters(vectors)
     assert [group.tolist() for group in found] == plainly(vectors)
 
 
@@ -64,7 +64,7 @@ def test_groups_are_those_of_the_law_whatever_the_blocks(seed: int, size: int, b
 @settings(deadline=None)
 def test_every_member_is_near_its_centroid(seed: int, size: int) -> None:
     vectors = random_rows(seed, size)
-    for group in clusters(vectors):
+    for group in find_clusters(vectors):
         mean = vectors[group].astype(np.float64).mean(axis=0)
         assert len(group) >= 3
         assert (vectors[group] @ (mean / np.linalg.norm(mean)) >= 0.8 - 1e-9).all()
@@ -74,15 +74,15 @@ def test_every_member_is_near_its_centroid(seed: int, size: int) -> None:
 @settings(deadline=None)
 def test_fresh_rows_bring_what_a_whole_run_finds(seed: int, size: int, old: int) -> None:
     vectors = random_rows(seed, size)
-    held = {int(i) for group in clusters(vectors[: min(old, size)]) for i in group}
+    held = {int(i) for group in find_clusters(vectors[: min(old, size)]) for i in group}
     left = np.array([i for i in range(size) if i not in held], dtype=np.intp)
-    found = clusters(vectors[left], fresh=left >= old)
-    assert [g.tolist() for g in found] == [g.tolist() for g in clusters(vectors[left])]
+    found = find_clusters(vectors[left], fresh=left >= old)
+    assert [g.tolist() for g in found] == [g.tolist() for g in find_clusters(vectors[left])]
 
 
 def test_a_chain_does_not_drift() -> None:
     # cos 30 degrees = .866: each link of the chain is near the next, its ends are opposite.
-    found = clusters(rows([0, 30, 60, 90, 120, 150, 180]))
+    found = find_clusters(rows([0, 30, 60, 90, 120, 150, 180]))
     # From 0: only 30 is within acos .8 = 36.9 degrees, too few. From 30: 0, 30, 60, whose mean
     # is 30, and 0 and 60 are .866 from it. From 90, of what is left: 90, 120, two. From 120: 90,
     # 120, 150.
@@ -93,19 +93,19 @@ def test_the_farthest_leaves_until_all_are_near() -> None:
     # The mean of 0, 0, 36 and -36 is 0, and cos 36 = .809. Another at -36 draws it away:
     # (2 + 3 * .809, -.588) is at -7.6 degrees, and cos 43.6 = .724, so 36 leaves.
     vectors = rows([0, 0, 36, -36])
-    assert tightened(vectors, np.arange(4)).tolist() == [0, 1, 2, 3]
+    assert tighten(vectors, np.arange(4)).tolist() == [0, 1, 2, 3]
     vectors = rows([0, 0, 36, -36, -36])
-    assert tightened(vectors, np.arange(5)).tolist() == [0, 1, 3, 4]
+    assert tighten(vectors, np.arange(5)).tolist() == [0, 1, 3, 4]
 
 
 def test_the_central_one_is_nearest_the_mean() -> None:
-    assert central(rows([0, 10, 30])) == 1
-    assert central(rows([5, 5, 5])) == 0
+    assert most_central(rows([0, 10, 30])) == 1
+    assert most_central(rows([5, 5, 5])) == 0
 
 
 def test_what_has_no_vector_is_in_no_group() -> None:
     vectors = rows([0, 0, 0, 0])
     vectors[1] = np.nan
     vectors[2] = 0.0
-    assert clusters(vectors) == []
-    assert clusters(vectors[:0]) == []
+    assert find_clusters(vectors) == []
+    assert find_clusters(vectors[:0]) == []

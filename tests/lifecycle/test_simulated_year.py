@@ -16,8 +16,8 @@ from salience import Memory
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.evaluation.simulated_year import BEGINS, Calendar, Setup, simulate
-from salience.lifecycle.zone_chart import curves, draw
-from salience.lifecycle.zone_history import ORDER
+from salience.lifecycle.zone_chart import draw_chart, vitality_curves
+from salience.lifecycle.zone_history import ZONE_ORDER
 from salience.lifecycle.zones import zones
 from salience.records.events import Event
 from salience.retrieval import operations
@@ -125,10 +125,12 @@ def test_zone_shares_are_those_of_the_formulas(year: tuple[Memory, Calendar]) ->
     events = log(memory)
     for place, at in enumerate(found.times):
         expected = Counter(map(zone, plainly(events, at).values()))
-        assert {n: found.counts[n][place] for n in ORDER} == {n: expected[n] for n in ORDER}, at
+        assert {n: found.counts[n][place] for n in ZONE_ORDER} == {
+            n: expected[n] for n in ZONE_ORDER
+        }, at
     assert found.totals[-1] == 240
     assert sum(found.uses) == sum(min(12, 240 * min(day + 1, 30) // 30) for day in range(75))
-    assert all(found.counts[name][-1] for name in ORDER)  # the year has some of each
+    assert all(found.counts[name][-1] for name in ZONE_ORDER)  # the year has some of each
     assert 0.02 < found.protected[-1] < 0.5
 
 
@@ -193,7 +195,7 @@ def test_what_is_to_come_is_without_use(year: tuple[Memory, Calendar]) -> None:
 def test_the_curves_are_the_formula() -> None:
     import numpy as np
 
-    found = curves(np.array([0.5, 1.0, 30.0]))
+    found = vitality_curves(np.array([0.5, 1.0, 30.0]))
     for layer, rate in RATES.items():
         expected = [1 / (1 + t ** (0.5 * rate)) for t in (0.5, 1.0, 30.0)]  # sigmoid(-d ln t)
         assert found[layer].tolist() == pytest.approx(expected)
@@ -204,13 +206,13 @@ def test_it_is_drawn(year: tuple[Memory, Calendar], tmp_path: Path, suffix: str)
     pytest.importorskip("matplotlib")
     memory, clock = year
     shares = memory.zone_shares(until=clock.now + timedelta(days=30), points=20)
-    path = draw(shares, tmp_path / f"zones.{suffix}")
+    path = draw_chart(shares, tmp_path / f"zones.{suffix}")
     if suffix == "png":
         assert path.read_bytes().startswith(b"\x89PNG")
     else:
         words = ElementTree.parse(path).getroot()
         assert words.tag.endswith("svg")
-        again = draw(shares, tmp_path / "again.svg")
+        again = draw_chart(shares, tmp_path / "again.svg")
         assert again.read_bytes() == path.read_bytes()
 
 
@@ -220,6 +222,6 @@ def test_what_cannot_be_drawn_is_refused(tmp_path: Path) -> None:
     assert nothing.totals == (0, 0, 0)
     for path in (tmp_path / "zones.txt", tmp_path / "nowhere" / "zones.png"):
         with pytest.raises(InvalidInput, match="out"):
-            draw(nothing, path)
+            draw_chart(nothing, path)
     pytest.importorskip("matplotlib")
-    assert draw(nothing, tmp_path / "zones.png").exists()
+    assert draw_chart(nothing, tmp_path / "zones.png").exists()

@@ -16,9 +16,9 @@ from salience.records.filters import (
     Not,
     Operator,
     Or,
-    fields_of,
-    holds,
-    parse,
+    filter_fields,
+    parse_filter,
+    satisfies,
 )
 from salience.stores.index.columns import CodedColumn, NumberColumn, evaluate
 
@@ -83,7 +83,7 @@ OPERATORS: tuple[Operator, ...] = get_args(Operator)
     ],
 )
 def test_holds(value: Any, operator: Operator, operand: Any, truth: bool) -> None:
-    assert holds(operator, value, operand) is truth
+    assert satisfies(operator, value, operand) is truth
 
 
 texts = st.sampled_from(["", "a", "A", "ab", "b", "Straße"])
@@ -114,7 +114,7 @@ def test_a_coded_column_agrees_with_holds(values: list[Any], comparison: Compare
     column = CodedColumn()
     column.extend(values)
     mask = column.mask(comparison.operator, comparison.value)
-    assert mask.tolist() == [holds(comparison.operator, v, comparison.value) for v in values]
+    assert mask.tolist() == [satisfies(comparison.operator, v, comparison.value) for v in values]
 
 
 @settings(max_examples=300)
@@ -126,7 +126,7 @@ def test_a_number_column_agrees_with_holds(values: list[Any], comparison: Compar
     column = NumberColumn()
     column.extend(values)
     mask = column.mask(comparison.operator, comparison.value)
-    assert mask.tolist() == [holds(comparison.operator, v, comparison.value) for v in values]
+    assert mask.tolist() == [satisfies(comparison.operator, v, comparison.value) for v in values]
 
 
 filters: st.SearchStrategy[Filter] = st.recursive(
@@ -143,7 +143,7 @@ filters: st.SearchStrategy[Filter] = st.recursive(
 def passes(condition: Filter, value: Any) -> bool:
     """A filter on one value, by the definition of each kind."""
     if isinstance(condition, Compare):
-        return holds(condition.operator, value, condition.value)
+        return satisfies(condition.operator, value, condition.value)
     if isinstance(condition, Not):
         return not passes(condition.part, value)
     parts = [passes(part, value) for part in condition.parts]
@@ -167,7 +167,7 @@ def test_a_changed_value_is_seen(values: list[Any], data: st.DataObject) -> None
     column.set(at, value)
     values[at] = value
     for each in values:
-        expected = [holds("eq", v, each) for v in values]
+        expected = [satisfies("eq", v, each) for v in values]
         assert column.mask("eq", each).tolist() == expected
     assert [type(v) for v in column.take(np.arange(len(values))).tolist()] == [
         type(v) for v in values
@@ -175,22 +175,22 @@ def test_a_changed_value_is_seen(values: list[Any], data: st.DataObject) -> None
 
 
 def test_the_mapping_form() -> None:
-    assert parse(None) is None
-    assert parse({}) == And(())
-    assert parse({"kind": "fact"}) == Compare("kind", "eq", "fact")
-    assert parse({"kind": {"$IN": ["a", "b"]}}) == Compare("kind", "in", ("a", "b"))
-    assert parse({"importance": {"gt": 0, "lte": 1}}) == And(
+    assert parse_filter(None) is None
+    assert parse_filter({}) == And(())
+    assert parse_filter({"kind": "fact"}) == Compare("kind", "eq", "fact")
+    assert parse_filter({"kind": {"$IN": ["a", "b"]}}) == Compare("kind", "in", ("a", "b"))
+    assert parse_filter({"importance": {"gt": 0, "lte": 1}}) == And(
         (Compare("importance", "gt", 0.0), Compare("importance", "lte", 1.0))
     )
-    assert parse({"$not": {"kind": "a"}}) == Not(Compare("kind", "eq", "a"))
-    assert parse({"OR": [{"kind": "a"}, None, {"tags": "b"}]}) == Or(
+    assert parse_filter({"$not": {"kind": "a"}}) == Not(Compare("kind", "eq", "a"))
+    assert parse_filter({"OR": [{"kind": "a"}, None, {"tags": "b"}]}) == Or(
         (Compare("kind", "eq", "a"), Compare("tags", "contains", "b"))
     )
-    assert parse({"metadata": {"a": 1, "b.c": {"gt": 2}}}) == And(
+    assert parse_filter({"metadata": {"a": 1, "b.c": {"gt": 2}}}) == And(
         (Compare("metadata.a", "eq", 1), Compare("metadata.b.c", "gt", 2))
     )
     moment = datetime(2026, 1, 1, tzinfo=timezone.utc)
-    assert parse({"created_at": {"gte": moment}}) == Compare(
+    assert parse_filter({"created_at": {"gte": moment}}) == Compare(
         "created_at", "gte", moment.timestamp()
     )
 
@@ -204,9 +204,9 @@ def test_parsing_twice_is_parsing_once() -> None:
         ],
         "importance": None,
     }
-    parsed = parse(spec)
+    parsed = parse_filter(spec)
     assert parsed is not None
-    assert parse(parsed) == parsed
+    assert parse_filter(parsed) == parsed
 
 
 @pytest.mark.parametrize(
@@ -221,15 +221,15 @@ def test_parsing_twice_is_parsing_once() -> None:
 )
 def test_a_filter_built_by_hand_is_checked_too(built: Filter, field: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        parse(built)
+        parse_filter(built)
     assert caught.value.field == field
 
 
 def test_the_fields_of_a_filter() -> None:
-    assert fields_of(None) == frozenset()
-    assert fields_of(And(())) == frozenset()
-    condition = parse({"$or": [{"kind": "a"}, {"$not": {"metadata.x": 1, "tags": "b"}}]})
-    assert fields_of(condition) == {"kind", "metadata.x", "tags"}
+    assert filter_fields(None) == frozenset()
+    assert filter_fields(And(())) == frozenset()
+    condition = parse_filter({"$or": [{"kind": "a"}, {"$not": {"metadata.x": 1, "tags": "b"}}]})
+    assert filter_fields(condition) == {"kind", "metadata.x", "tags"}
 
 
 @pytest.mark.parametrize(
@@ -244,5 +244,5 @@ def test_the_fields_of_a_filter() -> None:
 )
 def test_a_wrong_value_is_shown_briefly(spec: Any) -> None:
     with pytest.raises(InvalidInput) as problem:
-        parse(spec)
+        parse_filter(spec)
     assert len(str(problem.value)) < 1_000

@@ -19,7 +19,7 @@ from salience.search.results import SearchResult
 from salience.search.search import search
 from salience.stores.embedded import EmbeddedStore
 from salience.testing import WordHashEmbedder
-from salience.write.update import read
+from salience.write.reading import read_record
 
 
 @pytest.fixture
@@ -209,7 +209,7 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
             return batch(ops)
 
         edits = iter(range(3))
-        assert drive(read("cat", "default"), meanwhile)
+        assert drive(read_record("cat", "default"), meanwhile)
         store = memory._core.dispatcher.store
         assert isinstance(store, EmbeddedStore)
         rows, edits = store._records.read, iter(range(3))

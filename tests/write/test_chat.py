@@ -22,7 +22,7 @@ from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.operations import Op, Put
 from salience.retrieval.plan import drive
 from salience.retrieval.routes import Vector
-from salience.write.chat import add_chat, from_items
+from salience.write.chat import add_chat, chunks_from_turns
 from salience.write.facets import by_rules
 from support.scoring import NOW, STORES, Designed, opened
 
@@ -249,7 +249,7 @@ def test_turns_of_people_become_chunks() -> None:
         {"id": "4", "content": "A note", "title": "no turn"},
         {"id": "5", "content": "Again", "speaker": "Mel", "session_id": "s2"},
     ]
-    note, *chunks = from_items(turns)
+    note, *chunks = chunks_from_turns(turns)
     assert note == turns[3]
     assert [(item["content"], item["metadata"]["turns"]) for item in chunks] == [
         ("Caro: Hey Mel!\nMel: Hi! I love hiking.", ["1", "2"]),
@@ -262,7 +262,7 @@ def test_turns_of_people_become_chunks() -> None:
         "asst": "Hi! I love hiking.",
         "next_user": "I met Tom yesterday.",
     }
-    kinds = [item.get("kind") for item in from_items(turns, "hybrid")]
+    kinds = [item.get("kind") for item in chunks_from_turns(turns, "hybrid")]
     assert kinds == [
         None,
         "session_chunk",
@@ -272,7 +272,7 @@ def test_turns_of_people_become_chunks() -> None:
         "turn_chunk",
     ]
     memory = Memory.open("ram://", embedder=Designed())
-    assert len(memory.add_many(from_items(turns, "hybrid"), strict=True).ids) == 6
+    assert len(memory.add_many(chunks_from_turns(turns, "hybrid"), strict=True).ids) == 6
     memory.close()
 
 
@@ -281,7 +281,7 @@ def test_turns_of_people_become_chunks() -> None:
 def test_what_is_no_turn_passes_as_it_is(mode: Any, wrong: dict[str, Any]) -> None:
     given = {"content": "Hi", "speaker": "Mel", "session_id": "s1", **wrong}
     turn = {"content": "Hi", "speaker": "Mel", "session_id": "s1"}
-    found = list(from_items([given, turn], mode))
+    found = list(chunks_from_turns([given, turn], mode))
     assert found[0] == given
     assert "vector_texts" in found[-1]
 
@@ -311,7 +311,7 @@ def test_turns_may_stay_memories_of_their_own_with_the_vector_of_their_side() ->
         turn("s3", "assistant", "Hello."),
         turn("s3", "user", "Hello!"),
     ]
-    found = list(from_items(turns, "sides"))
+    found = list(chunks_from_turns(turns, "sides"))
     assert [{k: v for k, v in item.items() if k != "vector_texts"} for item in found] == turns
     assert [item.get("vector_texts") for item in found] == [
         {"user": "Hey Mel!", "next_user": "There?"},

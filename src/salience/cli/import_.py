@@ -23,7 +23,7 @@ from salience.records.record import MemoryRecord
 from salience.write import chat, importers
 from salience.write.importers import ImportProblem
 from salience.write.items import CHECKS, metadata_for
-from salience.write.link_targets import names_of
+from salience.write.link_targets import target_names
 from salience.write.outcomes import Added
 
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
@@ -170,7 +170,7 @@ class _Import:
         """Write what a source holds, batch by batch."""
         items: Iterator[dict[str, Any]] = self._accepted(source)
         if self.mode != "turns":
-            items = chat.from_items(items, self.mode)
+            items = chat.chunks_from_turns(items, self.mode)
         while batch := list(islice(items, size)):
             there = self._there(batch) if self.update else {}
             fresh: list[dict[str, Any]] = []
@@ -293,7 +293,7 @@ class _Import:
 
     def _names(self, id: str) -> frozenset[str]:
         record = self.memory.get(id)
-        return frozenset() if record is None else names_of(record)
+        return frozenset() if record is None else target_names(record)
 
 
 def _id(item: Mapping[str, Any]) -> str | None:

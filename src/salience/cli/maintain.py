@@ -16,7 +16,7 @@ from salience.cli.settings import Settings, parsed
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.lifecycle import maintenance, pruning
-from salience.lifecycle.consolidation import Consolidation, Summariser, first
+from salience.lifecycle.consolidation import Consolidation, Summariser, central_text
 
 if TYPE_CHECKING:
     from salience.lifecycle.pruning import Pruning
@@ -34,7 +34,9 @@ Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 def prune(
     settings: Settings,
     apply: Apply = False,
-    cap: Annotated[int, typer.Option(help="The most memories moved at once.")] = pruning.CAP,
+    cap: Annotated[
+        int, typer.Option(help="The most memories moved at once.")
+    ] = pruning.DEFAULT_CAP,
     where: Where = None,
 ) -> None:
     """Move what has faded to the archive; a preview unless --apply."""
@@ -156,7 +158,7 @@ def _summariser(name: str | None) -> Summariser:
         InvalidInput: there is none of that name.
     """
     if name is None:
-        return first
+        return central_text
     module, _, function = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
@@ -194,14 +196,16 @@ def maintain(
             "--step",
             metavar="STEP",
             help=f"One of {', '.join(maintenance.STEPS)}; may be given again. "
-            f"[default: {', '.join(maintenance.USUAL)}]",
+            f"[default: {', '.join(maintenance.DEFAULT_STEPS)}]",
         ),
     ] = None,
-    cap: Annotated[int, typer.Option(help="The most memories pruned at once.")] = pruning.CAP,
+    cap: Annotated[
+        int, typer.Option(help="The most memories pruned at once.")
+    ] = pruning.DEFAULT_CAP,
     summarise: Summarise = None,
 ) -> None:
     """Do what is due, safely from cron: expiry, old tasks, links by name; more with --step."""
-    chosen: Sequence[str] = steps or maintenance.USUAL
+    chosen: Sequence[str] = steps or maintenance.DEFAULT_STEPS
     summariser = _summariser(summarise)
     with settings.open(embeds="consolidate" in chosen) as memory, output.progress() as told:
         report = memory.maintain(

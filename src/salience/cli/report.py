@@ -66,9 +66,9 @@ def report(
             )
             checked = _verified(memory) if simulate_year else None
     if out is not None:
-        from salience.lifecycle.zone_chart import draw
+        from salience.lifecycle.zone_chart import draw_chart
 
-        draw(found, out, title)
+        draw_chart(found, out, title)
     if settings.json:
         output.emit({**found.to_dict(), "verified": checked, "out": str(out) if out else None})
         return
@@ -96,9 +96,9 @@ def _verified(memory: Memory) -> str:
 
 def _table(found: ZoneHistory) -> None:
     from salience.cli import render
-    from salience.lifecycle.zone_history import ORDER
+    from salience.lifecycle.zone_history import ZONE_ORDER
 
-    columns = ("time", "memories", *ORDER, "bridges", "uses")
+    columns = ("time", "memories", *ZONE_ORDER, "bridges", "uses")
     made = render.table(*columns, numbers=columns[1:])
     step = max(1, -(-len(found.times) // _LINES))
     shown = list(range(len(found.times) - 1, -1, -step))[::-1]
@@ -106,7 +106,7 @@ def _table(found: ZoneHistory) -> None:
         made.add_row(
             render.when(found.times[place]) + (" *" if found.times[place] > found.now else ""),
             f"{found.totals[place]:,}",
-            *(f"{found.share(name)[place]:.1%}" for name in ORDER),
+            *(f"{found.share(name)[place]:.1%}" for name in ZONE_ORDER),
             f"{found.protected[place]:.1%}",
             f"{sum(found.uses[before + 1 : place + 1]):,}",
         )

@@ -38,7 +38,7 @@ from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones, zones
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
-from salience.records.filters import fields_of, parse
+from salience.records.filters import filter_fields, parse_filter
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import (
     boolean,
@@ -69,7 +69,7 @@ from salience.stores.protocol import Store
 from salience.write import add, chat, judgments, link_targets, update
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
-from salience.write.items import link
+from salience.write.items import parse_link
 from salience.write.outcomes import AddResult
 
 
@@ -206,8 +206,8 @@ class AsyncWriteApi(AsyncPlanRunner):
         Raises:
             InvalidInput: neither was given.
         """
-        where = parse(filters)
-        if namespace is None and not fields_of(where):
+        where = parse_filter(filters)
+        if namespace is None and not filter_fields(where):
             raise InvalidInput(
                 "filters",
                 "nothing says what to erase",
@@ -304,7 +304,7 @@ class AsyncSearchApi(AsyncPlanRunner):
 
     async def get(self, id: str) -> MemoryRecord | None:
         """Get one memory by id, or None; looking is not an access."""
-        return await self._run(update.read(text("id", id), self._core.namespace))
+        return await self._run(reading.read_record(text("id", id), self._core.namespace))
 
     async def get_all(
         self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
@@ -314,7 +314,7 @@ class AsyncSearchApi(AsyncPlanRunner):
         Pass the page's `cursor` to get the next one; it is None at the end.
         """
         limit = integer("limit", limit, 1, MAX_PAGE)
-        page = ListRecords((self._core.namespace,), parse(filters), limit, cursor)
+        page = ListRecords((self._core.namespace,), parse_filter(filters), limit, cursor)
         return await self._run(ask(page))
 
     async def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
@@ -337,7 +337,11 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             InvalidInput: an unknown type, or a weight outside [0, 1].
         """
         scope = self._core.write_context()
-        (await self._run(update.link_all([link(scope, source, target, type, weight)], scope)))
+        (
+            await self._run(
+                update.put_links([parse_link(scope, source, target, type, weight)], scope)
+            )
+        )
 
     async def supersede(self, old: str, new: str) -> None:
         """Let a memory take the place of an older one, from whose place on it holds.
@@ -372,7 +376,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         A zone is a label worked out for a time, the present by default; nothing is moved.
         """
         at = self._core.time("now", now)
-        return await self._run(zones((self._core.namespace,), at.timestamp(), parse(filters)))
+        return await self._run(
+            zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
+        )
 
     async def history(self, id: str) -> History:
         """What happened to a memory, and what it said before each edit; looking is not a use.
@@ -449,7 +455,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return await self._run(judgments.log(id, "reinforce", {}, self._core.write_context()))
+        return await self._run(judgments.log_event(id, "reinforce", {}, self._core.write_context()))
 
     async def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
@@ -466,7 +472,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: there is no such memory.
         """
         return await self._run(
-            judgments.log(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
+            judgments.log_event(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
         )
 
     async def unpin(self, id: str) -> MemoryRecord:
@@ -476,7 +482,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: there is no such memory.
         """
         return await self._run(
-            judgments.log(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
+            judgments.log_event(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
         )
 
     async def verify(self, *, repair: bool = False) -> Verification:
@@ -492,7 +498,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
     """Prune, archive and restore, consolidate, maintain, audit; and undo."""
 
     async def prune(
-        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
+        self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
     ) -> Pruning:
         """Archive what has faded (vitality below 0.1), least alive first; a preview unless applied.
 
@@ -503,7 +509,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        return await self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
+        return await self._run(
+            pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
+        )
 
     async def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
@@ -530,7 +538,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         *,
         apply: bool = False,
         everything: bool = False,
-        summarise: Summariser = consolidation.first,
+        summarise: Summariser = consolidation.central_text,
         filters: Filters = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Consolidation:
@@ -549,12 +557,12 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         return await self._run(
-            maintenance.consolidate_on(
+            maintenance.consolidate_new(
                 self._core.write_context(),
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
-                where=parse(filters),
+                where=parse_filter(filters),
                 progress=progress,
             )
         )
@@ -574,9 +582,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         self,
         *,
         dry_run: bool = False,
-        steps: Sequence[str] = maintenance.USUAL,
-        cap: int = pruning.CAP,
-        summarise: Summariser = consolidation.first,
+        steps: Sequence[str] = maintenance.DEFAULT_STEPS,
+        cap: int = pruning.DEFAULT_CAP,
+        summarise: Summariser = consolidation.central_text,
         progress: Progress | None = None,
     ) -> Maintenance:
         """Do what is due: archive what has expired, complete tasks untouched for 7 days, let links
@@ -618,21 +626,23 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        points = integer("points", points, 1, zone_history.MOST_POINTS)
+        points = integer("points", points, 1, zone_history.MAX_POINTS)
         now = self._core.time()
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = (await self._run(zone_history.began(self._core.namespace))) or last
+            first = (await self._run(zone_history.log_start(self._core.namespace))) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
-        times = list(zone_history.evenly(first, last, points))
+        times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return await self._run(zone_history.shares(self._core.namespace, times, now, progress))
+        return await self._run(
+            zone_history.zone_history(self._core.namespace, times, now, progress)
+        )
 
     async def pending_links(self) -> list[Link]:
         """The links that lead to no memory yet: to an id, title or alias that none has."""
-        return await self._run(link_targets.pending(self._core.namespace))
+        return await self._run(link_targets.pending_links(self._core.namespace))
 
 
 class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycleApi):

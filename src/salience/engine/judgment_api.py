@@ -10,14 +10,14 @@ from salience.lifecycle.history import History, history
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import Verification, verify
 from salience.lifecycle.zones import Zones, zones
-from salience.records.filters import parse
+from salience.records.filters import parse_filter
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import text, texts, unit
 from salience.retrieval.operations import LinksOf
 from salience.retrieval.plan import ask
 from salience.search.request import Filters, Moment
 from salience.write import judgments, update
-from salience.write.items import link
+from salience.write.items import parse_link
 
 
 class JudgmentApi(PlanRunner):
@@ -31,7 +31,7 @@ class JudgmentApi(PlanRunner):
             InvalidInput: an unknown type, or a weight outside [0, 1].
         """
         scope = self._core.write_context()
-        self._run(update.link_all([link(scope, source, target, type, weight)], scope))
+        self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
 
     def supersede(self, old: str, new: str) -> None:
         """Let a memory take the place of an older one, from whose place on it holds.
@@ -66,7 +66,7 @@ class JudgmentApi(PlanRunner):
         A zone is a label worked out for a time, the present by default; nothing is moved.
         """
         at = self._core.time("now", now)
-        return self._run(zones((self._core.namespace,), at.timestamp(), parse(filters)))
+        return self._run(zones((self._core.namespace,), at.timestamp(), parse_filter(filters)))
 
     def history(self, id: str) -> History:
         """What happened to a memory, and what it said before each edit; looking is not a use.
@@ -143,7 +143,7 @@ class JudgmentApi(PlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return self._run(judgments.log(id, "reinforce", {}, self._core.write_context()))
+        return self._run(judgments.log_event(id, "reinforce", {}, self._core.write_context()))
 
     def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
@@ -160,7 +160,7 @@ class JudgmentApi(PlanRunner):
             NotFound: there is no such memory.
         """
         return self._run(
-            judgments.log(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
+            judgments.log_event(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
         )
 
     def unpin(self, id: str) -> MemoryRecord:
@@ -170,7 +170,7 @@ class JudgmentApi(PlanRunner):
             NotFound: there is no such memory.
         """
         return self._run(
-            judgments.log(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
+            judgments.log_event(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
         )
 
     def verify(self, *, repair: bool = False) -> Verification:

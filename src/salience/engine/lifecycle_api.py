@@ -15,7 +15,7 @@ from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
 from salience.lifecycle.undo import Undone
 from salience.lifecycle.zone_history import ZoneHistory
-from salience.records.filters import parse
+from salience.records.filters import parse_filter
 from salience.records.record import Link
 from salience.records.validation import boolean, callable_or_none, integer, texts, timestamp
 from salience.search.request import Filters, Moment
@@ -28,7 +28,7 @@ class LifecycleApi(PlanRunner):
     """Prune, archive and restore, consolidate, maintain, audit; and undo."""
 
     def prune(
-        self, *, apply: bool = False, cap: int = pruning.CAP, filters: Filters = None
+        self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
     ) -> Pruning:
         """Archive what has faded (vitality below 0.1), least alive first; a preview unless applied.
 
@@ -39,7 +39,7 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse(filters)))
+        return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters)))
 
     def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
@@ -66,7 +66,7 @@ class LifecycleApi(PlanRunner):
         *,
         apply: bool = False,
         everything: bool = False,
-        summarise: Summariser = consolidation.first,
+        summarise: Summariser = consolidation.central_text,
         filters: Filters = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Consolidation:
@@ -85,12 +85,12 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         return self._run(
-            maintenance.consolidate_on(
+            maintenance.consolidate_new(
                 self._core.write_context(),
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
-                where=parse(filters),
+                where=parse_filter(filters),
                 progress=progress,
             )
         )
@@ -110,9 +110,9 @@ class LifecycleApi(PlanRunner):
         self,
         *,
         dry_run: bool = False,
-        steps: Sequence[str] = maintenance.USUAL,
-        cap: int = pruning.CAP,
-        summarise: Summariser = consolidation.first,
+        steps: Sequence[str] = maintenance.DEFAULT_STEPS,
+        cap: int = pruning.DEFAULT_CAP,
+        summarise: Summariser = consolidation.central_text,
         progress: Progress | None = None,
     ) -> Maintenance:
         """Do what is due: archive what has expired, complete tasks untouched for 7 days, let links
@@ -154,18 +154,18 @@ class LifecycleApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        points = integer("points", points, 1, zone_history.MOST_POINTS)
+        points = integer("points", points, 1, zone_history.MAX_POINTS)
         now = self._core.time()
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = self._run(zone_history.began(self._core.namespace)) or last
+            first = self._run(zone_history.log_start(self._core.namespace)) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
-        times = list(zone_history.evenly(first, last, points))
+        times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return self._run(zone_history.shares(self._core.namespace, times, now, progress))
+        return self._run(zone_history.zone_history(self._core.namespace, times, now, progress))
 
     def pending_links(self) -> list[Link]:
         """The links that lead to no memory yet: to an id, title or alias that none has."""
-        return self._run(link_targets.pending(self._core.namespace))
+        return self._run(link_targets.pending_links(self._core.namespace))

@@ -11,7 +11,7 @@ from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
-from salience.records.filters import parse
+from salience.records.filters import parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer, text
 from salience.retrieval.operations import ListRecords, Page
@@ -29,7 +29,6 @@ from salience.search.request import (
     SearchRequest,
 )
 from salience.search.results import SearchResult
-from salience.write import update
 
 MAX_PAGE = 10_000
 
@@ -118,7 +117,7 @@ class SearchApi(PlanRunner):
 
     def get(self, id: str) -> MemoryRecord | None:
         """Get one memory by id, or None; looking is not an access."""
-        return self._run(update.read(text("id", id), self._core.namespace))
+        return self._run(reading.read_record(text("id", id), self._core.namespace))
 
     def get_all(
         self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
@@ -128,7 +127,7 @@ class SearchApi(PlanRunner):
         Pass the page's `cursor` to get the next one; it is None at the end.
         """
         limit = integer("limit", limit, 1, MAX_PAGE)
-        page = ListRecords((self._core.namespace,), parse(filters), limit, cursor)
+        page = ListRecords((self._core.namespace,), parse_filter(filters), limit, cursor)
         return self._run(ask(page))
 
     def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:

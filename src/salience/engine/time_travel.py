@@ -27,7 +27,7 @@ from salience.stores.embedded import EmbeddedStore
 from salience.stores.protocol import Store
 from salience.stores.ram import RamRecords
 from salience.write.embedding import embed_texts
-from salience.write.items import EMBEDDED, OF_WORDS, WriteContext, embedded_text
+from salience.write.items import CONTENT_VECTORS, EMBEDDED_FIELDS, WriteContext, embedded_text
 
 READ_PAGE_ROWS = 10_000
 ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
@@ -168,9 +168,9 @@ def _vectors_before(
     for edit in reversed(edits):
         added = edit.payload.get("vectors", ())
         replaced = replaced_vectors.get(edit.seq, {})
-        if not EMBEDDED.isdisjoint(edit.payload.get("was", ())):
+        if not EMBEDDED_FIELDS.isdisjoint(edit.payload.get("was", ())):
             is_lost = is_lost or ("content" in vectors and "content" not in (*added, *replaced))
-            vectors = {name: v for name, v in vectors.items() if name not in OF_WORDS}
+            vectors = {name: v for name, v in vectors.items() if name not in CONTENT_VECTORS}
         vectors = {name: v for name, v in vectors.items() if name not in added}
         vectors.update(replaced)
     return vectors, is_lost and "content" not in vectors

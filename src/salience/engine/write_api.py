@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from salience.engine.options import MemoryFields, check_names, takes
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
-from salience.records.filters import fields_of, parse
+from salience.records.filters import filter_fields, parse_filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, text
 from salience.retrieval.operations import Delete
@@ -130,8 +130,8 @@ class WriteApi(PlanRunner):
         Raises:
             InvalidInput: neither was given.
         """
-        where = parse(filters)
-        if namespace is None and not fields_of(where):
+        where = parse_filter(filters)
+        if namespace is None and not filter_fields(where):
             raise InvalidInput(
                 "filters",
                 "nothing says what to erase",

@@ -57,7 +57,7 @@ def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
 def _read(path: Path, sides: bool) -> Conversation:
     memories: tuple[dict[str, Any], ...] = tuple(conversation.read(path))
     if sides:
-        memories = tuple(chat.from_items(memories, "sides"))
+        memories = tuple(chat.chunks_from_turns(memories, "sides"))
     times = [
         timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
     ]

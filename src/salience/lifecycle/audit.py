@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.language.entities import fold_name
-from salience.lifecycle.clustering import pairs
-from salience.lifecycle.consolidation import EPISODES
-from salience.lifecycle.junk import junk
-from salience.lifecycle.undo import table
+from salience.lifecycle.clustering import similar_pairs
+from salience.lifecycle.consolidation import EPISODIC_KINDS
+from salience.lifecycle.junk import junk_reason
 from salience.ranking.signals.vitality import vitality
 from salience.ranking.stages import score
 from salience.records.filters import Compare
@@ -24,10 +23,12 @@ from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import FetchVectors, LinksOf, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
-from salience.write.dedup import SIMILAR, differences
+from salience.write.dedup import DUPLICATE_COSINE
 from salience.write.items import WriteContext
+from salience.write.reading import read_table
+from salience.write.text_differences import differences
 
-SHOWN = 3  # examples of each finding
+SHOWN_EXAMPLES = 3  # examples of each finding
 _STALE = 0.3  # the vitality below which a memory is fading or worse
 _TEXTS = 4096  # texts read at once
 _VITAL = score(vitality(), into="vitality")
@@ -97,14 +98,14 @@ def audit(scope: WriteContext, *, progress: Progress | None = None) -> Plan[Audi
     callable_or_none("progress", progress)
     names = ("id", "kind", "agent_id", "user_id", "created_at", *sorted(_VITAL.reads()))
     active = Compare("status", "eq", "active")
-    found = yield from table(scope, active, names)
-    said = [kind not in EPISODES for kind in found["kind"].tolist()] if len(found) else []
+    found = yield from read_table(scope, active, names)
+    said = [kind not in EPISODIC_KINDS for kind in found["kind"].tolist()] if len(found) else []
     facts = found.take(np.array(said, dtype=bool))
     texts = yield from _texts(facts, progress)
     vectors = yield from ask(FetchVectors(found.rows, "content"))
     links: Sequence[Link] = yield from ask(LinksOf(scope.namespace))
     lacking = np.isnan(vectors[:, 0]) if vectors.shape[1] else np.ones(len(found), dtype=bool)
-    all_of_them = yield from table(scope, None, ("id", "status"))
+    all_of_them = yield from read_table(scope, None, ("id", "status"))
     findings = (
         _duplicates(facts, texts, vectors[np.array(said, dtype=bool)], progress),
         _junk(facts, texts),
@@ -126,7 +127,7 @@ def _ids(found: Candidates) -> list[str]:
 
 
 def _finding(name: str, examples: Sequence[tuple[str, str]], of: int, remedy: str) -> Finding:
-    shown = tuple(sorted(examples)[:SHOWN])
+    shown = tuple(sorted(examples)[:SHOWN_EXAMPLES])
     return Finding(name, len(examples), of, shown, remedy if examples else "")
 
 
@@ -165,7 +166,7 @@ def _duplicates(
         if not vectors.shape[1]:
             continue
         told = None if progress is None else _named("comparing", progress)
-        for older, newer, cosine in pairs(vectors[left], SIMILAR, progress=told):
+        for older, newer, cosine in similar_pairs(vectors[left], DUPLICATE_COSINE, progress=told):
             one, other = left[older], left[newer]
             if not differences(texts[one], texts[other]):
                 twice[int(other)] = f"is {cosine:.2f} like {ids[one]}"
@@ -178,14 +179,14 @@ def _named(what: str, progress: Progress) -> Callable[[int, int], None]:
 
 
 def _junk(facts: Candidates, texts: Sequence[str]) -> Finding:
-    told = [(id, junk(text)) for id, text in zip(_ids(facts), texts, strict=True)]
+    told = [(id, junk_reason(text)) for id, text in zip(_ids(facts), texts, strict=True)]
     examples = [(id, why) for id, why in told if why is not None]
     return _finding("junk", examples, len(facts), _archive(sorted(examples)))
 
 
 def _archive(examples: Sequence[tuple[str, str]]) -> str:
     """The command that archives the examples shown."""
-    return f"salience archive {' '.join(shlex.quote(id) for id, _ in examples[:SHOWN])}"
+    return f"salience archive {' '.join(shlex.quote(id) for id, _ in examples[:SHOWN_EXAMPLES])}"
 
 
 def _stale(scope: WriteContext, found: Candidates) -> Finding:

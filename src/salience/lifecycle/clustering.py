@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-SIMILAR = 0.80
+CLUSTER_COSINE = 0.80
 """The least cosine of a member to its cluster's centroid, and to the one that it began with."""
-MEMBERS = 3  # the least there are in a cluster
+MIN_CLUSTER_SIZE = 3  # the least there are in a cluster
 _BLOCK = 256  # rows compared with all others at once
 _COLUMNS = 16_384  # others compared at once: what is worked on stays in the cache
 _SAMPLE = 4096  # rows by which the directions of the screen are chosen
@@ -22,12 +22,12 @@ Places = NDArray[np.intp]
 Progress = Callable[[int, int], None]
 
 
-def clusters(
+def find_clusters(
     vectors: Floats32,
     *,
     fresh: NDArray[np.bool_] | None = None,
-    least: float = SIMILAR,
-    members: int = MEMBERS,
+    least: float = CLUSTER_COSINE,
+    members: int = MIN_CLUSTER_SIZE,
     progress: Progress | None = None,
 ) -> list[Places]:
     """Disjoint groups of rows, each at a cosine of `least` or more to the centroid of its group.
@@ -66,7 +66,7 @@ def clusters(
             if fresh is None:
                 earlier = [place for place in later.pop(row, ()) if free[place]]
                 near = np.unique(np.concatenate([near, np.array([*earlier, row], dtype=np.intp)]))
-            group = tightened(vectors, near, least) if len(near) >= members else near
+            group = tighten(vectors, near, least) if len(near) >= members else near
             if len(group) >= members:
                 free[group] = False
                 found.append(group)
@@ -83,7 +83,7 @@ def _usable(vectors: Floats32) -> NDArray[np.bool_]:
     return np.asarray(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
 
 
-def pairs(
+def similar_pairs(
     vectors: Floats32, least: float, *, progress: Progress | None = None
 ) -> Iterator[tuple[int, int, float]]:
     """For each row with an earlier one at a cosine of `least` or more: (the first, it, cosine).
@@ -166,7 +166,7 @@ def _products(block: Floats32, rest: Floats32) -> Floats32:
     return found
 
 
-def tightened(vectors: Floats32, group: Places, least: float = SIMILAR) -> Places:
+def tighten(vectors: Floats32, group: Places, least: float = CLUSTER_COSINE) -> Places:
     """The group without those that are farthest from its centroid, until all are near enough."""
     kept = vectors[group].astype(np.float64)
     total = kept.sum(axis=0)
@@ -184,7 +184,7 @@ def tightened(vectors: Floats32, group: Places, least: float = SIMILAR) -> Place
     return group[inside]
 
 
-def central(vectors: Floats32) -> int:
+def most_central(vectors: Floats32) -> int:
     """The place of the row that is nearest to the mean of all; the first of equals."""
     rows = vectors.astype(np.float64)
     return int(np.argmax(np.vecdot(rows, rows.mean(axis=0))))

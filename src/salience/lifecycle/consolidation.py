@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.lifecycle.clustering import central, clusters
-from salience.lifecycle.undo import RUN, begun, event, records, table
+from salience.lifecycle.clustering import find_clusters, most_central
+from salience.lifecycle.undo import RUN_KEY, begun, event
 from salience.records.events import ACCESSES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare, Filter, Not
@@ -19,15 +19,16 @@ from salience.records.validation import boolean, text
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import FetchVectors, Log, Put, ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.write.dedup import differences
+from salience.write.embedding import embedded_drafts
 from salience.write.items import WriteContext
-from salience.write.update import drafts
+from salience.write.reading import read_records, read_table
+from salience.write.text_differences import differences
 
-OWNED = 20
+MIN_OWNED_MEMORIES = 20
 """An owner (agent and user together) has more active memories than this, or is left alone."""
 CONSOLIDATED = "consolidated"
-LINK = "consolidates"
-EPISODES = ("turn", "chunk", "session", SESSION_CHUNK, TURN_CHUNK)
+CONSOLIDATES = "consolidates"
+EPISODIC_KINDS = ("turn", "chunk", "session", SESSION_CHUNK, TURN_CHUNK)
 """Kinds that say what happened, not what is so: two of them that are alike are two events."""
 _RAISE = 0.1
 _AGREED = (
@@ -100,7 +101,7 @@ class Consolidation:
         }
 
 
-def first(members: Sequence[MemoryRecord]) -> str:
+def central_text(members: Sequence[MemoryRecord]) -> str:
     """The text of the most central member: the summariser by default."""
     return members[0].content
 
@@ -109,7 +110,7 @@ def consolidate(
     scope: WriteContext,
     *,
     apply: bool = False,
-    summarise: Summariser = first,
+    summarise: Summariser = central_text,
     everything: bool = False,
     where: Filter | None = None,
     since: int = 0,
@@ -127,7 +128,7 @@ def consolidate(
     found = yield from _table(scope, where)
     seen = 0 if everything else since
     last = int(found.rows.max(initial=0))
-    owners = [places for places in _owners(found) if len(places) > OWNED]
+    owners = [places for places in _owners(found) if len(places) > MIN_OWNED_MEMORIES]
     total = sum(map(len, owners))
     proposed: list[_Proposed] = []
     done = fresh = 0
@@ -152,12 +153,12 @@ def _table(scope: WriteContext, where: Filter | None) -> Plan[Candidates]:
     """Everything that may be merged, oldest first."""
     parts = (
         Compare("status", "eq", "active"),
-        Compare("kind", "nin", EPISODES),
+        Compare("kind", "nin", EPISODIC_KINDS),
         Compare("pinned", "ne", 1.0),
         Not(Compare("expires_at", "lte", scope.now.timestamp())),
     )
     condition = And(parts if where is None else (*parts, where))
-    found = yield from table(scope, condition, ("id", "agent_id", "user_id", "created_at"))
+    found = yield from read_table(scope, condition, ("id", "agent_id", "user_id", "created_at"))
     if not len(found):
         return found
     return found.take(np.lexsort((found["id"].astype(str), found.floats("created_at"))))
@@ -188,8 +189,8 @@ def _of_owner(
         return []
     fresh = None if new.all() else new
     proposed = []
-    for group in clusters(vectors, fresh=fresh, progress=progress):
-        middle = central(vectors[group])
+    for group in find_clusters(vectors, fresh=fresh, progress=progress):
+        middle = most_central(vectors[group])
         order = np.concatenate([group[middle : middle + 1], np.delete(group, middle)])
         members = yield from ask(ReadRecords(part.rows[order]))
         if all(member is not None for member in members):
@@ -203,7 +204,7 @@ def _cluster(members: Sequence[MemoryRecord], summarise: Summariser) -> Cluster:
         tuple(one.id for one in members),
         text("content", summarise(members)),
         min(highest + _RAISE, 1.0),
-        _differs(members) if summarise is first else "",
+        _differs(members) if summarise is central_text else "",
     )
 
 
@@ -244,20 +245,20 @@ def _merge(
 
     None if the members are not what they were when they were read, but for their accesses.
     """
-    [(draft, each)], lack = yield from drafts([_standing(cluster, members)], scope)
+    [(draft, each)], lack = yield from embedded_drafts([_standing(cluster, members)], scope)
     consolidated = {"status": CONSOLIDATED}
     events = tuple(
         event(scope, run, "status", one.id, consolidated, into=draft.record.id) for one in members
     )
     put = Put(
-        (replace(draft, note={RUN: run}),),
+        (replace(draft, note={RUN_KEY: run}),),
         each.links,
         embedder=scope.embedder,
         actor=scope.actor,
         also=Log(scope.namespace, events),
     )
     # Read again last of all, since a summariser and an embedder may take their time.
-    now = yield from records(scope.namespace, cluster.members)
+    now = yield from read_records(scope.namespace, cluster.members)
     if any(one.id not in now or not one.equals_except(ACCESSES, now[one.id]) for one in members):
         return None, ""
     if (yield from ask(put)):  # one of them was erased
@@ -275,7 +276,7 @@ def _standing(cluster: Cluster, members: Sequence[MemoryRecord]) -> dict[str, An
         "tags": sorted({tag for one in members for tag in one.tags}),
         "entities": sorted({name for one in members for name in one.entities}),
         "metadata": {CONSOLIDATED: len(members)},
-        "links": [{"target": one.id, "type": LINK, "weight": 1.0} for one in members],
+        "links": [{"target": one.id, "type": CONSOLIDATES, "weight": 1.0} for one in members],
     }
     for name in _AGREED:
         values = {getattr(one, name) for one in members}

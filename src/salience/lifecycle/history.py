@@ -11,8 +11,7 @@ from salience.records.events import Event, record_at
 from salience.records.record import MemoryRecord, to_json
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
-from salience.write.judgments import existing
-from salience.write.update import no_memory
+from salience.write.reading import not_found, read_existing
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +62,11 @@ def history(id: str, namespace: str) -> Plan[History]:
     Raises:
         NotFound: there is none of that id.
     """
-    record = yield from existing(id, namespace)
+    record = yield from read_existing(id, namespace)
     events: Sequence[Event] = yield from ask(Events(namespace, (id,)))
     begun = next((at for at, event in enumerate(events) if event.type == "write"), None)
     if begun is None:  # erased since it was read
-        raise no_memory(id, namespace)
+        raise not_found(id, namespace)
     events = events[begun:]  # what happened to all before it was there is none of its own
     turns = [at for at, event in enumerate(events) if _reworded(event)]
     starts, ends = [0, *turns], [*turns, len(events)]

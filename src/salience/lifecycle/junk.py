@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from salience.write.dedup import REFERENCE
+from salience.write.recall_loop import MEMORY_REFERENCE
 
 _WORD = re.compile(r"[^\W_]+")
 _EMPTY = frozenset(
@@ -25,7 +25,7 @@ _BLOB = 200  # characters without a space that no language has
 _REPEATED = 12, 0.8  # words, and the share of them that are one and the same
 
 
-def junk(text: str) -> str | None:
+def junk_reason(text: str) -> str | None:
     """Why a text is junk, None where it may say something.
 
     In this order: it has no letter or digit; it is only a placeholder ("null", "TODO"); it is only
@@ -48,7 +48,7 @@ def junk(text: str) -> str | None:
     longest = max(map(len, text.split()))
     if longest >= _BLOB and longest > len(text) / 2 and text.isascii() and "://" not in text:
         return f"is a run of {longest:,} characters without a space"
-    copied = len(REFERENCE.findall(text))
+    copied = len(MEMORY_REFERENCE.findall(text))
     if copied > 1:
         return f"repeats {copied} memories out of a context"
     return None

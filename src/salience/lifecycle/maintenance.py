@@ -9,21 +9,22 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.lifecycle import maintenance_lock
-from salience.lifecycle.consolidation import Consolidation, Summariser, consolidate, first
-from salience.lifecycle.pruning import ARCHIVED, CAP, LIVE, prune
-from salience.lifecycle.undo import begun, change, table
+from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
+from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, prune
+from salience.lifecycle.undo import begun, change
 from salience.records.events import EventType
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.validation import callable_or_none
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
-from salience.write.link_targets import resolve_pending
+from salience.write.link_targets import resolve_pending_links
+from salience.write.reading import read_table
 
-UNTOUCHED = timedelta(days=7)
+TASK_IDLE_TIME = timedelta(days=7)
 """How long a task is left alone until it counts as completed."""
 STEPS = ("expire", "tasks", "links", "consolidate", "prune")
-USUAL = ("expire", "tasks", "links")
+DEFAULT_STEPS = ("expire", "tasks", "links")
 """What is done unless asked otherwise: what follows from what somebody has said of the memory."""
 _SEEN = "consolidated-until"  # the note of the last row that consolidation has seen
 
@@ -91,10 +92,10 @@ class MaintenanceRequest:
     """
 
     clock: Callable[[], datetime]
-    steps: Sequence[str] = USUAL
+    steps: Sequence[str] = DEFAULT_STEPS
     dry_run: bool = False
-    cap: int = CAP
-    summarise: Summariser = first
+    cap: int = DEFAULT_CAP
+    summarise: Summariser = central_text
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
@@ -121,7 +122,7 @@ def maintain(
     if wanted.dry_run:
         return (yield from _steps(scope, wanted))
     return (
-        yield from maintenance_lock.held(
+        yield from maintenance_lock.with_lock(
             _steps(scope, wanted), scope.namespace, owner, wanted.clock
         )
     )
@@ -139,13 +140,13 @@ def _steps(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Maintenance]
 def _expire(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     """What has expired is archived; a search does not find it anyway."""
     expired = Compare("expires_at", "lte", scope.now.timestamp())
-    where = And((Compare("status", "in", LIVE), expired))
+    where = And((Compare("status", "in", PRUNED_STATUSES), expired))
     return (yield from _change(scope, wanted, "expire", where, "archive", ARCHIVED))
 
 
 def _tasks(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     """Active tasks that nobody has touched for seven days are completed."""
-    before = (scope.now - UNTOUCHED).timestamp()
+    before = (scope.now - TASK_IDLE_TIME).timestamp()
     untouched = (
         Compare("kind", "eq", "task"),
         Compare("status", "eq", "active"),
@@ -167,7 +168,7 @@ def _change(
     status: str,
 ) -> Plan[Step]:
     """Give what passes a filter a status."""
-    found = yield from table(scope, where, ("id",))
+    found = yield from read_table(scope, where, ("id",))
     ids = tuple(sorted(found["id"].tolist())) if len(found) else ()
     if not ids or wanted.dry_run or name not in wanted.steps:
         held = "" if name in wanted.steps else f"salience maintain --step {name}"
@@ -180,7 +181,7 @@ def _change(
 def _links(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     """Links that led nowhere lead to the memory that has come to have their name."""
     apply = not wanted.dry_run and "links" in wanted.steps
-    resolved = yield from resolve_pending(
+    resolved = yield from resolve_pending_links(
         scope.namespace, scope.now, apply=apply, actor=scope.actor
     )
     ids = tuple(dict.fromkeys(link.source for link in resolved))
@@ -190,7 +191,7 @@ def _links(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
 
 def _consolidate(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     told, chosen = wanted.progress, "consolidate" in wanted.steps
-    report = yield from consolidate_on(
+    report = yield from consolidate_new(
         scope,
         apply=chosen and not wanted.dry_run,
         summarise=wanted.summarise,
@@ -201,11 +202,11 @@ def _consolidate(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     return Step("consolidate", report.merged, ids, report.run, held)
 
 
-def consolidate_on(
+def consolidate_new(
     scope: WriteContext,
     *,
     apply: bool,
-    summarise: Summariser = first,
+    summarise: Summariser = central_text,
     everything: bool = False,
     where: Filter | None = None,
     progress: Callable[[int, int], None] | None = None,

@@ -13,10 +13,10 @@ from salience.records.validation import timestamp
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, T, ask
 
-KEY = "maintenance"  # of the note that is the lock
-STALE = timedelta(minutes=15)
+LOCK_NOTE = "maintenance"  # of the note that is the lock
+LOCK_TIMEOUT = timedelta(minutes=15)
 """How long a lock holds that its owner does not renew: whoever died holds up nobody for longer."""
-_RENEW = timedelta(minutes=1)
+_RENEWAL_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
@@ -57,28 +57,31 @@ def acquire(namespace: str, owner: Owner, now: datetime) -> Plan[None]:
     """
     mine = json.dumps({"owner": owner.name, "at": to_json(now)})
     while True:
-        held = (yield from ask(Notes(namespace))).get(KEY)
+        held = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
         if held is not None:
             told = json.loads(held)
             since = timestamp("at", told["at"])
             others = told["owner"] != owner.name and not owner.gone(told["owner"])
-            if others and now - since < STALE:
+            if others and now - since < LOCK_TIMEOUT:
                 raise Locked(
                     f"{told['owner']} has been maintaining the namespace {namespace!r} and said so "
-                    f"at {told['at']}; wait for it, or until {to_json(since + STALE)} if it is gone"
+                    f"at {told['at']}; wait for it, or until {to_json(since + LOCK_TIMEOUT)} if it "
+                    "is gone"
                 )
-        if (yield from ask(Note(namespace, KEY, mine, held))):
+        if (yield from ask(Note(namespace, LOCK_NOTE, mine, held))):
             return
 
 
 def release(namespace: str, owner: Owner) -> Plan[None]:
     """The plan of giving the lock back; what somebody else has taken since stays theirs."""
-    held = (yield from ask(Notes(namespace))).get(KEY)
+    held = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
     if held is not None and json.loads(held)["owner"] == owner.name:
-        yield from ask(Note(namespace, KEY, None, held))
+        yield from ask(Note(namespace, LOCK_NOTE, None, held))
 
 
-def held(plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]) -> Plan[T]:
+def with_lock(
+    plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]
+) -> Plan[T]:
     """A plan that holds the lock from its first batch to its last, renewed every minute.
 
     Raises:
@@ -103,7 +106,7 @@ def _renewing(
     try:
         batch = next(plan)
         while True:
-            if clock() - renewed > _RENEW:
+            if clock() - renewed > _RENEWAL_INTERVAL:
                 renewed = clock()
                 yield from acquire(namespace, owner, renewed)
             try:

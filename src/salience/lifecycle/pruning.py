@@ -11,11 +11,10 @@ import numpy as np
 
 from salience.errors import InvalidInput, NotFound, shown
 from salience.language.tokens import shorten
-from salience.lifecycle.undo import begun, change, records, table
-from salience.ranking.signals.recency import DAY
+from salience.lifecycle.undo import begun, change
 from salience.ranking.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
 from salience.ranking.stages import score
-from salience.records.events import Event
+from salience.records.events import DAY_SECONDS, Event
 from salience.records.filters import And, Compare, Filter
 from salience.records.validation import boolean, integer
 from salience.retrieval.candidates import Candidates
@@ -23,11 +22,12 @@ from salience.retrieval.operations import Events, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.write.items import WriteContext
+from salience.write.reading import read_records, read_table
 
-CAP = 10
+DEFAULT_CAP = 10
 """How many memories one run moves at most, unless it is told otherwise."""
 ARCHIVED = "archived"
-LIVE = ("active", "superseded", "contradicted", "completed")
+PRUNED_STATUSES = ("active", "superseded", "contradicted", "completed")
 """The statuses that pruning looks at; what is consolidated or archived is out of sight already."""
 _SHOWN = 60  # characters of a candidate's text
 _ALIVE = score(alive(), into="alive")
@@ -100,7 +100,7 @@ class Pruning:
 
 
 def prune(
-    scope: WriteContext, *, apply: bool = False, cap: int = CAP, where: Filter | None = None
+    scope: WriteContext, *, apply: bool = False, cap: int = DEFAULT_CAP, where: Filter | None = None
 ) -> Plan[Pruning]:
     """The plan of archiving what is in the zone "archived" (vitality below 0.1), least alive first.
 
@@ -111,9 +111,9 @@ def prune(
         InvalidInput: the cap is no whole number from 0.
     """
     apply, cap = boolean("apply", apply), integer("cap", cap, 0)
-    live = Compare("status", "in", LIVE)
+    live = Compare("status", "in", PRUNED_STATUSES)
     parts = (live,) if where is None else (live, where)
-    found = yield from table(scope, And(parts), ("id", "pinned", *_READ))
+    found = yield from read_table(scope, And(parts), ("id", "pinned", *_READ))
     query = Query("", (scope.namespace,), scope.now.timestamp())
     found = _VITAL.apply(query, _ALIVE.apply(query, found)) if len(found) else found
     report = yield from _report(found, query.now, cap)
@@ -171,10 +171,10 @@ def _reasons(found: Candidates, place: int, layer: str | None, now: float) -> tu
 
     uses = int(np.nan_to_num(value("access_count")))
     last = value("last_accessed")
-    age = max(0.0, now - value("created_at")) / DAY
+    age = max(0.0, now - value("created_at")) / DAY_SECONDS
     used = {0: "never used", 1: "used once"}.get(uses, f"used {uses} times")
     if last == last:
-        used += f", last {_days((now - last) / DAY)} ago"
+        used += f", last {_days((now - last) / DAY_SECONDS)} ago"
     layer = layer or "knowledge"
     degree = int(value("in_degree"))
     reasons = [
@@ -236,7 +236,7 @@ def restore(scope: WriteContext, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
 
 
 def _known(namespace: str, ids: Sequence[str]) -> Plan[dict[str, Any]]:
-    known = yield from records(namespace, tuple(dict.fromkeys(ids)))
+    known = yield from read_records(namespace, tuple(dict.fromkeys(ids)))
     for id in ids:
         if id not in known:
             raise NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")

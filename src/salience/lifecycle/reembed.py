@@ -17,7 +17,7 @@ from salience.retrieval.operations import (
     Unembedded,
 )
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import texts_of
+from salience.write.items import texts_to_embed
 
 _CHUNK = 1024  # memories embedded and written at once
 
@@ -54,7 +54,7 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
 def _embed(namespace: str, staged: str | None, rows: Rows) -> Plan[None]:
     """Give rows their vectors, under the names that these are staged by, or their own."""
     records: list[MemoryRecord | None] = yield from ask(ReadRecords(rows))
-    texts = [{} if record is None else texts_of(record) for record in records]
+    texts = [{} if record is None else texts_to_embed(record) for record in records]
     distinct = tuple(dict.fromkeys(words for each in texts for words in each.values()))
     if not distinct:
         return

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from salience.lifecycle.undo import records
-from salience.ranking.signals.recency import DAY
 from salience.ranking.signals.vitality import BOOST_HALF_LIFE_DAYS
-from salience.records.events import Event
+from salience.records.events import DAY_SECONDS, Event
 from salience.records.record import Link, MemoryRecord, to_json
 from salience.records.validation import unit
 from salience.retrieval.operations import LinksOf, Log
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
+from salience.write.reading import read_records
 
-SHARE = 0.6  # of the utility that reaches the next hop
-HOPS = 2
+SHARE_PER_HOP = 0.6  # of the utility that reaches the next hop
+MAX_HOPS = 2
 
 
 def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Plan[dict[str, float]]:
@@ -33,10 +32,10 @@ def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Pla
     for id in dict.fromkeys(ids):
         hops = yield from _within(id, scope.namespace)
         for near, hop in hops.items():
-            lent[near] = noisy_or(lent.get(near, 0.0), worth * SHARE**hop)
+            lent[near] = noisy_or(lent.get(near, 0.0), worth * SHARE_PER_HOP**hop)
     if not lent or not worth:
         return {}
-    found = yield from records(scope.namespace, sorted(lent))
+    found = yield from read_records(scope.namespace, sorted(lent))
     boosts = {id: noisy_or(faded_boost(found[id], scope), lent[id]) for id in sorted(found)}
     while boosts:
         events = tuple(
@@ -68,7 +67,7 @@ def faded_boost(record: MemoryRecord, scope: WriteContext) -> float:
     """What is left of a memory's boost: boost * 2^(-days since / 7)."""
     if record.boost is None or record.boosted_at is None:
         return 0.0
-    days = max(0.0, (scope.now - record.boosted_at).total_seconds()) / DAY
+    days = max(0.0, (scope.now - record.boosted_at).total_seconds()) / DAY_SECONDS
     return float(record.boost * 2.0 ** (-days / BOOST_HALF_LIFE_DAYS))
 
 
@@ -76,7 +75,7 @@ def _within(id: str, namespace: str) -> Plan[Mapping[str, int]]:
     """How many hops away each memory within reach is, without the one itself."""
     hops = {id: 0}
     frontier = [id]
-    for hop in range(1, HOPS + 1):
+    for hop in range(1, MAX_HOPS + 1):
         links: Sequence[Link] = yield from ask(LinksOf(namespace, tuple(frontier)))
         reached = {end for link in links for end in (link.source, link.target)} - set(hops)
         hops |= dict.fromkeys(reached, hop)

@@ -6,29 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from salience.errors import InvalidInput, NotFound, shown
-from salience.records.events import USES, Event, EventType, revived
-from salience.records.filters import Filter
-from salience.records.record import MemoryRecord, new_id, to_json
-from salience.retrieval.candidates import Candidates
+from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
+from salience.records.record import new_id, to_json
 from salience.retrieval.operations import (
     Delete,
     Events,
-    FetchColumns,
     Log,
-    ReadRecords,
-    RowsById,
-    SearchRoute,
 )
 from salience.retrieval.plan import Plan, ask
-from salience.retrieval.query import Query
-from salience.retrieval.routes import MatchAll
 from salience.write.items import WriteContext
-from salience.write.update import TRIES, contested
+from salience.write.reading import read_records
 
-RUN = "run"  # the key of an event's payload that names its run
+RUN_KEY = "run"  # the key of an event's payload that names its run
 _DIGITS = 18  # the most of a place in the log
 _CHUNK = 2048  # memories changed in one transaction
 
@@ -51,31 +41,6 @@ class Undone:
             "erased": list(self.erased),
             "left": dict(self.left),
         }
-
-
-def table(scope: WriteContext, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
-    """The memories that pass a filter, with some of their columns, by row."""
-    query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    found = yield from ask(SearchRoute(MatchAll(), query, None))
-    rows = np.sort(found.rows)
-    columns = yield from ask(FetchColumns(rows, ("id", *names)))
-    found = Candidates(rows, columns)
-    there = np.array([id is not None for id in found["id"].tolist()], dtype=bool)
-    return found if there.all() else found.take(there)  # without those erased since
-
-
-def records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
-    """The memories of these ids, of those that there are."""
-    known: dict[str, MemoryRecord] = {}
-    wanted = tuple(ids)
-    for _ in range(TRIES):
-        rows = yield from ask(RowsById(namespace, wanted))
-        found = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
-        known.update((record.id, record) for record in found if record is not None)
-        wanted = tuple(id for id in rows if id not in known)
-        if not wanted:  # else edits have given them other rows meanwhile
-            return known
-    raise contested(wanted[0])
 
 
 def begun(kind: str, namespace: str) -> Plan[str]:
@@ -122,7 +87,7 @@ def event(
     """A run's setting fields of a memory; that it was updated is told, so that it is undone."""
     became = {name: to_json(value) for name, value in values.items()}
     became.setdefault("updated_at", to_json(scope.now))
-    return Event(type, id, scope.now, scope.actor, payload={"set": became, RUN: run, **payload})
+    return Event(type, id, scope.now, scope.actor, payload={"set": became, RUN_KEY: run, **payload})
 
 
 def events_of(namespace: str, run: str) -> Plan[list[Event]]:
@@ -138,7 +103,7 @@ def events_of(namespace: str, run: str) -> Plan[list[Event]]:
             "run", f"{shown(run)} is no name of a run", "take it from what it printed"
         )
     logged: Iterable[Event] = yield from ask(Events(namespace, after=int(place)))
-    found = [event for event in logged if event.payload.get(RUN) == run]
+    found = [event for event in logged if event.payload.get(RUN_KEY) == run]
     if not found:
         raise NotFound(f"no run {run!r} changed anything in the namespace {namespace!r}")
     return found
@@ -157,7 +122,7 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
     for event in (yield from events_of(scope.namespace, run)):
         if event.id is not None and event.type != "link":
             by_id.setdefault(event.id, []).append(event)
-    now = yield from records(scope.namespace, list(by_id))
+    now = yield from read_records(scope.namespace, list(by_id))
     left = {id: "was erased since" for id in by_id if id not in now}
     back: dict[str, dict[str, Any]] = {}
     wrote = [id for id in now if by_id[id][0].type == "write"]
@@ -174,7 +139,7 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
             name, value = next(iter(moved.items()))
             left[id] = f"{name} is {to_json(getattr(record, name))!r} now, not {value!r} any more"
         else:
-            back[id] = {name: revived(name, value) for name, value in was.items()}
+            back[id] = {name: field_from_json(name, value) for name, value in was.items()}
     restored = yield from change(scope, f"undo-{run}", "restore", back)
     archived = {id: {"status": "archived"} for id in kept}
     yield from change(scope, f"undo-{run}", "archive", archived)
@@ -195,7 +160,7 @@ def _differences(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, Any
 def _of(event: Event, run: str) -> bool:
     """Whether an event is a run's, or says nothing of what the memory holds."""
     linked = event.payload.get("link") == "consolidates"
-    return linked or event.type in (*USES, "boost") or event.payload.get(RUN) == run
+    return linked or event.type in (*USE_EVENTS, "boost") or event.payload.get(RUN_KEY) == run
 
 
 def _unwritten(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from salience.records.events import STATE, Event, apply
+from salience.records.events import STATE, Event, replay
 from salience.records.record import to_json
 from salience.records.validation import boolean
 from salience.retrieval.operations import Events, ListRecords, SetFields
@@ -67,9 +67,9 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
     `repair`, memories become what the log says.
     """
     repair = boolean("repair", repair)
-    memories, events, found = yield from _looked(namespace)
+    memories, events, found = yield from _compare(namespace)
     if found:
-        again = set((yield from _looked(namespace))[2])
+        again = set((yield from _compare(namespace))[2])
         found = [difference for difference in found if difference in again]
     if repair and found:
         values: dict[str, dict[str, Any]] = {}
@@ -79,16 +79,16 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
     return Verification(memories, events, tuple(found), repair and bool(found))
 
 
-def _looked(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
+def _compare(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
     """How many memories and events there are, and what differs."""
     log: Sequence[Event] = yield from ask(Events(namespace))
-    told = states(log)
+    states = replay(log)
     found: list[Difference] = []
     seen, cursor = 0, None
     while True:
         page = yield from ask(ListRecords((namespace,), limit=_PAGE, cursor=cursor))
         for record in page:
-            logged = told.get(record.id)
+            logged = states.get(record.id)
             if logged is None:
                 continue  # written since the log was read
             found += [
@@ -99,16 +99,3 @@ def _looked(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
         seen, cursor = seen + len(page), page.cursor
         if cursor is None:
             return seen, len(log), found
-
-
-def states(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
-    """The fields of STATE of every memory, by id, after the events of a namespace, oldest first."""
-    found: dict[str, dict[str, Any]] = {}
-    for event in events:
-        if event.id is None:
-            for values in found.values():
-                values.update(apply(values, event))
-        elif event.type == "write" or event.id in found:
-            values = found.setdefault(event.id, {})
-            values.update(apply(values, event))
-    return found

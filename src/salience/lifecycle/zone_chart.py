@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
-from salience.lifecycle.zone_history import ORDER, ZoneHistory
-from salience.ranking.signals.recency import DAY
+from salience.lifecycle.zone_history import ZONE_ORDER, ZoneHistory
 from salience.ranking.signals.vitality import METABOLIC_RATES, ZONES, Zone, vitality
 from salience.ranking.stages import score
+from salience.records.events import DAY_SECONDS
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 
@@ -45,15 +45,15 @@ _LETTER = 5.0  # the height of a line of text, in percent
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 
-def curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
+def vitality_curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
     """The vitality of a memory that was never used, by layer, so many days after it was written."""
     now = 1e9
     found = {}
     for layer in METABOLIC_RATES:
         size = len(days)
         columns: dict[str, NDArray[Any]] = {
-            "created_at": now - days * DAY,
-            "accesses": (now - days * DAY)[:, np.newaxis],
+            "created_at": now - days * DAY_SECONDS,
+            "accesses": (now - days * DAY_SECONDS)[:, np.newaxis],
             "layer": np.full(size, layer, dtype=object),
             "access_count": np.zeros(size),
         }
@@ -65,7 +65,7 @@ def curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
     return found
 
 
-def draw(shares: ZoneHistory, path: str | Path, title: str = "How memories fade") -> Path:
+def draw_chart(shares: ZoneHistory, path: str | Path, title: str = "How memories fade") -> Path:
     """Draw the shares of zones over time, beside the curves of the formula; where the file is.
 
     The file's ending says what it is: .png, .svg or .pdf. Needs matplotlib.
@@ -99,10 +99,10 @@ def draw(shares: ZoneHistory, path: str | Path, title: str = "How memories fade"
 def _draw_curves(axes: Any) -> None:
     days = np.geomspace(_FIRST, _LAST, 400)
     bounds = [1.0, *(least for least, _ in ZONES), 0.0]
-    for name, top, bottom in zip(ORDER, bounds, bounds[1:], strict=False):
+    for name, top, bottom in zip(ZONE_ORDER, bounds, bounds[1:], strict=False):
         axes.axhspan(bottom, top, color=_FILL[name], alpha=0.30, linewidth=0)
         _beside(axes, _NAMES.get(name, name), (top + bottom) / 2)
-    for layer, values in curves(days).items():
+    for layer, values in vitality_curves(days).items():
         colour, dashes = _LINES[layer]
         axes.plot(days, values, color=colour, linestyle=dashes, linewidth=2.2, label=_WORDS[layer])
     axes.set_title("The formula: a memory that is never used again", fontsize=11.5)
@@ -135,19 +135,19 @@ def _draw_shares(axes: Any, shares: ZoneHistory) -> None:
     # Time 0 of a store has no memories: the areas begin where there is one.
     there = [place for place, total in enumerate(shares.totals) if total]
     times = [shares.times[place] for place in there]
-    stacked = [np.array(shares.share(name))[there] * 100 for name in ORDER]
+    stacked = [np.array(shares.share(name))[there] * 100 for name in ZONE_ORDER]
     axes.set_title("The memories: how many are in which zone, over time", fontsize=11.5)
     axes.set_ylabel("share of memories (%)")
     axes.set_ylim(0, 100)
     if not times:
         axes.text(0.5, 0.5, "no memories yet", ha="center", transform=axes.transAxes)
         return
-    axes.stackplot(times, stacked, colors=[_FILL[name] for name in ORDER], linewidth=0)
+    axes.stackplot(times, stacked, colors=[_FILL[name] for name in ZONE_ORDER], linewidth=0)
     edges = np.cumsum(stacked, axis=0)
     for edge in edges[:-1]:
         axes.plot(times, edge, color="white", linewidth=0.8)
     protected = np.array(shares.protected)[there] * 100
-    for name, low, high in zip(ORDER, [np.zeros(len(times)), *edges], edges, strict=False):
+    for name, low, high in zip(ZONE_ORDER, [np.zeros(len(times)), *edges], edges, strict=False):
         _name_area(axes, name, times, (low, high), protected)
     axes.plot(times, protected, color="#d55e00", linestyle=(0, (4, 2)), linewidth=2.2)
     _note(axes, times, protected)
@@ -213,7 +213,7 @@ def _mark_now(axes: Any, shares: ZoneHistory, times: list[datetime]) -> None:
 
 def _summary(shares: ZoneHistory) -> str:
     """How much there was of what, as the label below the time axis."""
-    days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / DAY
+    days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / DAY_SECONDS
     uses = sum(shares.uses)
     told = f"{shares.totals[-1]:,} memories, {uses:,} uses"
     return f"date (UTC) · {told} in {days:,.0f} days" if days >= 1 else f"date (UTC) · {told}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
-from salience.records.events import USES, Event, apply, visible_at
+from salience.records.events import USE_EVENTS, Event, apply, visible_at
 from salience.records.link_graph import LinkGraph
 from salience.records.record import ACCESSES_KEPT, to_json
 from salience.retrieval.candidates import Candidates
@@ -22,7 +22,7 @@ from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
-ORDER: tuple[Zone, ...] = ("active", "stale", "fading", "archived")
+ZONE_ORDER: tuple[Zone, ...] = ("active", "stale", "fading", "archived")
 """The zones, the liveliest first."""
 _VITAL = score(vitality(), into="vitality")
 _TIMES = ("created_at", "last_accessed", "boosted_at")
@@ -66,7 +66,7 @@ class ZoneHistory:
         }
 
 
-def shares(
+def zone_history(
     namespace: str, times: Sequence[datetime], now: datetime, progress: Progress | None = None
 ) -> Plan[ZoneHistory]:
     """The plan of counting zones at some times, ascending, of the memories there were.
@@ -77,10 +77,10 @@ def shares(
     if list(times) != sorted(times):
         raise InvalidInput("times", "do not ascend", "sort them")
     log: Sequence[Event] = yield from ask(Events(namespace))
-    past = _Past()
-    counts: dict[Zone, list[int]] = {name: [] for name in ORDER}
+    past = _ReplayedMemories()
+    counts: dict[Zone, list[int]] = {name: [] for name in ZONE_ORDER}
     protected, uses = [], []
-    waiting = iter(sorted(log, key=lambda event: (event.at, event.type in USES, event.seq)))
+    waiting = iter(sorted(log, key=lambda event: (event.at, event.type in USE_EVENTS, event.seq)))
     event = next(waiting, None)
     for at in times:
         used = past.uses
@@ -93,7 +93,7 @@ def shares(
             query = Query("", (namespace,), at.timestamp())
             values = _VITAL.apply(query, table).floats("vitality")
             found.update(zone(value) or "archived" for value in values.tolist())
-        for name in ORDER:
+        for name in ZONE_ORDER:
             counts[name].append(found[name])
         cut = table.floats("is_cut_vertex") if len(table) else np.zeros(1)
         protected.append(float(cut.mean()))
@@ -104,13 +104,13 @@ def shares(
     return ZoneHistory(tuple(times), frozen, tuple(protected), tuple(uses), now)
 
 
-def began(namespace: str) -> Plan[datetime | None]:
+def log_start(namespace: str) -> Plan[datetime | None]:
     """The plan of asking when the log begins; None where nothing has happened."""
     log: Sequence[Event] = yield from ask(Events(namespace))
     return min((event.at for event in log), default=None)
 
 
-class _Past:
+class _ReplayedMemories:
     """The memories after some of the events, as columns that vitality reads."""
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class _Past:
                 self.take_in(early)
 
     def _apply(self, place: int, event: Event) -> None:
-        self.uses += event.type in USES
+        self.uses += event.type in USE_EVENTS
         changes = apply(self._state[place], event)
         self._state[place].update(changes)
         for name in changes.keys() & self._numbers.keys():
@@ -205,11 +205,11 @@ def _seconds(moment: datetime | None) -> float | None:
     return None if moment is None else moment.timestamp()
 
 
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 """Times at which shares are told at once; more than any picture or table shows."""
 
 
-def evenly(first: datetime, last: datetime, points: int) -> Iterator[datetime]:
+def evenly_spaced(first: datetime, last: datetime, points: int) -> Iterator[datetime]:
     """Times at equal distances from the first to the last, both of them included."""
     step = (last - first) / max(1, points - 1)
     for point in range(points):

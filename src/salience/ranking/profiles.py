@@ -8,13 +8,7 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.balanced import balanced_pipeline
-from salience.ranking.expressions import (
-    Col,
-    Signal,
-    Sum,
-    lookup,
-    maximum,
-)
+from salience.ranking.expressions import Col, Signal, Sum, lookup, maximum
 from salience.ranking.profile import Profile
 from salience.ranking.signals import (
     EntityOverlap,

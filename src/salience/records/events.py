@@ -1,7 +1,7 @@
-"""Events: what happened to memories, and what each event makes of the memory it is of.
+"""Events: entries of the append-only log of a namespace, and the effect of each on its memory.
 
-The log of a namespace is append-only. Whatever a memory has beyond its contents (its accesses, its
-status, what it was judged) is a function of its events: `apply`, one after the other.
+The state of a memory beyond its contents (accesses, status, judgements) is a function of its
+events: `apply`, one after the other.
 """
 
 from __future__ import annotations
@@ -13,31 +13,39 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal
 
+from salience.records.field_types import REVIEWS
 from salience.records.fields import FIELDS
-from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent, to_json
+from salience.records.record import (
+    BLANK,
+    EMPTY,
+    Draft,
+    Link,
+    MemoryRecord,
+    recent,
+    to_json,
+)
 from salience.records.validation import timestamp
 
 EventType = Literal[
     "write", "retrieval", "read", "reference", "feedback", "link", "status", "edit", "pin", "boost",
     "archive", "restore", "reinforce", "decay",
 ]  # fmt: skip
-USES = ("retrieval", "read", "reference")
+USE_EVENTS = ("retrieval", "read", "reference")
 """The events that count as an access."""
 STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "metadata"))
 """The fields that are a function of the events; the others are contents, which edits change."""
 ACCESSES = ("last_accessed", "access_count", "accesses")
-WEIGHTS = {"useful": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0}
-"""What a judgement weighs."""
+FEEDBACK_WEIGHTS = {"useful": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0}
+"""The weight of each kind of feedback."""
 SCORE_STEPS = {"promote": 0.15, "demote": -0.15}
 RELEVANCE_STEP, REINFORCEMENT = 0.1, 0.1
 DAILY_DECAY = 0.01
-_REVIEWED = ("outdated", "incorrect")
-_TOLD = {"edit", "status", "pin", "archive", "restore", "feedback"}  # move updated_at
-_DAY = 86_400.0
+DAY_SECONDS = 86_400.0
+_UPDATING = {"edit", "status", "pin", "archive", "restore", "feedback"}  # these move updated_at
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
-_BEGUN = tuple(n for n in STATE if n not in ("created_at", "updated_at", "accesses"))
-_begun = itemgetter(*_BEGUN)
-_USUAL = _begun(vars(BLANK))
+_SET_AT_WRITE = tuple(n for n in STATE if n not in ("created_at", "updated_at", "accesses"))
+_values_at_write = itemgetter(*_SET_AT_WRITE)
+_DEFAULT_VALUES = _values_at_write(vars(BLANK))
 Values = Mapping[str, Any]
 
 
@@ -45,9 +53,9 @@ Values = Mapping[str, Any]
 class Event:
     """Something that happened to a memory, or (`id` None) to all of its namespace.
 
-    `seq` is its place in the log, 0 until it has one; `actor` who did it, `session` in which
-    session. The payload is JSON: `set` are fields and what they became, `was` what they and
-    changed contents were before, as `MemoryRecord.to_dict` writes them.
+    `seq` is its place in the log, 0 until it has one; `actor` is who did it, `session` in which
+    session. The payload is JSON: `set` maps fields to their new values, `was` these and changed
+    contents to their old ones, as `MemoryRecord.to_dict` writes them.
     """
 
     type: EventType
@@ -71,44 +79,51 @@ class Event:
         }
 
 
-def revived(name: str, value: Any) -> Any:
-    """A field's value as records have it, out of a payload."""
+def field_from_json(name: str, value: Any) -> Any:
+    """The value of a field as records have it, from its JSON in a payload."""
     if value is None:
         return () if FIELDS[name].type in ("list", "times") else None
     if FIELDS[name].type == "time":
         return timestamp(name, value)
     if FIELDS[name].type == "times":
-        return tuple(timestamp(name, each) for each in value)
+        return tuple(timestamp(name, moment) for moment in value)
     return tuple(value) if FIELDS[name].type == "list" else value
 
 
 def apply(before: Values, event: Event) -> dict[str, Any]:
-    """The fields of STATE that an event changes, with what they become.
+    """The fields of STATE that an event changes, with their new values.
 
-    `before` are all fields of STATE; it does not matter to a write, which begins anew.
+    `before` are all fields of STATE; a write ignores them, as it begins anew.
     """
     changes = _EFFECTS.get(event.type, _set)(before, event)
-    if event.type in _TOLD:
+    if event.type in _UPDATING:
         changes.setdefault("updated_at", event.at)
     return changes
 
 
-def fold(events: Iterable[Event]) -> dict[str, Any]:
-    """The fields of STATE after all of a memory's events, oldest first; {} before its write."""
-    values: dict[str, Any] = {}
+def replay(events: Iterable[Event]) -> dict[str, dict[str, Any]]:
+    """The fields of STATE of memories, by id, after their events, oldest first.
+
+    An event without an id happens to all memories written before it.
+    """
+    states: dict[str, dict[str, Any]] = {}
     for event in events:
-        if values or event.type == "write":
-            values.update(apply(values, event))
-    return values
+        if event.id is None:
+            for state in states.values():
+                state.update(apply(state, event))
+        elif event.type == "write" or event.id in states:
+            state = states.setdefault(event.id, {})
+            state.update(apply(state, event))
+    return states
 
 
 def _set(before: Values, event: Event) -> dict[str, Any]:
-    return {name: revived(name, v) for name, v in event.payload.get("set", EMPTY).items()}
+    return {name: field_from_json(name, v) for name, v in event.payload.get("set", EMPTY).items()}
 
 
 def _write(before: Values, event: Event) -> dict[str, Any]:
-    begun = {"created_at": event.at, "updated_at": event.at}
-    values = {**_DEFAULTS, **begun, **_set(before, event)}
+    times = {"created_at": event.at, "updated_at": event.at}
+    values = {**_DEFAULTS, **times, **_set(before, event)}
     values["accesses"] = values["accesses"] or (values["created_at"],)
     return values
 
@@ -127,13 +142,13 @@ def _feedback(before: Values, event: Event) -> dict[str, Any]:
     kind = event.payload["feedback"]
     if kind in SCORE_STEPS:
         return {"memory_score": _unit(_or(before["memory_score"], 0.5) + SCORE_STEPS[kind])}
-    weight = WEIGHTS[kind]
+    weight = FEEDBACK_WEIGHTS[kind]
     name = "feedback_for" if weight > 0.0 else "feedback_against"
     changes: dict[str, Any] = {
         name: _or(before[name], 0.0) + abs(weight),
         "relevance_score": _unit(_or(before["relevance_score"], 0.5) + RELEVANCE_STEP * weight),
     }
-    if kind in _REVIEWED:
+    if kind in REVIEWS:
         changes["review"] = kind
     return changes
 
@@ -145,7 +160,7 @@ def _reinforce(before: Values, event: Event) -> dict[str, Any]:
 def _decay(before: Values, event: Event) -> dict[str, Any]:
     """Both times exp(-0.01 * days since the last decay, else since creation)."""
     since = before["decayed_at"] or before["created_at"]
-    days = (event.at - since).total_seconds() / _DAY
+    days = (event.at - since).total_seconds() / DAY_SECONDS
     if days <= 0.0:
         return {}
     rate = DAILY_DECAY * (2.0 if before["review"] == "outdated" else 1.0)
@@ -166,62 +181,65 @@ def _unit(value: float) -> float:
 
 _EFFECTS: dict[str, Callable[[Values, Event], dict[str, Any]]] = {
     "write": _write,
-    **dict.fromkeys(USES, _use),
+    **dict.fromkeys(USE_EVENTS, _use),
     "feedback": _feedback,
     "reinforce": _reinforce,
     "decay": _decay,
 }
 
 
-def record_at(record: MemoryRecord, events: Sequence[Event], kept: Sequence[Event]) -> MemoryRecord:
-    """The record as it was when no more than some of its events had happened.
+def record_at(
+    record: MemoryRecord, events: Sequence[Event], visible: Sequence[Event]
+) -> MemoryRecord:
+    """The record as it was when only some of its events had happened.
 
-    `events` are all of its memory, oldest first, and `kept` those of them that count, its write
-    among them. Contents are followed back over the edits that do not, the rest is `folded`.
+    `events` are all events of the memory, oldest first, `visible` those of them that count, its
+    write included. Contents are followed back over the edits that do not count; all other fields
+    are those of a `replay`.
     """
-    back: dict[str, Any] = {}
-    counted = {event.seq for event in kept}
+    contents: dict[str, Any] = {}
+    counted = {event.seq for event in visible}
     for event in reversed(events):
         if event.seq not in counted:
             was = event.payload.get("was", EMPTY)
-            back.update((name, revived(name, v)) for name, v in was.items() if name not in STATE)
-    return replace(record, **back, **{n: v for n, v in fold(kept).items() if n in STATE})
+            contents.update(
+                (name, field_from_json(name, v)) for name, v in was.items() if name not in STATE
+            )
+    state = replay(visible).get(record.id, {})
+    return replace(record, **contents, **{n: v for n, v in state.items() if n in STATE})
 
 
 def visible_at(events: Iterable[Event], at: datetime) -> list[Event]:
-    """The events that count for whoever asks at a time: uses before it, all else until it.
+    """The events that count at a time: uses before it, all others up to and including it.
 
-    What a search returns is used at the time of that search, and does not count for it yet.
+    A search uses its hits at its own time, and these uses must not count for itself.
     """
-    return [e for e in events if (e.at < at if e.type in USES else e.at <= at)]
+    return [e for e in events if (e.at < at if e.type in USE_EVENTS else e.at <= at)]
 
 
-# What a store notes of its own accord
-
-
-def written(draft: Draft, actor: str | None) -> Event:
-    """The event of a memory's being written: what it began with, as far as that is not usual."""
+def write_event(draft: Draft, actor: str | None) -> Event:
+    """The event of writing a memory: its values of STATE that are not the defaults."""
     record = draft.record
     at = record.updated_at
-    given = _begun(vars(record))
-    begun: dict[str, Any] = {}
-    if given != _USUAL:
-        each = zip(_BEGUN, given, _USUAL, strict=True)
-        begun = {name: to_json(value) for name, value, usual in each if value != usual}
+    values = _values_at_write(vars(record))
+    initial: dict[str, Any] = {}
+    if values != _DEFAULT_VALUES:
+        rows = zip(_SET_AT_WRITE, values, _DEFAULT_VALUES, strict=True)
+        initial = {name: to_json(value) for name, value, default in rows if value != default}
     if record.created_at != at:
-        begun["created_at"] = to_json(record.created_at)
+        initial["created_at"] = to_json(record.created_at)
     if record.accesses != (record.created_at,):
-        begun["accesses"] = to_json(record.accesses)
-    payload = {**draft.note, "set": begun} if begun else draft.note
+        initial["accesses"] = to_json(record.accesses)
+    payload = {**draft.note, "set": initial} if initial else draft.note
     return Event("write", record.id, at, actor, payload=payload)
 
 
-def edited(
+def edit_event(
     old: MemoryRecord, new: MemoryRecord, actor: str | None, vectors: Iterable[str]
 ) -> Event:
-    """The event of a memory's taking the place of its older version: what differs.
+    """The event of replacing a memory by a new version: the fields that differ.
 
-    `vectors` are the names of those that it has from now on only.
+    `vectors` are the names of the vectors that the old version did not have.
     """
     differing = [
         name
@@ -229,10 +247,10 @@ def edited(
         if name not in ("updated_at", *ACCESSES) and getattr(old, name) != getattr(new, name)
     ]
     was = {name: to_json(getattr(old, name)) for name in differing}
-    became = {name: to_json(getattr(new, name)) for name in differing if name in STATE}
+    values = {name: to_json(getattr(new, name)) for name in differing if name in STATE}
     payload: dict[str, Any] = {"was": was}
-    if became:
-        payload["set"] = became
+    if values:
+        payload["set"] = values
     added = sorted(vectors)
     if added or _is_in_place(payload):  # an empty list tells it from an edit in place
         payload["vectors"] = added
@@ -251,25 +269,25 @@ def _is_in_place(payload: Values) -> bool:
     return bool(values) and patched and "vectors" not in payload
 
 
-def linked(link: Link, actor: str | None) -> Event:
-    """The event of a link's being made; it is of the memory that the link comes from."""
+def link_event(link: Link, actor: str | None) -> Event:
+    """The event of making a link; it belongs to the memory that the link comes from."""
     payload = {"target": link.target, "link": link.type, "weight": link.weight}
     return Event("link", link.source, link.created_at, actor, payload=payload)
 
 
-def unlinked(link: Link, actor: str | None) -> Event:
-    """The event of a link's being removed at its `created_at`: it weighs nothing any more."""
+def unlink_event(link: Link, actor: str | None) -> Event:
+    """The event of removing a link at its `created_at`: its weight is None."""
     payload = {"target": link.target, "link": link.type, "weight": None}
     return Event("link", link.source, link.created_at, actor, payload=payload)
 
 
 def apply_with_previous(before: Values, event: Event) -> tuple[dict[str, Any], Event]:
-    """What an event changes, metadata included, and the event with what that was before."""
+    """The changes of an event, metadata included, and the event with the values before as `was`."""
     changes = apply(before, event)
-    named = event.payload.get("set")
-    if not named:
+    fields_set = event.payload.get("set")
+    if not fields_set:
         return changes, event
-    was = {name: to_json(before[name]) for name in named}
+    was = {name: to_json(before[name]) for name in fields_set}
     return changes, Event(
         event.type, event.id, event.at, event.actor, event.session, {**event.payload, "was": was}
     )

@@ -62,7 +62,7 @@ class Not:
 Filter = Compare | And | Or | Not
 
 
-def parse(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
+def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
     """A filter from its mapping form; None for none.
 
     Raises:
@@ -225,12 +225,12 @@ def _element(where: str, value: Any) -> Any:
     return storable(where, value)
 
 
-def holds(operator: Operator, value: Any, operand: Any) -> bool:
+def satisfies(operator: Operator, value: Any, operand: Any) -> bool:
     """Whether one stored value satisfies one comparison: the meaning of every operator."""
     if operator == "exists":
         return (value is not None) == operand
     if operator in ("ne", "nin"):
-        return not holds("eq" if operator == "ne" else "in", value, operand)
+        return not satisfies("eq" if operator == "ne" else "in", value, operand)
     if operator == "eq":
         return _same(value, operand)
     if operator == "in":
@@ -258,7 +258,7 @@ def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
     if condition is None:
         return True
     if isinstance(condition, Compare):
-        return holds(condition.operator, value_of(condition.field), condition.value)
+        return satisfies(condition.operator, value_of(condition.field), condition.value)
     if isinstance(condition, Not):
         return not passes(condition.part, value_of)
     held = (passes(part, value_of) for part in condition.parts)
@@ -279,12 +279,12 @@ def _same(value: Any, operand: Any) -> bool:
     return bool(value == operand)
 
 
-def fields_of(condition: Filter | None) -> frozenset[str]:
+def filter_fields(condition: Filter | None) -> frozenset[str]:
     """The names of every field a filter looks at."""
     if condition is None:
         return frozenset()
     if isinstance(condition, Compare):
         return frozenset({condition.field})
     if isinstance(condition, Not):
-        return fields_of(condition.part)
-    return frozenset().union(*(fields_of(part) for part in condition.parts))
+        return filter_fields(condition.part)
+    return frozenset().union(*(filter_fields(part) for part in condition.parts))

@@ -13,7 +13,7 @@ from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
-from salience.records.filters import And, Compare, Filter, Not, fields_of, parse
+from salience.records.filters import And, Compare, Filter, Not, filter_fields, parse_filter
 from salience.records.validation import boolean, finite, integer, native, text, timestamp
 from salience.retrieval.routes import Vector as VectorRoute
 
@@ -148,7 +148,7 @@ def search_request(
     if token_budget is not None:
         token_budget = integer("token_budget", token_budget, 0)
     include_archived = boolean("include_archived", options["include_archived"])
-    where = parse(options["filters"])
+    where = parse_filter(options["filters"])
     profile = profiles.in_context(profile, options["context"], _layer(where))
     query = _query_text(query)
     about = past_interval(query, now)
@@ -193,7 +193,7 @@ def _visible(
 ) -> Filter:
     """The filter with the conditions that hold by default: not expired, of a visible status."""
     conditions: list[Filter] = [_unexpired(now)]
-    if "status" not in fields_of(where):
+    if "status" not in filter_fields(where):
         statuses = dict.fromkeys(profile.statuses)
         if asks_about_a_time and profile.heeds_validity:  # a superseded fact may have held then
             statuses["superseded"] = None

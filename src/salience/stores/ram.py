@@ -10,7 +10,14 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from salience.records.events import Event, apply_with_previous, edited, linked, unlinked, written
+from salience.records.events import (
+    Event,
+    apply_with_previous,
+    edit_event,
+    link_event,
+    unlink_event,
+    write_event,
+)
 from salience.records.filters import Filter, passes
 from salience.records.record import Draft, Link, MemoryRecord
 from salience.retrieval.operations import STAGED, Events, ImportedHistory, Note, Put, Touch
@@ -214,7 +221,7 @@ class RamRecords(RamReader):
             had = self._vectors[old]
             stay, gone = codec.handed_on(op, draft, had)
             vectors = {name: had[name] for name in stay}
-            event = edited(
+            event = edit_event(
                 codec.record(namespace, before),
                 draft.record,
                 op.actor,
@@ -224,7 +231,7 @@ class RamRecords(RamReader):
             self._former[place] = {name: had[name] for name in gone}
             self._drop(namespace, old)
         elif op.past is None:
-            self._append(namespace, row, written(draft, op.actor))
+            self._append(namespace, row, write_event(draft, op.actor))
         rows[id] = row
         memories[row] = values
         if values["text_key"] is not None:
@@ -270,7 +277,7 @@ class RamRecords(RamReader):
             self._links[key] = link
             for end in (link.source, link.target):
                 self._links_of.setdefault((link.namespace, end), set()).add(key)
-        events = [(link.namespace, linked(link, actor)) for link in links]
+        events = [(link.namespace, link_event(link, actor)) for link in links]
         self._note_linked(events, logged)
 
     def _unlink(self, links: Sequence[Link], actor: str | None) -> None:
@@ -278,7 +285,7 @@ class RamRecords(RamReader):
         for link in links:
             key = (link.namespace, link.source, link.target, link.type)
             if self._links.pop(key, None):
-                gone.append((link.namespace, unlinked(link, actor)))
+                gone.append((link.namespace, unlink_event(link, actor)))
                 for end in (link.source, link.target):
                     self._links_of[link.namespace, end].discard(key)
         self._note_linked(gone)

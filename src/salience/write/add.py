@@ -14,12 +14,13 @@ from salience.records.record import Draft, Link, MemoryRecord
 from salience.retrieval.operations import Events, LinksOf, Log, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.dedup import STRENGTHENING, DedupPolicy, DedupVerdict, known
+from salience.write.dedup import STRENGTHENING, DedupPolicy, DedupVerdict, judge
 from salience.write.embedding import dimensions_of, embed_items, with_entities
-from salience.write.items import Item, WriteContext, item
+from salience.write.items import Item, WriteContext, parse_item
 from salience.write.judgments import supersede
 from salience.write.outcomes import Added, AddResult
-from salience.write.update import TRIES, contested, put, revise
+from salience.write.reading import MAX_ATTEMPTS, contention_error
+from salience.write.update import put_new, revise
 
 _CHUNK = 2048  # memories in one transaction
 _TAKEN = (
@@ -83,7 +84,7 @@ def add(
             degraded[lack] = None
         if progress is not None:
             progress(len(outcomes))
-    pending = yield from link_targets.pending(scope.namespace, linked)
+    pending = yield from link_targets.pending_links(scope.namespace, linked)
     return AddResult(tuple(outcomes), tuple(degraded), tuple(pending))
 
 
@@ -99,7 +100,7 @@ def _checked(chunk: Sequence[Any], scope: WriteContext, strict: bool) -> Plan[li
     dimensions = yield from dimensions_of(chunk, scope)
     for given in chunk:
         try:
-            one = item(given, scope, dimensions)
+            one = parse_item(given, scope, dimensions)
             found.append(one)
             for name, vector in one.vectors.items():
                 dimensions.setdefault(name, len(vector))
@@ -184,14 +185,14 @@ def _settled(
     """Write what is new, and let all take effect."""
     done = _Outcomes()
     left = drafts
-    for _ in range(TRIES):
-        judged = yield from known(left, scope, policy)
+    for _ in range(MAX_ATTEMPTS):
+        judged = yield from judge(left, scope, policy)
         wanted = {
             place: (draft if one.key is None else replace(draft, note=_note(one, found)), one)
             for place, (draft, one) in left.items()
             if _is_kept(found := judged.get(place))
         }
-        taken, links = yield from put([*wanted.values()], scope, strict)
+        taken, links = yield from put_new([*wanted.values()], scope, strict)
         written = _written(wanted, taken)
         done.taken |= taken
         done.links += links
@@ -201,7 +202,9 @@ def _settled(
         done.known |= {place: found for place, found in judged.items() if place not in left}
         if not left:
             return done
-    raise contested(judged[min(left)].match.id)  # others keep changing what they are held against
+    raise contention_error(
+        judged[min(left)].match.id
+    )  # others keep changing what they are held against
 
 
 def _written(wanted: Mapping[int, tuple[Draft, Item]], taken: set[str]) -> set[int]:

@@ -24,11 +24,11 @@ from salience.retrieval.operations import Extract, FetchColumns, Put, ReadRecord
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
-from salience.write import embedding, items, update
+from salience.write import embedding, items, reading
 from salience.write.add import add
 from salience.write.dedup import NO_DEDUP
 from salience.write.facets import Facets, by_rules, facets_of
-from salience.write.facets import checked as checked_facets
+from salience.write.facets import parse_facets as checked_facets
 from salience.write.outcomes import Added, AddResult
 
 CHUNK = "chunk"
@@ -42,7 +42,7 @@ _KEPT = ("agent_id", "user_id", "tags", "created_at")
 
 
 @dataclass(frozen=True)
-class Said:
+class ChatMessage:
     """One message: whose side it is on, under which label, its words, when, and its id."""
 
     side: Side
@@ -55,7 +55,7 @@ class Said:
         return f"{self.label}: {self.text}" if self.label else self.text
 
 
-def said(messages: Any) -> list[Said]:
+def parse_messages(messages: Any) -> list[ChatMessage]:
     """The messages of a chat, each `{"role", "content"}` and perhaps `name`, `created_at`, `id`.
 
     Messages without text and those of a system or a tool are left out.
@@ -76,7 +76,7 @@ def said(messages: Any) -> list[Said]:
         if side is not None and words.strip():
             label = str(message.get("name") or _LABELS[side])
             found.append(
-                Said(side, label, words, message.get("created_at"), _id(message.get("id")))
+                ChatMessage(side, label, words, message.get("created_at"), _id(message.get("id")))
             )
     return found
 
@@ -90,9 +90,9 @@ def _side(role: str) -> Side | None:
     return "user" if folded in USER else "asst" if folded in ASSISTANT else None
 
 
-def pairs(messages: Sequence[Said]) -> list[list[Said]]:
+def split_exchanges(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
     """The messages in chunks: each of the user begins one, what the assistant says goes on."""
-    found: list[list[Said]] = []
+    found: list[list[ChatMessage]] = []
     for message in messages:
         if message.side == "user" or not found:
             found.append([])
@@ -100,14 +100,14 @@ def pairs(messages: Sequence[Said]) -> list[list[Said]]:
     return found
 
 
-def words_of(messages: Sequence[Said], side: Side) -> str:
+def text_of_side(messages: Sequence[ChatMessage], side: Side) -> str:
     """What one side says."""
     return "\n".join(message.text for message in messages if message.side == side)
 
 
-def chunk(messages: Sequence[Said], facets: Facets) -> dict[str, Any]:
+def chunk_fields(messages: Sequence[ChatMessage], facets: Facets) -> dict[str, Any]:
     """The fields of one chunk, as `Memory.add_many` takes them."""
-    user, assistant = words_of(messages, "user"), words_of(messages, "asst")
+    user, assistant = text_of_side(messages, "user"), text_of_side(messages, "asst")
     aspects = facets_of(facets, user, assistant)
     texts = {"user": user, "asst": assistant} | {f"facet_{n}": t for n, t in aspects.items()}
     metadata: dict[str, Any] = {"facets": aspects} if aspects else {}
@@ -120,30 +120,36 @@ def chunk(messages: Sequence[Said], facets: Facets) -> dict[str, Any]:
     }
 
 
-def chunks(
-    messages: Sequence[Said], common: Mapping[str, Any], mode: Mode, facets: Facets
+def chunk_items(
+    messages: Sequence[ChatMessage], common: Mapping[str, Any], mode: Mode, facets: Facets
 ) -> list[dict[str, Any]]:
     """The chunks of messages of one session; the user's words of each are `next_user` before it."""
     found: list[dict[str, Any]] = []
-    for part in pairs(messages):
-        item = {**common, **chunk(part, facets), "kind": TURN_CHUNK if mode == "hybrid" else CHUNK}
+    for part in split_exchanges(messages):
+        item = {
+            **common,
+            **chunk_fields(part, facets),
+            "kind": TURN_CHUNK if mode == "hybrid" else CHUNK,
+        }
         if part[0].at is not None:
             item["created_at"] = part[0].at
         if found and part[0].side == "user":
-            found[-1]["vector_texts"]["next_user"] = words_of(part, "user")
+            found[-1]["vector_texts"]["next_user"] = text_of_side(part, "user")
         found.append(item)
     return found
 
 
-def session(messages: Sequence[Said], common: Mapping[str, Any], facets: Facets) -> dict[str, Any]:
+def session_item(
+    messages: Sequence[ChatMessage], common: Mapping[str, Any], facets: Facets
+) -> dict[str, Any]:
     """The whole of a session as one memory."""
-    item = {**common, **chunk(messages, facets), "kind": SESSION_CHUNK}
+    item = {**common, **chunk_fields(messages, facets), "kind": SESSION_CHUNK}
     if messages[0].at is not None:
         item["created_at"] = messages[0].at
     return item
 
 
-def from_items(
+def chunks_from_turns(
     items: Iterable[Mapping[str, Any]], mode: ItemMode = "chunks", facets: Facets = by_rules
 ) -> Iterator[dict[str, Any]]:
     """Chunks from the turns of conversations, as `Memory.add_many` takes both.
@@ -169,7 +175,7 @@ def from_items(
         common = {"session_id": name, **{k: turns[0][k] for k in _KEPT if k in turns[0]}}
         first = turns[0]["speaker"]
         messages = [
-            Said(
+            ChatMessage(
                 _side_of(turn["speaker"], first),
                 turn["speaker"],
                 turn["content"],
@@ -178,8 +184,8 @@ def from_items(
             )
             for turn in turns
         ]
-        whole = [session(messages, common, facets)] if mode == "hybrid" else []
-        for item in (*whole, *chunks(messages, common, mode, facets)):
+        whole = [session_item(messages, common, facets)] if mode == "hybrid" else []
+        for item in (*whole, *chunk_items(messages, common, mode, facets)):
             first_turn = next(iter(item["metadata"].get("turns", ())), None)
             yield {**item, "id": f"{item['kind']}:{first_turn}"} if first_turn else item
 
@@ -224,13 +230,13 @@ def add_chat(
     given: object = mode
     if not isinstance(given, str) or given not in ("chunks", "hybrid"):
         raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
-    facets, found = checked_facets(facets), said(messages)
+    facets, found = checked_facets(facets), parse_messages(messages)
     if not found:
         raise InvalidInput("messages", "have no text of a user or an assistant")
     common = {"session_id": new_id(), **common}
     text("session_id", common["session_id"])
     last, whole = yield from _open(common["session_id"], mode, scope)
-    further: list[Said] = []  # what the assistant goes on to say in the last chunk
+    further: list[ChatMessage] = []  # what the assistant goes on to say in the last chunk
     if last is not None:
         begin = next((i for i, each in enumerate(found) if each.side == "user"), len(found))
         further = found[:begin]
@@ -246,9 +252,9 @@ def add_chat(
         put, lack = yield from _continued(each, scope)
         continued.append(put)
         lacks[lack] = None
-    items = chunks(fresh, common, mode, facets)
+    items = chunk_items(fresh, common, mode, facets)
     if mode == "hybrid" and whole is None:
-        items.insert(0, session(found, common, facets))
+        items.insert(0, session_item(found, common, facets))
     added = yield from add(items, scope, NO_DEDUP, strict=True)
     for each, put in zip(going_on, continued, strict=True):
         yield from _replaced(each, put, scope)
@@ -278,22 +284,22 @@ class _GoingOn:
     """A chunk as it was read, what was said further, and what the user said after it."""
 
     record: MemoryRecord
-    further: Sequence[Said]
+    further: Sequence[ChatMessage]
     following: str
     facets: Facets
 
 
 def _replaced(each: _GoingOn, put: Put, scope: items.WriteContext) -> Plan[None]:
     """Write a chunk that goes on; go on from what it is now if others have changed it meanwhile."""
-    for _ in range(update.TRIES):
+    for _ in range(reading.MAX_ATTEMPTS):
         if not (yield from ask(put)):
             return
-        record = yield from update.read(each.record.id, scope.namespace)
+        record = yield from reading.read_record(each.record.id, scope.namespace)
         if record is None:
-            raise update.no_memory(each.record.id, scope.namespace)
+            raise reading.not_found(each.record.id, scope.namespace)
         each = replace(each, record=record)
         put, _ = yield from _continued(each, scope)
-    raise update.contested(each.record.id)
+    raise reading.contention_error(each.record.id)
 
 
 def _continued(each: _GoingOn, scope: items.WriteContext) -> Plan[tuple[Put, str]]:
@@ -301,7 +307,7 @@ def _continued(each: _GoingOn, scope: items.WriteContext) -> Plan[tuple[Put, str
     record, further = each.record, each.further
     texts: dict[str, str] = {"next_user": each.following} if each.following else {}
     if further:
-        item = chunk([*_read(record.content, further), *further], each.facets)
+        item = chunk_fields([*_read(record.content, further), *further], each.facets)
         [entities] = yield from ask(Extract((item["content"],)))
         turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
         metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
@@ -313,7 +319,7 @@ def _continued(each: _GoingOn, scope: items.WriteContext) -> Plan[tuple[Put, str
             updated_at=scope.now,
         )
         texts |= item["vector_texts"]
-    record = items.with_texts(record, texts)
+    record = items.with_vector_texts(record, texts)
     if further:
         texts["content"] = items.embedded_text(record)
     made, lack = yield from embedding.embed_texts(texts.values(), scope)
@@ -329,7 +335,7 @@ def _continued(each: _GoingOn, scope: items.WriteContext) -> Plan[tuple[Put, str
     return put, lack
 
 
-def _read(content: str, further: Sequence[Said]) -> list[Said]:
+def _read(content: str, further: Sequence[ChatMessage]) -> list[ChatMessage]:
     """The messages of a chunk's content, by the labels in use; the inverse of writing them."""
     sides: dict[str, Side] = {label: side for side, label in _LABELS.items()}
     sides |= {each.label: each.side for each in further}
@@ -338,17 +344,17 @@ def _read(content: str, further: Sequence[Said]) -> list[Said]:
     ends = [*begins, len(content) + 1]
     found = []
     if ends[0] > 0:  # it begins with a label that is not in use any more
-        found.append(Said("user", "", content[: ends[0] - 1]))
+        found.append(ChatMessage("user", "", content[: ends[0] - 1]))
     for start, end in zip(begins, ends[1:], strict=True):
         label, _, words = content[start : end - 1].partition(": ")
-        found.append(Said(sides[label], label, words))
+        found.append(ChatMessage(sides[label], label, words))
     return found
 
 
 _OWN = ("created_at", "id")
 
 
-def messages(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
+def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
     """One item for each chat message `{"role", "content"}`, in one session.
 
     The speaker is the message's `name` or else its `role`, and its `created_at` and `id` are those
@@ -405,7 +411,7 @@ def items_of(content: Any, fields: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(content, Sequence) or isinstance(content, (str, bytes)):
         return [{"content": content, **fields}]
     key = fields.pop("idempotency_key", None)
-    items = messages(content, fields)
+    items = message_items(content, fields)
     if key is None:
         return items
     return [{**item, "idempotency_key": f"{key}#{i}"} for i, item in enumerate(items)]

@@ -6,7 +6,6 @@ session is held against the active memories of its owner (agent, user and speake
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -15,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.language.english import MONTHS, STOP, WEEKDAYS
 from salience.language.entities import fold_name
-from salience.language.tokens import stem, text_key, words
+from salience.language.tokens import text_key
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter
@@ -33,16 +31,12 @@ from salience.retrieval.operations import (
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import Item, WriteContext
 from salience.write.outcomes import Added, Outcome
+from salience.write.recall_loop import repeated_memory
+from salience.write.text_differences import content_stems, differences
 
-SIMILAR = 0.92
+DUPLICATE_COSINE = 0.92
 """The cosine from which two facts or notes of one owner say the same."""
 _LAST_EVENTS = 256  # of a namespace, among which what was just recalled is looked for
-_SHINGLE = 3  # words
-_RECALLED = 0.9  # share of the shingles of a text at which it is what was recalled
-_FEWEST = 5  # words of a text that is more than one recalled memory
-REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part of a text is looked at twice
-"""How a context refers to a memory."""
-_FRAMING = frozenset({"memori", "memory", "recal", "rememb", "note", "context", "relev", "known"})
 _GAINED = frozenset({"content", "importance", "tags", "metadata"})
 _MERGED = _GAINED | {"id", "idempotency_key"}
 _MOVING = _GAINED - {"content"} | {"entities", "updated_at", *ACCESSES}
@@ -61,7 +55,7 @@ class DedupPolicy:
     whose value the other does not have (but for what is merged, and when a fact was told).
     """
 
-    similar: float | None = SIMILAR
+    similar: float | None = DUPLICATE_COSINE
     loop_seconds: float = 600.0
     strict: bool = False
 
@@ -77,7 +71,7 @@ class DedupPolicy:
         if given is False:
             return NO_DEDUP
         if given is True:
-            return cls(usual.similar or SIMILAR, usual.loop_seconds, strict=True)
+            return cls(usual.similar or DUPLICATE_COSINE, usual.loop_seconds, strict=True)
         if isinstance(given, DedupPolicy):
             return given
         least = number("dedup", given, 1.0)
@@ -211,7 +205,7 @@ def is_turn(record: MemoryRecord) -> bool:
     return record.session_id is not None or record.kind == "turn"
 
 
-def known(
+def judge(
     drafts: Mapping[int, tuple[Draft, Item]], scope: WriteContext, policy: DedupPolicy
 ) -> Plan[dict[int, DedupVerdict]]:
     """The plan of holding drafts against what is known: what is known of each, by its place.
@@ -263,7 +257,7 @@ def _judged(place: int, draft: Draft, memory: _MatchIndex) -> DedupVerdict | Non
     new = draft.record
     match = memory.match(place, new)
     if match is None:
-        source = _repeated(new.content, memory.recalled)
+        source = repeated_memory(new.content, memory.recalled)
         if source is None:
             return None
         return _refused(source, "LOOP", "it repeats what was recalled just now", None)
@@ -292,11 +286,6 @@ def _apart(new: MemoryRecord, old: MemoryRecord) -> tuple[str, ...]:
         return told
     ours, theirs = content_stems(new.content), content_stems(old.content)
     return ("word",) if ours - theirs and theirs - ours else ()
-
-
-def content_stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text that mean something by themselves."""
-    return frozenset(stem(word) for word in words(text) if word not in STOP)
 
 
 def _refused(
@@ -419,75 +408,3 @@ def _recalled(scope: WriteContext, policy: DedupPolicy) -> Plan[dict[str, Memory
     rows: Mapping[str, int] = yield from ask(RowsById(scope.namespace, ids))
     records = yield from _read(list(rows.values()))
     return {record.id: record for record in records.values()}
-
-
-def _repeated(content: str, recalled: Mapping[str, MemoryRecord]) -> MemoryRecord | None:
-    """The memory that a text mostly repeats, if all it says was recalled; None otherwise.
-
-    So it is if 9 in 10 of its runs of three words are in what was recalled, and no word of content
-    is not. References and words that only frame what was recalled do not count.
-    """
-    if not recalled:
-        return None
-    said = words(REFERENCE.sub(" ", content))
-    runs = _shingles(said)
-    if len(said) < _FEWEST or not runs:
-        return None
-    of_each = {id: _shingles(words(record.content)) for id, record in recalled.items()}
-    known = frozenset[Any]().union(*of_each.values())
-    stems = frozenset[str]().union(*(content_stems(r.content) for r in recalled.values()))
-    strange = content_stems(REFERENCE.sub(" ", content)) - stems - _FRAMING
-    if strange or len(runs & known) < _RECALLED * len(runs):
-        return None
-    return recalled[max(of_each, key=lambda id: (len(runs & of_each[id]), id))]
-
-
-def _shingles(said: Sequence[str]) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(said[i : i + _SHINGLE]) for i in range(len(said) - _SHINGLE + 1))
-
-
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
-_NUMBER_WORDS = frozenset(
-    (
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-        "fifteen sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy "
-        "eighty ninety hundred thousand million first second third fourth fifth twice half dozen"
-    ).split()
-)
-_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_NEGATIONS = frozenset(
-    (
-        "no not never none nobody nothing neither nor cannot without hardly stopped quit former "
-        "formerly nicht kein keine nie ohne pas jamais sans nunca niet geen ikke inte"
-    ).split()
-)
-
-
-def differences(
-    one: str, other: str, names: Iterable[str] = (), other_names: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """Which of number, date, name and negation two texts do not share; () if they do.
-
-    Numbers are compared as written, in digits or words, dates are names of months and weekdays,
-    names the entities given, without regard to case. Of negations it is compared how many there
-    are.
-    """
-    words = [[word.casefold().replace("’", "'") for word in _WORD.findall(t)] for t in (one, other)]
-    numbers = [
-        sorted([*_NUMBER.findall(text), *(word for word in said if word in _NUMBER_WORDS)])
-        for text, said in zip((one, other), words, strict=True)
-    ]
-    dates = [{word for word in said if word in MONTHS or word in WEEKDAYS} for said in words]
-    named = [{fold_name(name) for name in each} for each in (names, other_names)]
-    negated = [sum(map(_negates, said)) for said in words]
-    same = {
-        "number": numbers[0] == numbers[1],
-        "date": dates[0] == dates[1],
-        "name": named[0] == named[1],
-        "negation": negated[0] == negated[1],
-    }
-    return tuple(what for what, alike in same.items() if not alike)
-
-
-def _negates(word: str) -> bool:
-    return word in _NEGATIONS or word.endswith("n't")

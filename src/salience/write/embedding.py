@@ -8,9 +8,32 @@ from typing import Any
 from salience.errors import EmbedderError, InvalidInput
 from salience.records.record import Draft, Embedding, MemoryRecord
 from salience.records.validation import text
-from salience.retrieval.operations import Dimensions, Embed, Extract
+from salience.retrieval.operations import (
+    Dimensions,
+    Embed,
+    Extract,
+)
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import Item, WriteContext, embedded_text
+from salience.write.items import (
+    Item,
+    WriteContext,
+    embedded_text,
+    parse_item,
+)
+
+
+def embedded_drafts(
+    items: Sequence[Any], scope: WriteContext
+) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
+    """Items checked, named and embedded, ready to be written; and why they lack vectors.
+
+    Raises:
+        InvalidInput: see `item`.
+    """
+    dimensions = yield from dimensions_of(items, scope)
+    checked = [parse_item(given, scope, dimensions) for given in items]
+    return (yield from embed_items((yield from with_entities(checked)), scope))
+
 
 _MAKE_MISSING = (
     "which the same embedder makes later: `salience reembed --missing --embedder NAME`, "
@@ -45,7 +68,7 @@ def with_entities(items: Sequence[Item]) -> Plan[list[NamedItem]]:
     nameless = [each.record for each in items if not each.named]
     if not nameless:
         return [(each.record, each) for each in items]
-    found = yield from ask(Extract(tuple(map(_naming_text, nameless))))
+    found = yield from ask(Extract(tuple(map(entity_text, nameless))))
     names = iter(found)
     return [
         (each.record if each.named else each.record.with_entities(next(names)), each)
@@ -53,7 +76,8 @@ def with_entities(items: Sequence[Item]) -> Plan[list[NamedItem]]:
     ]
 
 
-def _naming_text(record: MemoryRecord) -> str:
+def entity_text(record: MemoryRecord) -> str:
+    """The text that entities are extracted from: title and content."""
     return f"{record.title}\n{record.content}" if record.title else record.content
 
 

@@ -62,7 +62,7 @@ def by_rules(user: str, assistant: str) -> dict[str, str]:
     return {facet: " ".join(said) for facet, said in found.items() if said}
 
 
-def checked(facets: Any) -> Facets:
+def parse_facets(facets: Any) -> Facets:
     """What was given as facets, if it is that.
 
     Raises:

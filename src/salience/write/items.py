@@ -28,7 +28,7 @@ from salience.records.validation import (
 from salience.retrieval.operations import STAGED
 from salience.write.facets import FACETS
 
-OF_WORDS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
+CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
 """The vectors made of a memory's words (see `salience.write.chat`), stale when these change."""
 _TEXTS = "vector_texts"  # in the metadata: what further vectors are made of, by their names
 _KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
@@ -86,7 +86,7 @@ class Item:
     key: str | None = None
 
 
-def item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
+def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
     """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
 
     Raises:
@@ -114,11 +114,11 @@ def item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item
     values["accesses"] = (values["created_at"],)
     values["namespace"], values["updated_at"] = scope.namespace, scope.now
     record = MemoryRecord.from_values({**vars(BLANK), **values})
-    check_span(record)
+    check_validity_period(record)
     further = _vector_texts(given.get("vector_texts"))
-    record = with_texts(record, further)
+    record = with_vector_texts(record, further)
     links = tuple(
-        link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
+        parse_link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
         for each in _mappings("links", given.get("links"))
     )
     vectors = _vectors(given.get("vectors"), dimensions)
@@ -139,7 +139,7 @@ def _key(given: Any) -> str | None:
     return None if given is None else text("idempotency_key", given, limit=512)
 
 
-def check_span(record: MemoryRecord) -> None:
+def check_validity_period(record: MemoryRecord) -> None:
     """Refuse a record that ends to hold before it begins to.
 
     Raises:
@@ -177,7 +177,7 @@ def _vector_texts(given: Any) -> dict[str, str]:
     }
 
 
-def texts_of(record: MemoryRecord) -> dict[str, str]:
+def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
     """What the vectors of a record are made of, by their names."""
     kept = record.metadata.get(_TEXTS)
     further = kept if isinstance(kept, Mapping) else {}
@@ -193,7 +193,7 @@ def metadata_for(record: MemoryRecord, given: Mapping[str, Any]) -> Mapping[str,
     return given if kept is None else {_TEXTS: kept, **given}
 
 
-def with_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
+def with_vector_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
     """The record with what its further vectors are made of in its metadata; None takes one out."""
     if _TEXTS not in record.metadata and all(words is None for words in texts.values()):
         return record
@@ -214,7 +214,7 @@ def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
     return found
 
 
-def link(scope: WriteContext, source: Any, target: Any, type: Any, weight: Any) -> Link:
+def parse_link(scope: WriteContext, source: Any, target: Any, type: Any, weight: Any) -> Link:
     """A checked link."""
     if not isinstance(type, str) or type not in LINK_TYPES:
         raise InvalidInput(
@@ -237,5 +237,5 @@ def embedded_text(record: MemoryRecord) -> str:
     return f"{record.speaker}: {said}" if record.speaker else said
 
 
-EMBEDDED = frozenset({"content", "title", "speaker"})
+EMBEDDED_FIELDS = frozenset({"content", "title", "speaker"})
 """The fields that `embedded_text` is made of."""

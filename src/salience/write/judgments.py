@@ -9,58 +9,55 @@ from typing import Any
 import numpy as np
 
 from salience.errors import InvalidInput, shown
-from salience.records.events import SCORE_STEPS, USES, WEIGHTS, Event, EventType
+from salience.records.events import FEEDBACK_WEIGHTS, SCORE_STEPS, USE_EVENTS, Event, EventType
 from salience.records.record import Link, MemoryRecord, to_json
 from salience.records.validation import optional_text, text, texts
 from salience.retrieval.operations import LinksOf, Log, Put, RowsById, Touch
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import WriteContext, link
-from salience.write.update import link_all, no_memory, read
-
-
-def existing(id: str, namespace: str) -> Plan[MemoryRecord]:
-    """The plan of reading one memory that has to be there."""
-    record = yield from read(text("id", id), namespace)
-    if record is None:
-        raise no_memory(id, namespace)
-    return record
+from salience.write.items import WriteContext, parse_link
+from salience.write.reading import not_found, read_existing
+from salience.write.update import put_links
 
 
 def touch(ids: Any, use: str, at: datetime, session: Any, scope: WriteContext) -> Plan[None]:
     """The plan of counting a use of memories."""
-    if not isinstance(use, str) or use not in USES:
-        raise InvalidInput("use", f"there is no {shown(use)}", f"use one of {', '.join(USES)}")
+    if not isinstance(use, str) or use not in USE_EVENTS:
+        raise InvalidInput(
+            "use", f"there is no {shown(use)}", f"use one of {', '.join(USE_EVENTS)}"
+        )
     wanted = texts("ids", ids)
     found: Mapping[str, int] = yield from ask(RowsById(scope.namespace, wanted))
     for id in wanted:
         if id not in found:
-            raise no_memory(id, scope.namespace)
+            raise not_found(id, scope.namespace)
     rows = np.array([found[id] for id in wanted], dtype=np.int64)
     if len(rows):
         where = optional_text("session_id", session)
         yield from ask(Touch(rows, at, use, scope.actor, where, True))  # type: ignore[arg-type]
 
 
-def log(
+def log_event(
     id: str, type: EventType, payload: Mapping[str, Any], scope: WriteContext, session: Any = None
 ) -> Plan[MemoryRecord]:
     """The plan of logging what happened to a memory; what has become of it."""
     where = optional_text("session_id", session)
     event = Event(type, text("id", id), scope.now, scope.actor, where, payload)
     if (yield from ask(Log(scope.namespace, (event,)))):
-        raise no_memory(id, scope.namespace)
-    return (yield from existing(id, scope.namespace))
+        raise not_found(id, scope.namespace)
+    return (yield from read_existing(id, scope.namespace))
 
 
 def feedback(
     id: str, kind: Any, context: Any, session: Any, scope: WriteContext
 ) -> Plan[MemoryRecord]:
     """The plan of judging a memory."""
-    if not isinstance(kind, str) or kind not in WEIGHTS:
-        raise InvalidInput("kind", f"there is no {shown(kind)}", f"use one of {', '.join(WEIGHTS)}")
+    if not isinstance(kind, str) or kind not in FEEDBACK_WEIGHTS:
+        raise InvalidInput(
+            "kind", f"there is no {shown(kind)}", f"use one of {', '.join(FEEDBACK_WEIGHTS)}"
+        )
     said = optional_text("context", context)
     payload = {"feedback": kind} if said is None else {"feedback": kind, "context": said}
-    return (yield from log(id, "feedback", payload, scope, session))
+    return (yield from log_event(id, "feedback", payload, scope, session))
 
 
 def adjust_score(id: str, action: str, scope: WriteContext) -> Plan[MemoryRecord]:
@@ -68,7 +65,7 @@ def adjust_score(id: str, action: str, scope: WriteContext) -> Plan[MemoryRecord
     if action not in SCORE_STEPS:
         known = ", ".join(SCORE_STEPS)
         raise InvalidInput("action", f"there is no {shown(action)}", f"use one of {known}")
-    return (yield from log(id, "feedback", {"feedback": action}, scope))
+    return (yield from log_event(id, "feedback", {"feedback": action}, scope))
 
 
 def decay_all(scope: WriteContext) -> Plan[None]:
@@ -87,8 +84,8 @@ def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
         NotFound: one of them does not exist.
         InvalidInput: the old one has taken the place of the new one; both would be out of sight.
     """
-    before = yield from existing(text("old", old), scope.namespace)
-    after = yield from existing(text("new", new), scope.namespace)
+    before = yield from read_existing(text("old", old), scope.namespace)
+    after = yield from read_existing(text("new", new), scope.namespace)
     if old == new:
         raise InvalidInput("new", f"{shown(new)} cannot supersede itself", "name another memory")
     if after.status == "superseded" and (yield from _superseded_by(old, new, scope)):
@@ -97,10 +94,10 @@ def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
             f"{shown(new)} has been superseded by {shown(old)}, directly or through others",
             f'take that back first: update({shown(new)}, status="active", valid_to=None)',
         )
-    made = (link(scope, new, old, "supersedes", 1.0),)
-    both = Log(scope.namespace, superseding(before, after, scope))
+    made = (parse_link(scope, new, old, "supersedes", 1.0),)
+    both = Log(scope.namespace, supersession_events(before, after, scope))
     for id in (yield from ask(Put((), made, actor=scope.actor, also=both))):
-        raise no_memory(id, scope.namespace)
+        raise not_found(id, scope.namespace)
 
 
 def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
@@ -114,7 +111,7 @@ def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
     return id in seen
 
 
-def superseding(
+def supersession_events(
     before: MemoryRecord, after: MemoryRecord, scope: WriteContext
 ) -> tuple[Event, ...]:
     """The events of one memory's taking the place of another."""
@@ -138,4 +135,4 @@ def contradict(one: str, other: str, scope: WriteContext) -> Plan[None]:
         raise InvalidInput(
             "other", f"{shown(other)} cannot contradict itself", "name another memory"
         )
-    yield from link_all([link(scope, one, other, "contradicts", 1.0)], scope)
+    yield from put_links([parse_link(scope, one, other, "contradicts", 1.0)], scope)

@@ -20,7 +20,7 @@ from salience.retrieval.routes import MatchAll
 ALIASES = "aliases"  # the key of the metadata
 
 
-def names_of(record: MemoryRecord) -> frozenset[str]:
+def target_names(record: MemoryRecord) -> frozenset[str]:
     """What a link may call a memory besides its id: title and aliases, as written and as slugs."""
     return _names(record.title, record.metadata.get(ALIASES))
 
@@ -34,7 +34,7 @@ def _names(title: str | None, aliases: object) -> frozenset[str]:
     return frozenset(written) | {slug(each) for each in written if slug(each)}
 
 
-def pending_for(
+def pending_links_to(
     namespace: str, named: Mapping[str, Iterable[str]], now: datetime
 ) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
     """The pending links that lead to one of some names: (as they are, as they are to be).
@@ -59,7 +59,7 @@ def pending_for(
     )
 
 
-def resolved(namespace: str, links: Sequence[Link], known: Iterable[str]) -> Plan[list[Link]]:
+def resolve_names(namespace: str, links: Sequence[Link], known: Iterable[str]) -> Plan[list[Link]]:
     """The links, those to a name of a memory leading to it; `known` are ids about to be written."""
     here = set(known)
     strange = sorted({link.target for link in links} - here)
@@ -96,7 +96,7 @@ def _by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
     return leads
 
 
-def pending(namespace: str, links: Sequence[Link] | None = None) -> Plan[list[Link]]:
+def pending_links(namespace: str, links: Sequence[Link] | None = None) -> Plan[list[Link]]:
     """The links (all of the namespace for None) that lead to no memory."""
     if links is None:
         links = yield from ask(LinksOf(namespace))
@@ -107,11 +107,11 @@ def pending(namespace: str, links: Sequence[Link] | None = None) -> Plan[list[Li
     return [link for link in links if link.target not in there]
 
 
-def resolve_pending(
+def resolve_pending_links(
     namespace: str, now: datetime, *, apply: bool, actor: str | None = None
 ) -> Plan[list[Link]]:
     """The pending links that a memory answers to by now, leading to it if applied."""
-    links = yield from pending(namespace)
+    links = yield from pending_links(namespace)
     if not links:
         return []
     leads = yield from _by_name(namespace, {link.target for link in links})

@@ -6,9 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from salience.errors import InvalidInput, NotFound, StoreError
+from salience.errors import InvalidInput
 from salience.records.events import Event
 from salience.records.fields import FIELDS
 from salience.records.record import Draft, Embedding, Link, MemoryRecord, to_json
@@ -20,28 +18,27 @@ from salience.retrieval.operations import (
     Extract,
     Log,
     Put,
-    ReadRecords,
     RowsById,
 )
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.embedding import _naming_text, dimensions_of, embed_items, with_entities
+from salience.write.embedding import (
+    entity_text,
+)
 from salience.write.items import (
     CHECKS,
-    OF_WORDS,
+    CONTENT_VECTORS,
     Item,
     WriteContext,
-    check_span,
+    check_validity_period,
     embedded_text,
-    item,
     metadata_for,
-    with_texts,
+    with_vector_texts,
 )
+from salience.write.reading import MAX_ATTEMPTS, contention_error, not_found, read_record
 
-TRIES = 100  # of changing a memory that others change, too
 
-
-def put(
+def put_new(
     drafts: Sequence[tuple[Draft, Item]], scope: WriteContext, strict: bool
 ) -> Plan[tuple[set[str], list[Link]]]:
     """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
@@ -62,10 +59,10 @@ def put(
     links: list[Link] = []
     while fresh:
         given = [one for _, each in fresh for one in each.links]
-        links = yield from link_targets.resolved(scope.namespace, given, seen)
-        old, new = yield from link_targets.pending_for(
+        links = yield from link_targets.resolve_names(scope.namespace, given, seen)
+        old, new = yield from link_targets.pending_links_to(
             scope.namespace,
-            {d.record.id: link_targets.names_of(d.record) for d, _ in fresh},
+            {d.record.id: link_targets.target_names(d.record) for d, _ in fresh},
             scope.now,
         )
         found = yield from ask(
@@ -101,17 +98,6 @@ def _raced(drafts: Sequence[Draft], scope: WriteContext) -> Plan[set[str]]:
     return {keyed[event.payload["key"]] for event in events}
 
 
-def drafts(items: Sequence[Any], scope: WriteContext) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
-    """Items checked, named and embedded, ready to be written; and why they lack vectors.
-
-    Raises:
-        InvalidInput: see `item`.
-    """
-    dimensions = yield from dimensions_of(items, scope)
-    checked = [item(given, scope, dimensions) for given in items]
-    return (yield from embed_items((yield from with_entities(checked)), scope))
-
-
 def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[MemoryRecord]:
     """The plan of changing a memory; words that change are embedded again."""
     allowed = set(CHECKS) - {"id"}
@@ -130,7 +116,7 @@ def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[Mem
 
     changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place)
     if changed is None:
-        raise no_memory(id, scope.namespace)
+        raise not_found(id, scope.namespace)
     return changed
 
 
@@ -147,8 +133,8 @@ def revise(
     no such memory, or `changes_of` it is None.
     """
     made: dict[str, Embedding] = {}
-    for _ in range(TRIES):
-        record = yield from read(id, scope.namespace)
+    for _ in range(MAX_ATTEMPTS):
+        record = yield from read_record(id, scope.namespace)
         changes = None if record is None else changes_of(record)
         if record is None or changes is None:
             return None
@@ -157,7 +143,7 @@ def revise(
         changed = yield from _updated(record, changes, made, scope, in_place)
         if changed is not None:
             return changed
-    raise contested(id)
+    raise contention_error(id)
 
 
 def _updated(
@@ -174,13 +160,13 @@ def _updated(
     id = record.id
     changed = replace(record, **checked, updated_at=scope.now)
     if not checked.keys().isdisjoint(("valid_from", "valid_to")):
-        check_span(changed)
-    if "entities" not in checked and _naming_text(changed) != _naming_text(record):
-        read_out, named = yield from ask(Extract((_naming_text(record), _naming_text(changed))))
+        check_validity_period(changed)
+    if "entities" not in checked and entity_text(changed) != entity_text(record):
+        read_out, named = yield from ask(Extract((entity_text(record), entity_text(changed))))
         if record.entities == read_out:  # they were read out of the words that change
             changed = replace(changed, entities=named)
-    names = link_targets.names_of(changed) - link_targets.names_of(record)
-    old, new = yield from link_targets.pending_for(scope.namespace, {id: names}, scope.now)
+    names = link_targets.target_names(changed) - link_targets.target_names(record)
+    old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     if in_place:
         became = {name: to_json(value) for name, value in checked.items()}
         event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
@@ -190,9 +176,9 @@ def _updated(
             yield from ask(Put((), new, old, actor=scope.actor))
         return changed
     vectors: dict[str, Embedding] = {}
-    stale = () if embedded_text(changed) == embedded_text(record) else OF_WORDS
+    stale = () if embedded_text(changed) == embedded_text(record) else CONTENT_VECTORS
     if stale:
-        changed = with_texts(changed, dict.fromkeys(OF_WORDS))
+        changed = with_vector_texts(changed, dict.fromkeys(CONTENT_VECTORS))
     if scope.embeds and stale:
         said = embedded_text(changed)
         if said not in made:
@@ -211,23 +197,13 @@ def _updated(
     return None if (yield from ask(put)) else changed
 
 
-def no_memory(id: str, namespace: str) -> NotFound:
-    """The error for an id that nothing has."""
-    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
-
-
-def contested(id: str) -> StoreError:
-    """The error for a memory that somebody else has changed before each of the `TRIES`."""
-    return StoreError(f"the memory {id!r} is changed by others all the time; try again")
-
-
-def link_all(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
+def put_links(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
     """The plan of linking memories that exist."""
     ends = tuple(dict.fromkeys(end for one in links for end in (one.source, one.target)))
     found = yield from ask(RowsById(scope.namespace, ends))
     missing = [end for end in ends if end not in found]
     if missing:
-        raise no_memory(missing[0], scope.namespace)
+        raise not_found(missing[0], scope.namespace)
     yield from ask(Put((), tuple(links), actor=scope.actor))
 
 
@@ -235,15 +211,3 @@ def delete(id: str, scope: WriteContext) -> Plan[bool]:
     """The plan of erasing one memory; whether there was one."""
     count = yield from ask(Delete(scope.namespace, (id,)))
     return bool(count)
-
-
-def read(id: str, namespace: str) -> Plan[MemoryRecord | None]:
-    """The plan of reading one memory; None where there is none."""
-    for _ in range(TRIES):
-        found: Mapping[str, int] = yield from ask(RowsById(namespace, (id,)))
-        if id not in found:
-            return None
-        [record] = yield from ask(ReadRecords(np.array([found[id]], dtype=np.int64)))
-        if record is not None:  # else an edit has given it another row meanwhile
-            return record
-    raise contested(id)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from salience import Memory
-from salience.records.events import STATE, fold
+from salience.records.events import STATE, replay
 from salience.records.fields import LEXICAL
 from salience.stores import access_queue
 from salience.testing import WordHashEmbedder
@@ -49,7 +49,7 @@ def test_the_log_of_an_older_file_begins_with_what_is_there(tmp_path: Path) -> N
         assert told(events(memory)) == [("write", "a"), ("write", "b"), ("link", "b")]
         for id in "ab":
             kept = record(memory, id)
-            assert fold(events(memory, id)) == {n: getattr(kept, n) for n in STATE}
+            assert replay(events(memory, id))[id] == {n: getattr(kept, n) for n in STATE}
         assert events(memory)[-1].payload == {
             "target": "a",
             "link": "supports",

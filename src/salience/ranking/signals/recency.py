@@ -10,8 +10,9 @@ import numpy as np
 
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Apply, Col, NamedExpression, Signal, exp, first_of, lookup
+from salience.records.events import DAY_SECONDS
 
-DAY = 86_400.0
+DAY = DAY_SECONDS
 HOUR = 3_600.0
 HALF_LIFE_HOURS = {"short": 6.0, "medium": 7 * 24.0, "long": 90 * 24.0}
 _OUTDATED = {"outdated": 2.0}

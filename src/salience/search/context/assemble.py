@@ -9,7 +9,7 @@ import numpy as np
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.profiles import ProfileLike
-from salience.records.filters import And, parse
+from salience.records.filters import And, parse_filter
 from salience.records.validation import boolean, integer, timestamp
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
@@ -213,7 +213,9 @@ def context_request(
 def _own(section: Section, filters: Filters) -> dict[str, Any]:
     """The options of a section's search: its filter, its namespace, the most hits."""
     path = f"sections.{section.name}.filters"
-    both = [f for f in (parse(section.filters, path), parse(filters)) if f is not None]
+    both = [
+        f for f in (parse_filter(section.filters, path), parse_filter(filters)) if f is not None
+    ]
     return {
         "limit": section.limit or (MAX_HITS if section.whole else SECTION_HITS),
         "filters": And(tuple(both)) if both else None,

@@ -14,7 +14,7 @@ from salience.ranking.rejection import DroppedRow, Unmet, WhyNot
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.stages import Pipeline
 from salience.records.fields import field_type
-from salience.records.filters import And, Compare, Filter, Or, fields_of, passes
+from salience.records.filters import And, Compare, Filter, Or, filter_fields, passes
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import FetchColumns
 from salience.retrieval.plan import Plan, ask
@@ -53,7 +53,7 @@ def _without_depth(profile: Profile) -> Profile:
 
 def _unmet_conditions(where: Filter, row: int) -> Plan[tuple[Unmet, ...]]:
     """The conditions of a filter that a row does not meet."""
-    names = tuple(sorted(fields_of(where)))
+    names = tuple(sorted(filter_fields(where)))
     columns = yield from ask(FetchColumns(np.array([row], dtype=np.int64), names))
     return tuple(_unmet(where, {name: _plain(columns[name][0]) for name in names}))
 
@@ -74,7 +74,7 @@ def _unmet(condition: Filter, values: Mapping[str, Any]) -> list[Unmet]:
         return [unmet for part in condition.parts for unmet in _unmet(part, values)]
     if passes(condition, values.__getitem__):
         return []
-    readable = {name: _readable(name, values[name]) for name in sorted(fields_of(condition))}
+    readable = {name: _readable(name, values[name]) for name in sorted(filter_fields(condition))}
     return [Unmet(_text(condition), readable)]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import And, Compare, Filter, Not, Operator, Or, holds
+from salience.records.filters import And, Compare, Filter, Not, Operator, Or, satisfies
 from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import CategoricalColumn, Naming, key_of
 from salience.stores.index.growable_array import GrowableArray
@@ -154,7 +154,9 @@ class CodedColumn:
             if chosen[:-1].all():
                 return np.ones(len(self.codes), dtype=bool)
             return chosen[self.codes]
-        truth = np.array([holds(operator, value, operand) for value in self.distinct], dtype=bool)
+        truth = np.array(
+            [satisfies(operator, value, operand) for value in self.distinct], dtype=bool
+        )
         return truth[self.codes] if len(truth) else np.zeros(len(self.codes), dtype=bool)
 
     @property

@@ -13,7 +13,7 @@ from psycopg.errors import NumericValueOutOfRange
 
 from salience.errors import StoreClosed, StoreError
 from salience.records.events import ACCESSES
-from salience.records.filters import fields_of
+from salience.records.filters import filter_fields
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
@@ -425,7 +425,7 @@ def _counts(op: operations.Op) -> bool:
     if not isinstance(op, _OVERLAID):
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
-    return not fields_of(where).isdisjoint(ACCESSES)
+    return not filter_fields(where).isdisjoint(ACCESSES)
 
 
 def _one(statement: Statement) -> Steps[list[Any]]:

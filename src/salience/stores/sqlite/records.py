@@ -13,9 +13,9 @@ from typing import Any
 from weakref import WeakSet
 
 from salience.errors import StoreError
-from salience.records.events import Event, edited, linked, unlinked, written
+from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.filters import Filter, fields_of, passes
+from salience.records.filters import Filter, filter_fields, passes
 from salience.records.record import Draft, Link
 from salience.retrieval.operations import STAGED, Put, Touch
 from salience.stores import codec
@@ -196,12 +196,12 @@ class SqliteRecords(SqliteLog):
                 fresh = draft.vectors.keys() - had.keys()
                 with decoding(self.path):
                     was = codec.record(key[0], before)
-                event = edited(was, draft.record, op.actor, fresh)
+                event = edit_event(was, draft.record, op.actor, fresh)
                 stay, gone = codec.handed_on(op, draft, had)
                 blobs.update((name, had[name]) for name in stay)
                 former += [(before["sequence"], len(entries), name, had[name]) for name in gone]
             else:
-                event = written(draft, op.actor)
+                event = write_event(draft, op.actor)
             if op.past is None:
                 entries.append((space, values["sequence"], event))
             blobs.update((name, codec.vector_bytes(v)) for name, v in draft.vectors.items())
@@ -277,12 +277,12 @@ class SqliteRecords(SqliteLog):
                 for link in links
             ],
         )
-        events = [(link.namespace, linked(link, actor)) for link in links]
+        events = [(link.namespace, link_event(link, actor)) for link in links]
         self._note_linked(db, events, logged)
 
     def _unlink(self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None) -> None:
         gone = [
-            (link.namespace, unlinked(link, actor))
+            (link.namespace, unlink_event(link, actor))
             for link in links
             if db.execute(
                 "DELETE FROM links WHERE source = ? AND target = ? AND type = ? "
@@ -460,7 +460,7 @@ class SqliteRecords(SqliteLog):
         self._accesses.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
-            names = ("id", "row", "sequence", *sorted(map(column, fields_of(where))))
+            names = ("id", "row", "sequence", *sorted(map(column, filter_fields(where))))
             select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
             key, chosen = ("row", rows) if ids is None else ("id", ids)
             gone = []

@@ -14,7 +14,7 @@ from salience import Memory, Profile
 from salience.errors import InvalidInput, NotFound
 from salience.lifecycle.history import history
 from salience.ranking.profiles import BUILT_IN
-from salience.records.events import STATE, Event, fold
+from salience.records.events import STATE, Event, replay
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import (
@@ -146,7 +146,7 @@ class Logging(StoreCase):
         answer(memory, operations.Log("default", (Event("decay", None, clock.pass_(days=1)),)))
         memory.search("apple", profile=WORDS)
         for id in "ab":
-            state = fold(events(memory, id))
+            state = replay(events(memory, id))[id]
             assert {n: state[n] for n in STATE} == {
                 n: getattr(record(memory, id), n) for n in STATE
             }

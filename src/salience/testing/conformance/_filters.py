@@ -10,7 +10,7 @@ import pytest
 from salience import Memory, Profile
 from salience.errors import InvalidInput
 from salience.ranking.profiles import BUILT_IN
-from salience.records.filters import Compare, fields_of, parse
+from salience.records.filters import Compare, filter_fields, parse_filter
 from salience.testing.conformance._case import EVERYTHING, START, StoreCase, check_cases, listed
 
 DAY = timedelta(days=1)
@@ -152,7 +152,7 @@ CASES: list[Case] = [
 ]
 
 # A filter that names no field is refused.
-ERASURES = [case for case in CASES[1::7] if fields_of(parse(case[0]))]
+ERASURES = [case for case in CASES[1::7] if filter_fields(parse_filter(case[0]))]
 
 WRONG: list[tuple[Any, str]] = [
     ("kind", "filters"),

@@ -12,8 +12,8 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput, Locked, NotFound
-from salience.lifecycle.maintenance import consolidate_on
-from salience.lifecycle.maintenance_lock import Owner, held
+from salience.lifecycle.maintenance import consolidate_new
+from salience.lifecycle.maintenance_lock import Owner, with_lock
 from salience.lifecycle.pruning import archive, restore
 from salience.lifecycle.undo import undo
 from salience.retrieval import operations
@@ -252,7 +252,7 @@ class Keeping(StoreCase):
                 memory.delete("tea1")
             return batch(asked)
 
-        report = drive(consolidate_on(memory._core.write_context(), apply=True), erasing)
+        report = drive(consolidate_new(memory._core.write_context(), apply=True), erasing)
         assert (report.clusters, report.run) == ((), None)
         assert {one.status for one in memory.get_all()} == {"active"}
 
@@ -305,11 +305,11 @@ class Keeping(StoreCase):
     ) -> None:
         alike(memory)
         clock.pass_(days=400)
-        held = memory.maintain()
-        assert held.changed == 0
-        assert held["prune"].changed == 10
-        assert held["prune"].held_back == "salience prune --apply"
-        assert held["consolidate"].changed == 4
+        with_lock = memory.maintain()
+        assert with_lock.changed == 0
+        assert with_lock["prune"].changed == 10
+        assert with_lock["prune"].held_back == "salience prune --apply"
+        assert with_lock["consolidate"].changed == 4
         done = memory.maintain(steps=["consolidate", "prune"], cap=2)
         assert (done["consolidate"].changed, done["prune"].changed) == (4, 2)
         with pytest.raises(InvalidInput, match="steps"):
@@ -351,14 +351,14 @@ class Keeping(StoreCase):
             raise stops
 
         for plan in (ask(operations.RowsInWriteOrder(memory.namespace)), interrupts()):
-            locked = held(plan, memory.namespace, Owner("here"), lambda: clock.now)
+            locked = with_lock(plan, memory.namespace, Owner("here"), lambda: clock.now)
             with pytest.raises(stops):
                 drive(locked, interrupted)
             assert "maintenance" not in answer(memory, operations.Notes(memory.namespace))
 
     def test_a_lock_whose_owner_is_silent_goes_stale(self, memory: Memory, clock: Clock) -> None:
-        held = json.dumps({"owner": "elsewhere:1:x", "at": clock.now.isoformat()})
-        answer(memory, operations.Note(memory.namespace, "maintenance", held, None))
+        with_lock = json.dumps({"owner": "elsewhere:1:x", "at": clock.now.isoformat()})
+        answer(memory, operations.Note(memory.namespace, "maintenance", with_lock, None))
         clock.pass_(minutes=14)
         with pytest.raises(Locked, match="elsewhere"):
             memory.maintain()

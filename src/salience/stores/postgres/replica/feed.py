@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salience.records.events import ACCESSES, USES
+from salience.records.events import ACCESSES, USE_EVENTS
 from salience.records.fields import FIELDS
 from salience.retrieval.operations import STAGED
 from salience.stores import codec
@@ -158,7 +158,7 @@ class Watermark(NamedTuple):
 
 def select_watermark(namespace: str, since: Watermark, accesses: bool) -> Statement:
     """Ask where a namespace stands; uses are news where `accesses` are kept."""
-    skipped = [] if accesses else list(USES)
+    skipped = [] if accesses else list(USE_EVENTS)
     return Statement(_SELECT_WATERMARK, (*(namespace,) * 3, since.seq, skipped, namespace))
 
 
@@ -191,7 +191,7 @@ class ColumnRequest:
 
     def changed(self, since: Watermark, accesses: bool) -> list[Statement]:
         """Ask for the memories known at a time that were changed since."""
-        name, skipped = self._namespace, [] if accesses else list(USES)
+        name, skipped = self._namespace, [] if accesses else list(USE_EVENTS)
         told = (name, since.seq, skipped)
         rows = Statement(
             _SELECT_CHANGED.format(columns=self._columns),

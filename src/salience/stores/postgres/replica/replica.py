@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from salience.records.fields import FIELDS
-from salience.records.filters import fields_of
+from salience.records.filters import filter_fields
 from salience.retrieval import operations
 from salience.retrieval.routes import Lexical
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -130,7 +130,7 @@ class Replicas(ReplicaManager):
 
 def is_answered_by_index(op: operations.SearchRoute) -> bool:
     """Whether a search needs nothing but what an index holds."""
-    if "content" in fields_of(op.query.where):
+    if "content" in filter_fields(op.query.where):
         return False
     reading = op.query.reading
     operators = isinstance(op.route, Lexical) and op.route.operators

@@ -1,4 +1,4 @@
-"""Filters as SQL: the meaning is `salience.records.filters.holds`, the values are parameters.
+"""Filters as SQL: the meaning is `salience.records.filters.satisfies`, the values are parameters.
 
 Where a condition is neither true nor false in SQL (NULL), the filter does not hold; "not" is
 therefore written IS NOT TRUE.
@@ -15,7 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import And, Compare, Filter, Not, Operator, Or, fields_of, holds
+from salience.records.filters import (
+    And,
+    Compare,
+    Filter,
+    Not,
+    Operator,
+    Or,
+    filter_fields,
+    satisfies,
+)
 from salience.stores.postgres.wire.commands import Statement
 
 _ORDER_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -185,7 +194,7 @@ def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
         return None, None
     parts = where.parts if isinstance(where, And) else (where,)
     usual = tuple(
-        part for part in parts if fields_of(part) <= _USUAL_VALUES.keys() and _passes(part)
+        part for part in parts if filter_fields(part) <= _USUAL_VALUES.keys() and _passes(part)
     )
     rest = tuple(part for part in parts if part not in usual)
     return (And(usual) if usual else None), (And(rest) if rest else None)
@@ -193,7 +202,7 @@ def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
 
 def _passes(where: Filter) -> bool:
     if isinstance(where, Compare):
-        return holds(where.operator, _USUAL_VALUES[where.field], where.value)
+        return satisfies(where.operator, _USUAL_VALUES[where.field], where.value)
     if isinstance(where, Not):
         return not _passes(where.part)
     if isinstance(where, And):

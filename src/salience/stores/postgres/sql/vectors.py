@@ -18,9 +18,7 @@ from salience.retrieval.candidates import Floats
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Vector
 from salience.stores.index.vector_index import NOISE
-from salience.stores.postgres.sql.filters import (
-    row_condition,
-)
+from salience.stores.postgres.sql.filters import row_condition
 from salience.stores.postgres.wire.commands import Statement, quote_literal, set_local
 from salience.stores.postgres.wire.types import float_array
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from salience.records.events import linked, unlinked
+from salience.records.events import link_event, unlink_event
 from salience.records.record import Link
 from salience.retrieval import operations
 from salience.stores import codec
@@ -101,10 +101,10 @@ def log_links(space: NamespaceBatch, op: operations.Put) -> None:
             (link.source, link.target, link.type) in space.unlinked
             and link.source in space.sequences
         ):
-            space.entries.append((space.sequences[link.source], unlinked(link, op.actor)))
+            space.entries.append((space.sequences[link.source], unlink_event(link, op.actor)))
     for link in op.links:
         if link.namespace == space.namespace and link.source in space.sequences:
-            space.entries.append((space.sequences[link.source], linked(link, op.actor)))
+            space.entries.append((space.sequences[link.source], link_event(link, op.actor)))
 
 
 def link_commands(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> list[Command]:

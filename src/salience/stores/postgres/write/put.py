@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from salience.records.events import edited, written
+from salience.records.events import edit_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft
 from salience.retrieval import operations
@@ -236,10 +236,10 @@ def _add_memory(
         kept = codec_values(before)
         values.update(codec.accesses(values, kept), sequence=before["sequence"])
         old = codec.record(space.namespace, kept)
-        event = edited(old, record, op.actor, draft.vectors.keys() - had)
+        event = edit_event(old, record, op.actor, draft.vectors.keys() - had)
         space.former.append((before["sequence"], len(space.entries), before["row"], sorted(lost)))
     else:
-        event = written(draft, op.actor)
+        event = write_event(draft, op.actor)
     if op.past is None:
         space.entries.append((values["sequence"], event))
     space.sequences[record.id] = values["sequence"]
