@@ -66,7 +66,7 @@ from salience.search.request import (
 )
 from salience.search.results import SearchResult
 from salience.stores.protocol import Store
-from salience.write import add, chat, judgments, link_targets, update
+from salience.write import add, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.items import parse_link

@@ -29,6 +29,7 @@ from salience.search.request import (
     SearchRequest,
 )
 from salience.search.results import SearchResult
+from salience.write import reading
 
 MAX_PAGE = 10_000
 
