@@ -44,7 +44,9 @@ def migrate(
 def index(settings: Settings) -> None:
     """Build the indexes of vectors that large namespaces of a PostgreSQL store lack."""
     with output.progress() as told:
-        built = stores.index(settings.url, lambda done, total: told("indexing", done, total))
+        built = stores.build_indexes(
+            settings.url, lambda done, total: told("indexing", done, total)
+        )
     if settings.json:
         output.emit({"built": built})
     else:

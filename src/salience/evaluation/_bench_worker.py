@@ -15,7 +15,7 @@ import numpy as np
 from salience.engine import Memory
 from salience.errors import SalienceError
 from salience.ranking.profile import Profile
-from salience.stores import index
+from salience.stores import build_indexes
 from salience.stores.index import vector_index
 
 _CHUNK = 16_384  # memories added with one call
@@ -62,7 +62,7 @@ def _ingest(job: dict[str, Any]) -> dict[str, Any]:
     indexed: dict[str, float] = {}
     if not job["url"].startswith("sqlite"):
         began = _CLOCK()
-        index(job["url"])
+        build_indexes(job["url"])
         indexed["index_s"] = round(_CLOCK() - began, 3)
     return {
         **indexed,

@@ -1,31 +1,86 @@
-"""Stores: where memories live. `open_store` picks one by its URL."""
+"""Stores: where memories live. `open_store` opens the one that a URL names."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
 
-from salience.errors import InvalidInput, StoreError
+from salience.errors import InvalidInput, StoreError, shown
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.migrations import migrations
 from salience.stores.protocol import Store
 
-__all__ = ["EmbeddedStore", "Store", "index", "migrate", "open_store"]
-_POSTGRES = ("postgresql://", "postgres://")
+__all__ = [
+    "EmbeddedStore",
+    "Store",
+    "StoreOpener",
+    "build_indexes",
+    "migrate",
+    "open_store",
+    "register_store",
+]
+
+StoreOpener = Callable[[str], Store]
+"""Called with a whole URL, for example "mystore://host/name"."""
+
+ENTRY_POINTS = "salience.stores"
+"""The group of entry points in which an installed package names its stores."""
+
+
+def open_store(url: str) -> Store:
+    """The store of a URL: `sqlite:///path.db`, `sqlite:///:memory:`, `postgresql://...`, `ram://`.
+
+    `sqlite:///memory.db` is relative to the working directory, `sqlite:////var/memory.db` is not;
+    `?mode=ro` opens it for reading only. A PostgreSQL address is one as libpq takes it. The
+    schemes of `register_store` and of entry points in the group `salience.stores` work as well.
+
+    Raises:
+        InvalidInput: the URL is of no known form.
+        StoreError: the store cannot be opened.
+    """
+    if not isinstance(url, str):
+        raise InvalidInput("url", f"must be text, not {type(url).__name__}")
+    scheme = _scheme(url)
+    opener = _BUILT_IN.get(scheme) or _registered.get(scheme) or _from_entry_point(scheme)
+    if opener is None:
+        raise _unknown(url)
+    return opener(url)
+
+
+def register_store(scheme: str, opener: StoreOpener) -> None:
+    """Let URLs that begin with "<scheme>://" open another store from now on, in this process.
+
+    An installed package gets the same by an entry point in the group `salience.stores`, whose name
+    is the scheme and whose object is the opener.
+
+    Args:
+        scheme: as in "mystore"; none of those of salience itself. It can be registered anew.
+        opener: a class or function that is called with the URL and returns a `Store`.
+
+    Raises:
+        InvalidInput: the scheme cannot be used, or the opener cannot be called.
+    """
+    if not isinstance(scheme, str) or not scheme or ":" in scheme:
+        raise InvalidInput("scheme", f"{shown(scheme)} cannot begin a URL", "use text without ':'")
+    if scheme in _BUILT_IN:
+        raise InvalidInput("scheme", f"{shown(scheme)} is a built-in store", "choose another name")
+    if not callable(opener):
+        raise InvalidInput("opener", "cannot be called", "give a class or a function")
+    _registered[scheme] = opener
 
 
 def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> tuple[int, int]:
-    """Bring the schema of the store of a URL up to date; its versions before and after.
+    """Bring the schema of the store of a URL up to date; return its versions before and after.
 
     A SQLite file is brought up to date whenever it is opened. `row_security` switches PostgreSQL's
     row-level security on namespaces on or off; None leaves it. `citus` spreads the tables over the
-    workers of a Citus cluster, by namespace, and has to be said only once.
+    workers of a Citus cluster, by namespace, and has to be given only once.
 
     Raises:
         InvalidInput: the URL is of no known form, or has no row-level security.
         StoreError: the store cannot be used.
     """
-    if isinstance(url, str) and url.startswith(_POSTGRES):
+    if _is_postgres(url):
         _require_postgres()
         from salience.stores.postgres import schema
         from salience.stores.postgres.wire.connection import Database
@@ -40,18 +95,18 @@ def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> 
     if citus:
         raise InvalidInput("citus", "is of PostgreSQL alone", "leave it out")
     open_store(url).close()
-    known = len(migrations("sqlite"))
-    return known, known
+    version = len(migrations("sqlite"))
+    return version, version
 
 
-def index(url: str, progress: Callable[[int, int], None] | None = None) -> int:
-    """Build the indexes of vectors that the namespaces of a PostgreSQL store lack; how many.
+def build_indexes(url: str, progress: Callable[[int, int], None] | None = None) -> int:
+    """Build the vector indexes that namespaces of a PostgreSQL store lack; return their number.
 
     Raises:
         InvalidInput: the store needs none.
         StoreError: the store cannot be used, or the role may not build them.
     """
-    if not isinstance(url, str) or not url.startswith(_POSTGRES):
+    if not _is_postgres(url):
         raise InvalidInput("url", "is of a store that keeps its indexes by itself")
     _require_postgres()
     from salience.stores.postgres import PostgresStore, schema
@@ -63,43 +118,79 @@ def index(url: str, progress: Callable[[int, int], None] | None = None) -> int:
         store.close()
 
 
+def _scheme(url: str) -> str:
+    scheme, separator, _ = url.partition("://")
+    return scheme if separator else ""
+
+
+def _is_postgres(url: str) -> bool:
+    return isinstance(url, str) and _BUILT_IN.get(_scheme(url)) is _open_postgres
+
+
+def _open_ram(url: str) -> Store:
+    from salience.stores.ram import RamRecords
+
+    if url != "ram://":
+        raise _unknown(url)
+    return EmbeddedStore(RamRecords())
+
+
+def _open_sqlite(url: str) -> Store:
+    from salience.stores.sqlite.records import SqliteRecords
+
+    if not url.startswith("sqlite:///"):
+        raise _unknown(url)
+    path, _, options = url.removeprefix("sqlite:///").partition("?")
+    if not path:
+        raise InvalidInput("url", "names no file", "write sqlite:///memory.db")
+    if options not in ("", "mode=ro"):
+        raise InvalidInput("url", f"has the option {options!r}", "mode=ro is the only one")
+    return EmbeddedStore(SqliteRecords(path, read_only=options == "mode=ro"))
+
+
+def _open_postgres(url: str) -> Store:
+    _require_postgres()
+    from salience.stores.postgres import PostgresStore
+
+    return PostgresStore(url)
+
+
 def _require_postgres() -> None:
     if find_spec("psycopg") is None or find_spec("psycopg_pool") is None:
         raise StoreError('PostgreSQL needs the extra `postgres`: pip install "salience[postgres]"')
 
 
-def open_store(url: str) -> Store:
-    """The store of a URL: `sqlite:///path.db`, `sqlite:///:memory:`, `postgresql://...`, `ram://`.
+def _from_entry_point(scheme: str) -> StoreOpener | None:
+    if not scheme:
+        return None
+    # Imported here: few need it, and it takes longer to import than this package.
+    from importlib.metadata import entry_points
 
-    `sqlite:///memory.db` is relative to the working directory, `sqlite:////var/memory.db` is not;
-    `?mode=ro` opens it for reading only. A PostgreSQL address is one as libpq takes it.
+    for entry in entry_points(group=ENTRY_POINTS, name=scheme):
+        try:
+            register_store(scheme, entry.load())
+        except Exception as error:  # the package's own code runs while it is imported
+            raise StoreError(
+                f"the store {shown(scheme)} of {entry.value} cannot be loaded: {error}"
+            ) from error
+        return _registered[scheme]
+    return None
 
-    Raises:
-        InvalidInput: the URL is of no known form.
-        StoreError: the file cannot be used.
-    """
-    if not isinstance(url, str):
-        raise InvalidInput("url", f"must be text, not {type(url).__name__}")
-    if url == "ram://":
-        from salience.stores.ram import RamRecords
 
-        return EmbeddedStore(RamRecords())
-    if url.startswith("sqlite:///"):
-        from salience.stores.sqlite.records import SqliteRecords
-
-        path, _, options = url.removeprefix("sqlite:///").partition("?")
-        if not path:
-            raise InvalidInput("url", "names no file", "write sqlite:///memory.db")
-        if options not in ("", "mode=ro"):
-            raise InvalidInput("url", f"has the option {options!r}", "mode=ro is the only one")
-        return EmbeddedStore(SqliteRecords(path, read_only=options == "mode=ro"))
-    if url.startswith(_POSTGRES):
-        _require_postgres()
-        from salience.stores.postgres import PostgresStore
-
-        return PostgresStore(url)
-    raise InvalidInput(
+def _unknown(url: str) -> InvalidInput:
+    others = "".join(f", {scheme}://..." for scheme in sorted(_registered))
+    return InvalidInput(
         "url",
         f"{url!r} names no store",
-        "write sqlite:///memory.db, sqlite:///:memory:, postgresql://user@host/database or ram://",
+        "write sqlite:///memory.db, sqlite:///:memory:, postgresql://user@host/database"
+        f"{others} or ram://",
     )
+
+
+_BUILT_IN: dict[str, StoreOpener] = {
+    "ram": _open_ram,
+    "sqlite": _open_sqlite,
+    "postgresql": _open_postgres,
+    "postgres": _open_postgres,
+}
+_registered: dict[str, StoreOpener] = {}

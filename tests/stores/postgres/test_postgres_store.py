@@ -13,7 +13,7 @@ import pytest
 from salience import Memory
 from salience.embedders import EmbedderIdentity
 from salience.errors import EmbedderMismatch, InvalidInput, StoreError
-from salience.stores import index, migrate
+from salience.stores import build_indexes, migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.wire.commands import Command, Many, Statement
@@ -280,8 +280,8 @@ def test_an_index_of_vectors_finds_the_nearest(
         filled(memory, 300)
         queries = [f"word{i} of topic{i % 11} said" for i in range(12)]
         exact = [memory.search(text, touch=False, now=2e9).ids for text in queries]
-        assert index(database) == 1
-        assert index(database) == 0
+        assert build_indexes(database) == 1
+        assert build_indexes(database) == 0
         store = PostgresStore(database)
         said: list[Any] = []
         with opened(store) as again:  # type: ignore[arg-type]
