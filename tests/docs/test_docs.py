@@ -75,10 +75,11 @@ def blocks(name: str) -> Iterator[Block]:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_blocks_run_and_print_what_they_say(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    programs = (str(commands), str(Path(sys.executable).parent), os.environ["PATH"])
+    monkeypatch.setenv("PATH", os.pathsep.join(programs))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for variable in ("SALIENCE_DB", "SALIENCE_NAMESPACE", "COLUMNS"):
         monkeypatch.delenv(variable, raising=False)
