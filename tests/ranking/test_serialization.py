@@ -14,10 +14,11 @@ from salience import Profile
 from salience.errors import InvalidInput, InvalidProfile
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
-from salience.ranking.expressions import Apply, Col, Constant, Signal, Sum
-from salience.ranking.stages import cut, retrieve, score
+from salience.ranking.expressions import Apply, Col, Constant, QueryFlag, Signal, Sum, WhenQuery
+from salience.ranking.serialization import nodes
+from salience.ranking.stages import Depth, SessionFirst, cut, min_value, retrieve, score
 from salience.retrieval.candidates import Floats
-from salience.retrieval.routes import Vector
+from salience.retrieval.routes import ExactMatch, MatchAll, TimeWindow, Vector
 from support.kitchen import QUERY, check_snapshot, kitchen
 
 
@@ -124,12 +125,12 @@ WRONG: list[tuple[Change, str]] = [
         "stage writes and no memory has; did you mean vector.score?",
     ),
     (
-        lambda d: _parts(d).append({"type": "WhenQuery", "feature": "about_self", "of": 1}),
-        "stages[1].signal.parts[3].feature: there is no feature 'about_self' of a query; use",
+        lambda d: _parts(d).append({"type": "WhenQuery", "feature": "about_me", "of": 1}),
+        "stages[1].signal.parts[3].feature: there is no feature 'about_me' of a query; use",
     ),
     (
-        lambda d: _parts(d).append({"type": "QueryFlag", "feature": "roles"}),
-        "stages[1].signal.parts[3].feature: there is no feature 'roles' of a query; use",
+        lambda d: _parts(d).append({"type": "QueryFlag", "feature": "role"}),
+        "stages[1].signal.parts[3].feature: there is no feature 'role' of a query; use",
     ),
     (
         lambda d: _parts(d).append({"type": "SaidBy", "who": "me"}),
@@ -251,3 +252,56 @@ def test_negative_weights_are_subtracted() -> None:
     signal = Sum((0.5 * Col("importance").named("a"), -1.0 * Col("position").named("b")))
     text = Profile("x", retrieve(Vector()) >> score(signal) >> cut()).formula()
     assert "score = 0.5 * a\n      - 1   * b" in text
+
+
+FORMER = {
+    "name": "written before",
+    "stages": [
+        {
+            "type": "Recall",
+            "routes": [
+                {"type": "Vector"},
+                {"type": "Scan"},
+                {"type": "Exact", "fields": ["title"]},
+                {"type": "During"},
+            ],
+            "depth": {"type": "Depth", "per_k": 2, "least": 64},
+        },
+        {"type": "AtLeast", "column": "vector.score", "least": 0.25},
+        {"type": "Score", "into": "rrf_score", "signal": {"type": "OverMax", "of": "vector.score"}},
+        {"type": "SessionFirst", "most": 0.2},
+        {
+            "type": "Score",
+            "signal": {
+                "type": "Sum",
+                "parts": [
+                    {"type": "Named", "name": "near", "of": {"type": "Nearby", "of": 1.0}},
+                    {"type": "Given", "fact": "names_one", "of": {"type": "BestOf", "of": 1.0}},
+                    {"type": "Fact", "name": "roles"},
+                    {"type": "Lapsed"},
+                    {"type": "Latest"},
+                    {"type": "Col", "name": "names"},
+                ],
+            },
+        },
+        {"type": "Cut"},
+    ],
+}
+
+
+def test_a_profile_with_former_names_of_types_and_fields_is_read() -> None:
+    profile = Profile.from_dict(FORMER)
+    first, bound, _, sessions, _, _ = profile.pipeline.stages
+    assert first == retrieve(
+        Vector(), MatchAll(), ExactMatch(("title",)), TimeWindow(), depth=Depth(2, min_rows=64)
+    )
+    assert bound == min_value("vector.score", 0.25)
+    assert sessions == SessionFirst(max_support=0.2)
+    features = [
+        node.feature
+        for _, node in nodes(profile.signal, "")
+        if isinstance(node, (WhenQuery, QueryFlag))
+    ]
+    assert features == ["query_names_one_speaker", "namespace_has_user"]
+    assert "proper_nouns" in profile.signal.inputs()
+    assert Profile.from_json(profile.to_json()) == profile

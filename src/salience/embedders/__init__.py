@@ -16,6 +16,7 @@ from salience.embedders.protocol import Embedder, EmbedderIdentity, Kind, Rows
 from salience.embedders.sentence_transformers import SentenceTransformerEmbedder
 from salience.embedders.static import StaticEmbedder
 from salience.errors import EmbedderError, InvalidInput, shown
+from salience.extensions import load_entry_point
 
 __all__ = [
     "CachedEmbedder",
@@ -33,9 +34,6 @@ __all__ = [
 
 EmbedderFactory = Callable[..., Embedder]
 """Called without arguments for "name", and with the text after the colon for "name:model"."""
-
-ENTRY_POINTS = "salience.embedders"
-"""The group of entry points in which an installed package names its embedders."""
 
 
 def _openai(model: str) -> OpenAIEmbedder:
@@ -109,18 +107,13 @@ def resolve(spec: str | Embedder | None) -> Embedder | None:
 
 
 def _from_entry_point(name: str) -> EmbedderFactory | None:
-    # Imported here: few need it, and it takes longer to import than this package.
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=ENTRY_POINTS, name=name):
-        try:
-            register_embedder(name, entry.load())
-        except Exception as error:  # the package's own code runs while it is imported
-            raise EmbedderError(
-                f"the embedder {shown(name)} of {entry.value} cannot be loaded: {error}"
-            ) from error
-        return _registered[name]
-    return None
+    try:
+        factory: EmbedderFactory | None = load_entry_point("embedders", name)
+    except InvalidInput as problem:
+        raise EmbedderError(str(problem)) from problem
+    if factory is not None:
+        register_embedder(name, factory)
+    return factory
 
 
 def _takes(factory: EmbedderFactory, arguments: tuple[str, ...]) -> bool:

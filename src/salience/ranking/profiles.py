@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from salience.errors import InvalidInput, shown
+from salience.extensions import Registry
 from salience.ranking.balanced import balanced_pipeline
 from salience.ranking.expressions import Col, Signal, Sum, lookup, maximum
 from salience.ranking.profile import Profile
@@ -56,6 +57,7 @@ ProfileLike = str | Path | Mapping[str, Any] | Profile
 """A built-in profile's name, the path of a JSON file, what a JSON file holds, or a profile."""
 
 BUILT_IN: dict[str, Profile] = {}
+_REGISTERED = Registry[Profile]("profiles")
 
 
 def _built_in(profile: Profile) -> Profile:
@@ -270,7 +272,7 @@ def load(path: str | Path) -> Profile:
 
 
 def get(profile: ProfileLike) -> Profile:
-    """A built-in profile by name, one from a path ending in .json or a mapping, or the one given.
+    """A profile by the name it is built in or registered with, from a .json file or a mapping.
 
     Raises:
         InvalidInput: no profile has that name.
@@ -283,11 +285,24 @@ def get(profile: ProfileLike) -> Profile:
     name = str(profile) if isinstance(profile, (str, Path)) else ""
     if name.endswith(".json"):
         return load(name)
-    if name not in BUILT_IN:
-        names = ", ".join(sorted(BUILT_IN))
+    named = BUILT_IN.get(name) or (_REGISTERED.get(name) if name else None)
+    if named is None:
+        names = ", ".join(sorted([*BUILT_IN, *_REGISTERED]))
         raise InvalidInput(
             "profile",
             f"there is no {shown(profile)}",
             f"use one of {names}, or a path ending in .json",
         )
-    return BUILT_IN[name]
+    return named.check()
+
+
+def register_profile(profile: Profile) -> None:
+    """Let a profile be used by its name, as the built-in ones are.
+
+    Raises:
+        InvalidInput: a built-in profile has that name.
+        InvalidProfile: the profile cannot work as declared.
+    """
+    if profile.name in BUILT_IN:
+        raise InvalidInput("profiles", f"{profile.name!r} is built in", "choose another name")
+    _REGISTERED.register(profile.name, profile.check())

@@ -20,6 +20,7 @@ from typing import Any, Literal
 from salience.errors import InvalidInput, shown
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS, field_type
+from salience.records.filter_fields import registered_filter_field
 from salience.records.validation import JSON_INTEGERS, json_value, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
@@ -129,6 +130,9 @@ def _type(name: str, path: str) -> Type:
     try:
         return field_type(name)
     except InvalidInput as problem:
+        extension = registered_filter_field(name)
+        if extension is not None:
+            return extension.type
         raise InvalidInput(f"{path}.{name}", problem.problem, problem.remedy) from None
 
 
@@ -154,7 +158,8 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
 def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Filter:
     """One comparison; of a list with single values, what it means for the list's elements."""
     if kind != "list":
-        return Compare(name, operator, _operand(name, kind, operator, value, path))
+        operand = _operand(name, kind, operator, value, path)
+        return Compare(_stored_path(name), operator, operand)
     if operator in ("gt", "gte", "lt", "lte"):
         raise InvalidInput(f"{path}.{name}", f"{operator} needs an order", "use contains or in")
     if operator in ("ne", "nin"):
@@ -175,6 +180,14 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if operator == "eq" and operand is None:
         return Compare(name, "eq", ())
     return Compare(name, "eq" if isinstance(operand, tuple) else "contains", operand)
+
+
+def _stored_path(name: str) -> str:
+    """The path of a field in a memory: that in the metadata for a field from outside."""
+    if name in FIELDS or name.startswith("metadata."):
+        return name
+    extension = registered_filter_field(name)
+    return name if extension is None else f"metadata.{extension.key}"
 
 
 def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Any:
@@ -205,7 +218,8 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
         if not isinstance(value, str):
             raise InvalidInput(where, f"is compared with {shown(value)}", "give text")
         storable(where, value)
-    choices = FIELDS[name].choices if kind == "text" and operator in ("eq", "ne") else ()
+    closed = kind == "text" and name in FIELDS and operator in ("eq", "ne")
+    choices = FIELDS[name].choices if closed else ()
     if choices and value not in choices:
         raise InvalidInput(where, f"is never {shown(value)}", f"use one of {', '.join(choices)}")
     if kind == "json":

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 
 from salience.errors import InvalidInput, StoreError, shown
+from salience.extensions import load_entry_point
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.migrations import migrations
 from salience.stores.protocol import Store
@@ -22,9 +23,6 @@ __all__ = [
 
 StoreOpener = Callable[[str], Store]
 """Called with a whole URL, for example "mystore://host/name"."""
-
-ENTRY_POINTS = "salience.stores"
-"""The group of entry points in which an installed package names its stores."""
 
 
 def open_store(url: str) -> Store:
@@ -161,20 +159,13 @@ def _require_postgres() -> None:
 
 
 def _from_entry_point(scheme: str) -> StoreOpener | None:
-    if not scheme:
-        return None
-    # Imported here: few need it, and it takes longer to import than this package.
-    from importlib.metadata import entry_points
-
-    for entry in entry_points(group=ENTRY_POINTS, name=scheme):
-        try:
-            register_store(scheme, entry.load())
-        except Exception as error:  # the package's own code runs while it is imported
-            raise StoreError(
-                f"the store {shown(scheme)} of {entry.value} cannot be loaded: {error}"
-            ) from error
-        return _registered[scheme]
-    return None
+    try:
+        opener: StoreOpener | None = load_entry_point("stores", scheme) if scheme else None
+    except InvalidInput as problem:
+        raise StoreError(str(problem)) from problem
+    if opener is not None:
+        register_store(scheme, opener)
+    return opener
 
 
 def _unknown(url: str) -> InvalidInput:

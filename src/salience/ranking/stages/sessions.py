@@ -23,7 +23,7 @@ _REASONS = tuple(
 
 @dataclass(frozen=True)
 class SessionFirst(Stage):
-    """turn_support = min(most, share * best `of` of the session's turns); in [0, most].
+    """turn_support = min(max_support, share * best `of` of the session's turns), from 0 on.
 
     If memories of the kind `session` were retrieved, they alone go on, each supported by the
     retrieved memories of the kind `turn` of the same session. Otherwise all go on, unsupported.
@@ -37,7 +37,7 @@ class SessionFirst(Stage):
 
     of: str = "rrf_score"
     share: float = 0.6
-    most: float = 0.12
+    max_support: float = 0.12
     session: str = SESSION_CHUNK
     turn: str = TURN_CHUNK
 
@@ -63,7 +63,7 @@ class SessionFirst(Stage):
             supporting = turns.get(session_of[place]) if session_of[place] is not None else None
             if supporting:
                 best = _best(supporting, candidates.floats(self.of), candidates["id"])
-                support[at] = min(self.most, self.share * float(candidates[self.of][best]))
+                support[at] = min(self.max_support, self.share * float(candidates[self.of][best]))
                 columns["turn_support.supporting_turn_count"][at] = len(supporting)
                 columns["turn_support.best_turn"][at] = candidates["id"][best]
                 columns["turn_support.best_turn_routes"][at] = _routes(candidates, best)

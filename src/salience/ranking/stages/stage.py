@@ -12,7 +12,7 @@ from salience.language.features import FEATURES
 from salience.ranking.expressions import Signal
 from salience.ranking.notation import snake_case
 from salience.ranking.rejection import DroppedRow, WhyNot
-from salience.ranking.serialization import misread
+from salience.ranking.serialization import unknown_column
 from salience.records.fields import FIELDS, GRAPH
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import TopKResult
@@ -229,7 +229,7 @@ class Pipeline:
             routes |= names
             for name in sorted(stage.reads() - written):
                 if not is_stored(name):
-                    raise misread(f"stages[{place}]", stage, name, sorted(written | STORED))
+                    raise unknown_column(f"stages[{place}]", stage, name, sorted(written | STORED))
             written |= stage.writes()
 
     def plan(self, query: Query) -> Plan[list[Candidates]]:
