@@ -230,5 +230,5 @@ def overlay(
             last = fields["last_accessed"]
             fields["access_count"] += count
             fields["last_accessed"] = times[0] if last is None else max(last, times[0])
-            fields["accesses"] = codec.accessed(fields["accesses"], times)
+            fields["accesses"] = codec.add_accesses(fields["accesses"], times)
     return fields

@@ -20,43 +20,45 @@ from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft, Embedding, MemoryRecord, recent, value_at
 from salience.retrieval.operations import STAGED, Put
 
-LOGGED = (*STATE, "metadata")
+EVENT_FIELDS = (*STATE, "metadata")
 """The fields that an event may change."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
-_LAST = 253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
+_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+_LAST_SECOND = (
+    253_402_300_799.0  # the last second of the year 9999: a fraction more rounds to 10000
+)
 
 
 def encode(name: str, value: Any) -> Any:
     """A field's value as kept: times in seconds, lists and metadata as JSON, empty ones as None."""
-    encoder = _ENCODERS.get(FIELDS[name].type)
+    encoder = _ENCODER_BY_TYPE.get(FIELDS[name].type)
     return value if encoder is None or value is None else encoder(value)
 
 
 def decode(name: str, value: Any) -> Any:
     """A field's value as records have it."""
-    decoder = _DECODERS[name]
+    decoder = _DECODER_BY_FIELD[name]
     return value if decoder is None else decoder(value)
 
 
-def packed(times: Sequence[float]) -> bytes:
+def pack_times(times: Sequence[float]) -> bytes:
     """Times in seconds as kept: float64, the first first."""
     return struct.pack(f"<{len(times)}d", *times)
 
 
-def unpacked(kept: bytes | None) -> tuple[float, ...]:
+def unpack_times(kept: bytes | None) -> tuple[float, ...]:
     """The times of `packed`."""
     return struct.unpack(f"<{len(kept) // 8}d", kept) if kept else ()
 
 
-def accessed(kept: bytes | None, times: Sequence[float]) -> bytes:
+def add_accesses(kept: bytes | None, times: Sequence[float]) -> bytes:
     """Kept access times with more of them counted in."""
-    return packed(recent(unpacked(kept), times))
+    return pack_times(recent(unpack_times(kept), times))
 
 
-def indexed(name: str, value: Any) -> Any:
+def index_value(name: str, value: Any) -> Any:
     """A field's kept value as the index has it: as kept, but lists as tuples."""
-    return _list(value) if FIELDS[name].type == "list" else value
+    return _decode_list(value) if FIELDS[name].type == "list" else value
 
 
 def metadata_value(value: str | None, key: str) -> Any:
@@ -64,17 +66,17 @@ def metadata_value(value: str | None, key: str) -> Any:
     return value_at(json.loads(value), key) if value else None
 
 
-def comparable(kept: Mapping[str, Any], name: str) -> Any:
+def index_value_of(kept: Mapping[str, Any], name: str) -> Any:
     """A value out of those kept of a memory as the index has it, which is as filters compare it."""
     if name.startswith("metadata."):
         return metadata_value(kept["metadata"], name.removeprefix("metadata."))
-    return indexed(name, kept[name]) if name in FIELDS else kept[name]
+    return index_value(name, kept[name]) if name in FIELDS else kept[name]
 
 
-def check(name: str, values: Iterable[Any]) -> None:
+def check_column(name: str, values: Iterable[Any]) -> None:
     """Raise a TypeError or ValueError where an index cannot take in kept values as they are."""
     kind = "features" if name == "features" else FIELDS[name].type if name in FIELDS else ""
-    types = _INDEXED.get(kind)
+    types = _COLUMN_TYPES.get(kind)
     if types is not None and not types.issuperset(map(type, values)):
         raise TypeError(f"{name} of another type")
     if kind == "times" and any(len(value) % 8 for value in values if value):
@@ -84,50 +86,50 @@ def check(name: str, values: Iterable[Any]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _list(value: str | None) -> tuple[str, ...]:
+def _decode_list(value: str | None) -> tuple[str, ...]:
     return tuple(json.loads(value)) if value else ()
 
 
-def _times(value: bytes | None) -> tuple[datetime, ...]:
-    return tuple([datetime.fromtimestamp(each, timezone.utc) for each in unpacked(value)])
+def _decode_times(value: bytes | None) -> tuple[datetime, ...]:
+    return tuple([datetime.fromtimestamp(each, timezone.utc) for each in unpack_times(value)])
 
 
 def _seconds(moment: datetime) -> float:
-    return min((moment - _EPOCH).total_seconds(), _LAST)
+    return min((moment - _EPOCH).total_seconds(), _LAST_SECOND)
 
 
-def _moment(seconds: float | None) -> datetime | None:
+def _decode_time(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, timezone.utc)
 
 
-def _json(value: str | None) -> Any:
+def _decode_json(value: str | None) -> Any:
     found = json.loads(value) if value else {}
     if not isinstance(found, dict):
         raise TypeError("no mapping")
     return found
 
 
-def _written(value: Any) -> str | None:
-    return _JSON(value) if value else None
+def _encode_json(value: Any) -> str | None:
+    return _JSON_ENCODER(value) if value else None
 
 
-def _packed(times: Iterable[datetime]) -> bytes:
-    return packed([_seconds(each) for each in times])
+def _encode_times(times: Iterable[datetime]) -> bytes:
+    return pack_times([_seconds(each) for each in times])
 
 
-_BY_TYPE: dict[str, Callable[[Any], Any]] = {
-    "time": _moment,
-    "times": _times,
-    "list": _list,
-    "json": _json,
+_DECODER_BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "time": _decode_time,
+    "times": _decode_times,
+    "list": _decode_list,
+    "json": _decode_json,
 }
-_ENCODERS: dict[str, Callable[[Any], Any]] = {
+_ENCODER_BY_TYPE: dict[str, Callable[[Any], Any]] = {
     "time": _seconds,
-    "times": _packed,
-    "list": _written,
-    "json": _written,
+    "times": _encode_times,
+    "list": _encode_json,
+    "json": _encode_json,
 }
-_INDEXED: dict[str, set[type]] = {
+_COLUMN_TYPES: dict[str, set[type]] = {
     "number": {float, int, type(None)},
     "time": {float, int, type(None)},
     "times": {bytes, type(None)},
@@ -135,18 +137,22 @@ _INDEXED: dict[str, set[type]] = {
     "text": {str, type(None)},
 }
 _FEATURES_BYTES = 4 * len(FEATURES)
-_ENCODED = [(n, _ENCODERS[f.type]) for n, f in FIELDS.items() if f.type in _ENCODERS]
-_DECODERS = {name: _BY_TYPE.get(field.type) for name, field in FIELDS.items()}
-_KEPT = itemgetter(*FIELDS)
-_MOMENTS = [name for name, field in FIELDS.items() if field.type == "time"]
-_DECODED = [(n, d) for n, d in _DECODERS.items() if d is not None and d is not _moment]
+_ENCODED_FIELDS = [
+    (n, _ENCODER_BY_TYPE[f.type]) for n, f in FIELDS.items() if f.type in _ENCODER_BY_TYPE
+]
+_DECODER_BY_FIELD = {name: _DECODER_BY_TYPE.get(field.type) for name, field in FIELDS.items()}
+_FIELD_VALUES = itemgetter(*FIELDS)
+_TIME_FIELDS = [name for name, field in FIELDS.items() if field.type == "time"]
+_DECODED_FIELDS = [
+    (n, d) for n, d in _DECODER_BY_FIELD.items() if d is not None and d is not _decode_time
+]
 
 
-def stored(draft: Draft) -> dict[str, Any]:
+def encode_draft(draft: Draft) -> dict[str, Any]:
     """Everything a store keeps of a record: its fields, features and terms."""
     record = draft.record
     found = vars(record).copy()
-    for name, encoder in _ENCODED:
+    for name, encoder in _ENCODED_FIELDS:
         value = found[name]
         found[name] = None if value is None else encoder(value)
     said = words(record.content)
@@ -171,26 +177,26 @@ def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
     return term_ids(found).tobytes() if found else None
 
 
-def record(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
+def record_of(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
     """The record of kept values by field name; other keys are ignored."""
-    return decoded(namespace, dict(zip(FIELDS, _KEPT(kept), strict=True)))
+    return decode_record(namespace, dict(zip(FIELDS, _FIELD_VALUES(kept), strict=True)))
 
 
-def decoded(namespace: str, values: dict[str, Any]) -> MemoryRecord:
+def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
     """The record of kept values by field name, which become its own."""
     if type(values["content"]) is not str:
         raise TypeError("content of another type")
-    for name in _MOMENTS:  # most of them are none
+    for name in _TIME_FIELDS:  # most of them are none
         seconds = values[name]
         if seconds is not None:
-            values[name] = _moment(seconds)
-    for name, decoder in _DECODED:
+            values[name] = _decode_time(seconds)
+    for name, decoder in _DECODED_FIELDS:
         values[name] = decoder(values[name])
     values["namespace"] = namespace
     return MemoryRecord.from_values(values)
 
 
-def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
+def conflicting_ids(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
     """The ids that stand in the way of replacing memories, given what is kept by namespace and id.
 
     Those that are not there, and one that is not what it was any more.
@@ -198,18 +204,18 @@ def refused(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[s
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     found = [id for namespace, id in keys if (namespace, id) not in old]
     if op.was is not None and not found:
-        now = record(op.was.namespace, old[op.was.namespace, op.was.id])
+        now = record_of(op.was.namespace, old[op.was.namespace, op.was.id])
         if not now.equals_except(ACCESSES, op.was):
             found.append(op.was.id)
     return found
 
 
-def state(kept: Mapping[str, Any]) -> dict[str, Any]:
+def decode_state(kept: Mapping[str, Any]) -> dict[str, Any]:
     """What events may change, as records have it, out of kept values."""
-    return {name: decode(name, kept[name]) for name in LOGGED}
+    return {name: decode(name, kept[name]) for name in EVENT_FIELDS}
 
 
-def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+def merge_accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     """The kept accesses of a memory that takes the place of another: none gets lost."""
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
     most = max(old, new, key=lambda kept: int(kept["access_count"]))
@@ -220,7 +226,7 @@ def accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def handed_on(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
+def split_vectors(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
     """The vectors that stay with a memory as a draft replaces it, and those history keeps: names.
 
     Staged ones were made of the same words as those that are stale, and go with these.
@@ -268,11 +274,11 @@ def check_vector_bytes(blobs: Sequence[bytes]) -> None:
         raise ValueError("a vector cut short")
 
 
-def vector_of(kept: bytes) -> Embedding:
+def decode_vector(kept: bytes) -> Embedding:
     """The vector of `vector_bytes`."""
     return np.frombuffer(kept, dtype="<f2").astype(np.float32)
 
 
-def vector_bytes(vector: Embedding) -> bytes:
+def encode_vector(vector: Embedding) -> bytes:
     """A vector as kept: float16, which holds it exactly after `memory.vector`."""
     return vector.astype(np.float16).tobytes()

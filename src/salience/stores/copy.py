@@ -18,9 +18,9 @@ from salience.retrieval.candidates import Rows
 from salience.stores import open_store
 from salience.stores.protocol import Store
 
-_PART = 1_000  # memories copied in one transaction
-_UNDER_WAY = "copying"  # the note that a namespace of the target is not all there yet
-_SUM = 1 << 128
+_CHUNK_MEMORIES = 1_000  # memories copied in one transaction
+_COPYING_NOTE = "copying"  # the note that a namespace of the target is not all there yet
+_CHECKSUM_MODULUS = 1 << 128
 
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -42,7 +42,7 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Chunk:
     """Some memories with everything that is kept of them."""
 
     drafts: tuple[Draft, ...]
@@ -67,7 +67,7 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
         other = open_store(target)
         try:
             return tuple(
-                _Copying(one, other, namespace, told).run()
+                _NamespaceCopy(one, other, namespace, told).run()
                 for namespace in one.batch([operations.ReadStats(())])[0]["namespaces"]
             )
         finally:
@@ -76,7 +76,7 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
         one.close()
 
 
-class _Copying:
+class _NamespaceCopy:
     """The copying of one namespace."""
 
     def __init__(self, source: Store, target: Store, namespace: str, told: Progress) -> None:
@@ -89,7 +89,7 @@ class _Copying:
         """Copy what is missing, and check it."""
         self._begin()
         expected = self._copied()
-        found = _checksum(self._target, self._namespace, self._told)
+        found = _namespace_checksum(self._target, self._namespace, self._told)
         if found != expected:
             raise StoreError(
                 f"the namespace {self._namespace!r} of the target differs from the source: "
@@ -97,28 +97,28 @@ class _Copying:
                 "nobody writes to the source, into an empty namespace"
             )
         [noted] = self._target.batch([operations.Notes(self._namespace)])
-        _note(self._target, self._namespace, _UNDER_WAY, None, noted.get(_UNDER_WAY))
+        _note(self._target, self._namespace, _COPYING_NOTE, None, noted.get(_COPYING_NOTE))
         return expected
 
     def _begin(self) -> None:
         name = self._namespace
         notes, figures = self._target.batch([operations.Notes(name), operations.ReadStats((name,))])
-        if _UNDER_WAY in notes:
+        if _COPYING_NOTE in notes:
             return
         if figures["memories"]:
             raise StoreError(
                 f"the namespace {name!r} of the target holds {figures['memories']:,} memories "
                 "already; copy into another store, or erase them first"
             )
-        _note(self._target, name, _UNDER_WAY, "1", None)
+        _note(self._target, name, _COPYING_NOTE, "1", None)
 
     def _copied(self) -> Copied:
         """Copy everything; the figures of the source."""
         name, embedder = self._namespace, self._source.embedder()
         links: list[Link]
         links, notes = self._source.batch([operations.LinksOf(name), operations.Notes(name)])
-        figures = _Figures(name)
-        for part, done, total in _parts(self._source, name):
+        figures = _Checksum(name)
+        for part, done, total in _chunks(self._source, name):
             figures.add(part)
             ids = tuple(draft.record.id for draft in part.drafts)
             [there] = self._target.batch([operations.RowsById(name, ids)])
@@ -135,7 +135,7 @@ class _Copying:
                 _note(self._target, name, key, value, held.get(key))
         return figures.finished(links, notes)
 
-    def _put(self, part: _Part, there: dict[str, int], embedder: str | None) -> None:
+    def _put(self, part: _Chunk, there: dict[str, int], embedder: str | None) -> None:
         drafts = tuple(draft for draft in part.drafts if draft.record.id not in there)
         events = tuple(event for event in part.events if event.id not in there)
         if not drafts:
@@ -158,22 +158,22 @@ def _note(store: Store, namespace: str, key: str, value: str | None, was: str | 
     store.batch([operations.Note(namespace, key, value, was)])
 
 
-def _parts(store: Store, namespace: str) -> Iterator[tuple[_Part, int, int]]:
+def _chunks(store: Store, namespace: str) -> Iterator[tuple[_Chunk, int, int]]:
     """A namespace in the order of its first versions, with how much is done, of how much."""
     [order] = store.batch([operations.RowsInWriteOrder(namespace)])
     [names] = store.batch([operations.VectorNames((namespace,))])
     [former] = store.batch([operations.FormerVectors(namespace)])
     total = len(order)
-    for start in range(0, max(total, 1), _PART):
-        rows = order[start : start + _PART]
+    for start in range(0, max(total, 1), _CHUNK_MEMORIES):
+        rows = order[start : start + _CHUNK_MEMORIES]
         yield (
-            _part(store, namespace, rows, sorted(names or ()), former, whole=start == 0),
-            min(start + _PART, total),
+            _read_chunk(store, namespace, rows, sorted(names or ()), former, whole=start == 0),
+            min(start + _CHUNK_MEMORIES, total),
             total,
         )
 
 
-def _part(
+def _read_chunk(
     store: Store,
     namespace: str,
     rows: Rows,
@@ -181,7 +181,7 @@ def _part(
     former: Sequence[tuple[int, str, Embedding]],
     *,
     whole: bool,
-) -> _Part:
+) -> _Chunk:
     asked: list[operations.Op] = [
         operations.ReadRecords(rows),
         *(operations.FetchVectors(rows, name) for name in names),
@@ -201,17 +201,17 @@ def _part(
     [events] = store.batch([operations.Events(namespace, ids=ids)])
     kept = tuple(event for event in events if whole or event.id is not None)
     places = {event.seq for event in kept}
-    return _Part(tuple(drafts), kept, tuple(each for each in former if each[0] in places))
+    return _Chunk(tuple(drafts), kept, tuple(each for each in former if each[0] in places))
 
 
-class _Figures:
+class _Checksum:
     """Counts, and a sum of digests that does not mind the order."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
         self._memories = self._events = self._sum = 0
 
-    def add(self, part: _Part) -> None:
+    def add(self, part: _Chunk) -> None:
         """Count some memories in."""
         for draft in part.drafts:
             self._digest("memory", draft.record.to_dict())
@@ -232,7 +232,7 @@ class _Figures:
             at = link.created_at.isoformat()
             self._digest("link", [link.source, link.target, link.type, link.weight, at])
         for key, value in notes.items():
-            if key != _UNDER_WAY:
+            if key != _COPYING_NOTE:
                 self._digest("note", [key, value])
         return Copied(
             self._namespace, self._memories, len(links), self._events, f"{self._sum:032x}"
@@ -241,13 +241,13 @@ class _Figures:
     def _digest(self, kind: str, value: Any) -> None:
         text = json.dumps([kind, value], sort_keys=True, ensure_ascii=False, default=dict)
         digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        self._sum = (self._sum + int.from_bytes(digest, "big")) % _SUM
+        self._sum = (self._sum + int.from_bytes(digest, "big")) % _CHECKSUM_MODULUS
 
 
-def _checksum(store: Store, namespace: str, told: Progress) -> Copied:
+def _namespace_checksum(store: Store, namespace: str, told: Progress) -> Copied:
     """The figures of a namespace."""
-    figures = _Figures(namespace)
-    for part, done, total in _parts(store, namespace):
+    figures = _Checksum(namespace)
+    for part, done, total in _chunks(store, namespace):
         figures.add(part)
         told(f"checking {namespace}", done, total)
     links, notes = store.batch([operations.LinksOf(namespace), operations.Notes(namespace)])

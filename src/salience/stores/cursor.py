@@ -12,12 +12,12 @@ Place = tuple[float, str]
 """A memory's place in a listing: -created_at, in seconds since 1970, and its id."""
 
 
-def cursor(last: Place) -> str:
+def encode_cursor(last: Place) -> str:
     """What a page ends with if more follows its last memory."""
     return base64.urlsafe_b64encode(json.dumps(last).encode()).decode()
 
 
-def parsed(cursor: str | None) -> Place | None:
+def parse_cursor(cursor: str | None) -> Place | None:
     """The place that a cursor stands for.
 
     Raises:

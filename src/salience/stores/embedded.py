@@ -22,7 +22,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.stores import cursor as paging
-from salience.stores.codec import vector_bytes, vector_of
+from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
@@ -167,7 +167,7 @@ class EmbeddedStore(IndexReader):
 
     def _page(self, op: operations.ListRecords) -> tuple[operations.Page, bool]:
         """A page, and whether all that belong to it are in it."""
-        after = paging.parsed(op.cursor)
+        after = paging.parse_cursor(op.cursor)
         entries: list[tuple[float, str, int]] = []
         with self._lock:
             for namespace in op.namespaces:
@@ -188,7 +188,7 @@ class EmbeddedStore(IndexReader):
         found = self._records.read([row for _, _, row in page])
         more = start + op.limit < len(entries)
         records = tuple(found[row] for _, _, row in page if row in found)
-        cursor = paging.cursor(page[-1][:2]) if more and page else None
+        cursor = paging.encode_cursor(page[-1][:2]) if more and page else None
         return operations.Page(records, len(entries), cursor), len(records) == len(page)
 
     def _order(self, op: operations.RowsInWriteOrder) -> Rows:
@@ -216,7 +216,7 @@ class EmbeddedStore(IndexReader):
         self, op: operations.FormerVectors
     ) -> list[tuple[int, str, NDArray[np.float32]]]:
         found = self._records.former_vectors(op.namespace)
-        return [(seq, name, vector_of(blob)) for seq, name, blob in found]
+        return [(seq, name, decode_vector(blob)) for seq, name, blob in found]
 
     def _mend(self, op: operations.SetFields) -> None:
         self._records.mend(op.namespace, op.values)
@@ -254,7 +254,7 @@ class EmbeddedStore(IndexReader):
         return np.array(rows, dtype=np.int64)
 
     def _put_vectors(self, op: operations.PutVectors) -> None:
-        blobs = map(vector_bytes, op.vectors)
+        blobs = map(encode_vector, op.vectors)
         given = dict(zip(op.rows.tolist(), blobs, strict=True))
         self._records.put_vectors(op.namespace, op.name, given)
 

@@ -33,7 +33,7 @@ class IndexReader:
         self._held = 0  # and of all of them
         self._lock = threading.RLock()
         self._last_holding: tuple[Rows, list[_IndexRows]] | None = None
-        self._helper = HelperThread()
+        self._helper = WorkerThread()
 
     @abstractmethod
     def _index(self, namespace: str) -> NamespaceIndex:
@@ -261,7 +261,7 @@ def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> o
 _Found = TypeVar("_Found")
 
 
-class HelperThread:
+class WorkerThread:
     """One thread, started when there is something for it to do.
 
     Two threads are faster than one where most of the work is done by NumPy, which lets go of

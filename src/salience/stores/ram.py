@@ -28,7 +28,7 @@ LinkKey = tuple[str, str, str, str]
 """Namespace, source, target, type."""
 
 
-_CHUNK = 65_536
+_READ_CHUNK_ROWS = 65_536
 
 
 class RamReader(ABC):
@@ -76,12 +76,12 @@ class RamReader(ABC):
         memories = self._memories.get(namespace, {})
         with self._lock:
             chosen = list(memories) if rows is None else rows
-        for start in range(0, len(chosen), _CHUNK):
-            part = chosen[start : start + _CHUNK]
+        for start in range(0, len(chosen), _READ_CHUNK_ROWS):
+            part = chosen[start : start + _READ_CHUNK_ROWS]
             with self._lock:
                 chunk = [memories[row] for row in part if row in memories]
                 found = {
-                    name: [codec.comparable(memory, name) for memory in chunk] for name in names
+                    name: [codec.index_value_of(memory, name) for memory in chunk] for name in names
                 }
             found["row"] = [memory["row"] for memory in chunk]
             if chunk:
@@ -188,7 +188,7 @@ class RamRecords(RamReader):
             for name, id in keys
             if id in self._rows.get(name, {})
         }
-        return tuple(codec.refused(op, old))
+        return tuple(codec.conflicting_ids(op, old))
 
     def _taken(self, drafts: Sequence[Draft]) -> tuple[str, ...]:
         seen: set[tuple[str, str]] = set()
@@ -207,7 +207,7 @@ class RamRecords(RamReader):
 
     def _put(self, draft: Draft, op: Put) -> None:
         namespace, id = draft.record.namespace, draft.record.id
-        values = codec.stored(draft)
+        values = codec.encode_draft(draft)
         rows = self._rows.setdefault(namespace, {})
         memories = self._memories.setdefault(namespace, {})
         old = rows.get(id)
@@ -217,12 +217,12 @@ class RamRecords(RamReader):
         if old is not None:
             before = memories[old]
             values["sequence"] = before["sequence"]
-            values.update(codec.accesses(values, before))
+            values.update(codec.merge_accesses(values, before))
             had = self._vectors[old]
-            stay, gone = codec.handed_on(op, draft, had)
+            stay, gone = codec.split_vectors(op, draft, had)
             vectors = {name: had[name] for name in stay}
             event = edit_event(
-                codec.record(namespace, before),
+                codec.record_of(namespace, before),
                 draft.record,
                 op.actor,
                 draft.vectors.keys() - had.keys(),
@@ -236,7 +236,7 @@ class RamRecords(RamReader):
         memories[row] = values
         if values["text_key"] is not None:
             self._texts.setdefault(namespace, {}).setdefault(values["text_key"], set()).add(row)
-        vectors.update((n, codec.vector_bytes(v)) for n, v in draft.vectors.items())
+        vectors.update((n, codec.encode_vector(v)) for n, v in draft.vectors.items())
         self._vectors[row] = vectors
         self._count_vectors(namespace, row, +1)
 
@@ -269,7 +269,7 @@ class RamRecords(RamReader):
             log.setdefault(sequence, []).append(event)
             self._seq = max(self._seq, event.seq)
         for seq, name, vector in past.vectors:
-            self._former.setdefault(seq, {})[name] = codec.vector_bytes(vector)
+            self._former.setdefault(seq, {})[name] = codec.encode_vector(vector)
 
     def _link(self, links: Sequence[Link], actor: str | None, logged: bool) -> None:
         for link in links:
@@ -309,7 +309,7 @@ class RamRecords(RamReader):
             for event in events:
                 entry = event
                 for row in list(memories) if event.id is None else [rows[event.id]]:
-                    changes, entry = apply_with_previous(codec.state(memories[row]), event)
+                    changes, entry = apply_with_previous(codec.decode_state(memories[row]), event)
                     self._set(namespace, row, changes)
                 sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
                 self._append(namespace, sequence, entry)
@@ -385,7 +385,7 @@ class RamRecords(RamReader):
             chosen = [
                 row
                 for row in (list(here) if rows is None else rows)
-                if row in here and passes(where, partial(codec.comparable, here[row]))
+                if row in here and passes(where, partial(codec.index_value_of, here[row]))
             ]
             gone = {here[row]["id"] for row in chosen}
             self._forget(namespace, gone, {here[row]["sequence"] for row in chosen})
@@ -428,7 +428,7 @@ class RamRecords(RamReader):
             for row in rows:
                 for namespace, memories in self._memories.items():
                     if row in memories:
-                        found[row] = codec.record(namespace, memories[row])
+                        found[row] = codec.record_of(namespace, memories[row])
         return found
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:

@@ -159,7 +159,7 @@ def test_the_codes_keep_what_is_nearest(
 
 
 def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_CODED", "_SWEPT", "_LOOKED_UP"):
+    for name in ("_ENCODE_BLOCK_VECTORS", "_SWEEP_BLOCK_VECTORS", "_LOOKUP_BLOCK_VECTORS"):
         monkeypatch.setattr(quantization, name, 64)
     rows = random_unit(500, 100, 8)
     whole, parts = QuantizedVectors(100), QuantizedVectors(100)

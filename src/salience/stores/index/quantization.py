@@ -20,9 +20,9 @@ from salience.records.record import Embedding
 from salience.stores.index.growable_array import GrowableArray
 
 _QUERY_BITS = 4
-_CODED = 1 << 12  # vectors coded at once: as many as fit into a cache,
-_SWEPT = 1 << 15  # as for the signs that are compared at once,
-_LOOKED_UP = 1 << 13  # and for the vectors that are looked up at once
+_ENCODE_BLOCK_VECTORS = 1 << 12  # vectors coded at once: as many as fit into a cache,
+_SWEEP_BLOCK_VECTORS = 1 << 15  # as for the signs that are compared at once,
+_LOOKUP_BLOCK_VECTORS = 1 << 13  # and for the vectors that are looked up at once
 
 Places = NDArray[np.intp]
 Words = NDArray[np.uint64]  # of shape (words, vectors)
@@ -53,8 +53,8 @@ class QuantizedVectors:
         if not len(self):
             for each in (*self._signs, self._both):
                 each.reserve(len(vectors))
-        for start in range(0, len(vectors), _CODED):
-            block = vectors[start : start + _CODED]
+        for start in range(0, len(vectors), _ENCODE_BLOCK_VECTORS):
+            block = vectors[start : start + _ENCODE_BLOCK_VECTORS]
             # Codes 0, 1 | 2, 3 are below -step, up to 0 | up to step, above.
             high = _words(block > 0)
             low = _words(np.where(block > 0, block > step, block > -step))
@@ -66,8 +66,8 @@ class QuantizedVectors:
         """In how many dimensions each vector's sign differs from the query's."""
         total = np.zeros(len(self), dtype=np.uint16)
         asked = _words(query[np.newaxis] > 0)
-        for start in range(0, len(self), _SWEPT):
-            block = slice(start, start + _SWEPT)
+        for start in range(0, len(self), _SWEEP_BLOCK_VECTORS):
+            block = slice(start, start + _SWEEP_BLOCK_VECTORS)
             for signs, word in zip(self._signs, asked, strict=True):
                 total[block] += np.bitwise_count(signs.view[block] ^ word)
         return total
@@ -82,8 +82,8 @@ class QuantizedVectors:
         rounded = np.clip(np.rint(query * (half / top)), -half, half - 1).astype(np.int8)
         bits = [_words(((rounded >> b) & 1)[np.newaxis] == 1) for b in range(_QUERY_BITS)]
         found = np.empty(len(places), dtype=np.int32)
-        for start in range(0, len(places), _LOOKED_UP):
-            block = slice(start, start + _LOOKED_UP)
+        for start in range(0, len(places), _LOOKUP_BLOCK_VECTORS):
+            block = slice(start, start + _LOOKUP_BLOCK_VECTORS)
             found[block] = self._similarity(bits, places[block])
         return found
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from salience.stores.index.growable_array import GrowableArray
 
-_FEW = 64  # changed sessions up to which each is linked by itself
+_SINGLE_UPDATE_MAX_SESSIONS = 64  # changed sessions up to which each is linked by itself
 
 
 class SessionOrder:
@@ -46,7 +46,7 @@ class SessionOrder:
         for column in (self._previous, self._next, self._position, *self._beside):
             column.extend(np.full(added, -1, dtype=np.int32))
         changed = changed - {none}
-        if len(changed) > _FEW:
+        if len(changed) > _SINGLE_UPDATE_MAX_SESSIONS:
             members = np.flatnonzero(alive & (codes != none))
             order = self._in_order(members, codes, created_at, sequence)
             self._link(members[order], codes, speakers, nobody)

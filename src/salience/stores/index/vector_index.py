@@ -15,12 +15,12 @@ from salience.stores.index.quantization import QuantizedVectors
 
 EXACT_BELOW = 20_000
 """Vectors up to which all are compared exactly: until then that is as fast as their codes."""
-_COARSE = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
-_FINE = 6  # the codes keep 6 rows for each one wanted, to be compared exactly
-_SAMPLED = 16  # one of so many rows is looked at to begin with
-_BLOCK = 4_096  # vectors compared at once with many queries
-_MANY = 16  # queries
-_SPARSE = 0.25  # share of vectors up to which those that pass are copied out for that
+_SIGN_SWEEP = 64, 16  # the sweep over signs keeps 64 rows for each one wanted, at least 1 in 16
+_CODE_ROWS_PER_HIT = 6  # the codes keep 6 rows for each one wanted, to be compared exactly
+_RADIUS_SAMPLE_STEP = 16  # one of so many rows is looked at to begin with
+_BLOCK_VECTORS = 4_096  # vectors compared at once with many queries
+_MATMUL_MIN_QUERIES = 16  # queries
+_COPY_MAX_SHARE = 0.25  # share of vectors up to which those that pass are copied out for that
 NOISE = 1e-5  # more than single precision can be off between two ways of adding up
 
 Ordinals = NDArray[np.int64]
@@ -55,8 +55,8 @@ class VectorIndex:
     def any_of(self, alive: NDArray[np.bool_]) -> bool:
         """Whether a living memory has one."""
         ordinals = self._ordinals.view
-        blocks = range(0, len(ordinals), _BLOCK)
-        return any(alive[ordinals[start : start + _BLOCK]].any() for start in blocks)
+        blocks = range(0, len(ordinals), _BLOCK_VECTORS)
+        return any(alive[ordinals[start : start + _BLOCK_VECTORS]].any() for start in blocks)
 
     def cosines(self, query: Embedding, ordinals: NDArray[Any]) -> Floats:
         """q . m for the given memories, NaN where one has no vector."""
@@ -118,10 +118,10 @@ class VectorIndex:
         Certain up to EXACT_BELOW vectors; above, some in a thousand of them may be missed.
         """
         ordinals = self._ordinals.view
-        if len(ordinals) <= depth * _FINE:
+        if len(ordinals) <= depth * _CODE_ROWS_PER_HIT:
             return self.holders(mask)
         allowed = None if mask is None else mask[ordinals]
-        if allowed is not None and np.count_nonzero(allowed) <= depth * _FINE:
+        if allowed is not None and np.count_nonzero(allowed) <= depth * _CODE_ROWS_PER_HIT:
             return ordinals[allowed].astype(np.int64)
         if self._exact:
             similar = self._compared(query)
@@ -141,18 +141,18 @@ class VectorIndex:
         ordinals = self._ordinals.view
         allowed = None if mask is None else mask[ordinals]
         places = np.arange(len(ordinals))
-        if allowed is not None and np.count_nonzero(allowed) < _SPARSE * len(ordinals):
+        if allowed is not None and np.count_nonzero(allowed) < _COPY_MAX_SHARE * len(ordinals):
             places, allowed = places[allowed], None
         dense = len(places) == len(ordinals)
         best = np.full(len(queries), -2.0, dtype=np.float32)
         place = np.zeros(len(queries), dtype=np.int64)
-        for start in range(0, len(places), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, len(places), _BLOCK_VECTORS):
+            block = slice(start, start + _BLOCK_VECTORS)
             rows = self._matrix.view[block if dense else places[block]]
             # Threads are worth their waiting for many queries only.
             similar = (
                 queries @ rows.T
-                if len(queries) >= _MANY
+                if len(queries) >= _MATMUL_MIN_QUERIES
                 else np.stack([np.vecdot(rows, query) for query in queries])
             )
             if allowed is not None:
@@ -175,11 +175,11 @@ class VectorIndex:
         apart = self._codes.apart(query)
         if allowed is not None:
             apart[~allowed] = self.dimensions + 1
-        per_row, share = _COARSE
+        per_row, share = _SIGN_SWEEP
         swept = min(max(depth * per_row, len(apart) // share), len(apart)) - 1
         places = np.flatnonzero(apart <= _radius(apart, swept, self.dimensions))
         similar = self._codes.similarity(query, places)
-        wanted = depth * _FINE
+        wanted = depth * _CODE_ROWS_PER_HIT
         if len(similar) > wanted:
             least = np.partition(similar, len(similar) - wanted)[len(similar) - wanted]
             places = places[similar >= least]
@@ -196,7 +196,14 @@ def _radius(apart: NDArray[np.uint16], most: int, largest: int) -> int:
 
     It is looked for around that of every sixteenth row: counting all takes a sweep each time.
     """
-    bound = min(int(np.partition(apart[::_SAMPLED], most // _SAMPLED)[most // _SAMPLED]), largest)
+    bound = min(
+        int(
+            np.partition(apart[::_RADIUS_SAMPLE_STEP], most // _RADIUS_SAMPLE_STEP)[
+                most // _RADIUS_SAMPLE_STEP
+            ]
+        ),
+        largest,
+    )
     while bound < largest and np.count_nonzero(apart <= bound) <= most:
         bound += 1
     while bound and np.count_nonzero(apart <= bound - 1) > most:

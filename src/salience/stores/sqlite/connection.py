@@ -18,7 +18,7 @@ from salience.stores.codec import feature_bytes, term_bytes
 from salience.stores.migrations import migrations
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
-_BUSY_SECONDS = 30.0
+BUSY_TIMEOUT_SECONDS = 30.0
 _REMEDIES = (
     ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
     ("readonly", "open it with ?mode=ro, or make the file and its folder writable"),
@@ -31,16 +31,16 @@ _REMEDIES = (
 
 
 @contextmanager
-def guarded(path: str) -> Iterator[None]:
+def translate_errors(path: str) -> Iterator[None]:
     """Turn SQLite's errors into `StoreError`s that name the file and the remedy."""
     try:
         yield
     except sqlite3.Error as problem:
-        raise translated(path, problem) from problem
+        raise translated_error(path, problem) from problem
 
 
 @contextmanager
-def decoding(path: str) -> Iterator[None]:
+def translate_damage(path: str) -> Iterator[None]:
     """Turn the failure to make sense of kept values into a `StoreError` that names the file."""
     try:
         yield
@@ -66,7 +66,7 @@ def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Conn
             db.execute("ROLLBACK")
 
 
-def translated(path: str, problem: sqlite3.Error) -> Exception:
+def translated_error(path: str, problem: sqlite3.Error) -> Exception:
     """SQLite's error as a `StoreError`; a wrong use of SQLite as it is."""
     text = str(problem)
     if isinstance(problem, sqlite3.ProgrammingError):
@@ -79,7 +79,7 @@ def translated(path: str, problem: sqlite3.Error) -> Exception:
     return StoreError(f"{path}: {text}" + (f"; {remedy}" if remedy else ""))
 
 
-def identity(path: str) -> tuple[int, int] | None:
+def file_identity(path: str) -> tuple[int, int] | None:
     """Which file is at a path now; None where there is none."""
     try:
         found = os.stat(path)
@@ -92,7 +92,7 @@ def connect(path: str, read_only: bool) -> sqlite3.Connection:
     """A connection to the file, which is made if there is none."""
     if path != ":memory:":
         _check_path(path, read_only)
-    with guarded(path):
+    with translate_errors(path):
         return _open(path, read_only)
 
 
@@ -126,7 +126,7 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
         if quiet and not os.access(os.path.dirname(os.path.abspath(path)) or ".", os.W_OK):
             target += "&immutable=1"
     db = sqlite3.connect(
-        target, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
+        target, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
     )
     try:
         db.execute("PRAGMA foreign_keys = ON")
@@ -140,13 +140,13 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
     return db
 
 
-def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> None:
+def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
     """Make or bring up to date the schema.
 
     Raises:
         StoreError: not a SQLite file, one of another program, or of a newer salience.
     """
-    with guarded(path):
+    with translate_errors(path):
         [application] = db.execute("PRAGMA application_id").fetchone()
         [version] = db.execute("PRAGMA user_version").fetchone()
         [tables] = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -168,24 +168,24 @@ def prepare(db: sqlite3.Connection, path: str, read_only: bool) -> None:
                 + ("is empty" if version == 0 else f"has the older schema {version}")
                 + " and cannot be written; open it once with write permission"
             )
-        with guarded(path):
+        with translate_errors(path):
             _migrate(db, steps, path)
     elif not read_only and path != ":memory:":
-        with guarded(path):
-            _settings(db)
-    with guarded(path):
+        with translate_errors(path):
+            _enable_wal(db)
+    with translate_errors(path):
         counters = db.execute("SELECT typeof(value) FROM counter").fetchall()
     if counters != [("integer",)]:
         raise StoreError(f"{path}: its counter is damaged; restore it from a backup")
 
 
-def _settings(db: sqlite3.Connection) -> None:
+def _enable_wal(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA journal_mode = WAL")
 
 
 def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     if path != ":memory:":
-        _settings(db)
+        _enable_wal(db)
     with transaction(db, "EXCLUSIVE"):
         [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
         db.create_function("text_key", 1, text_key, deterministic=True)

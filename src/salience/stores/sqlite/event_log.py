@@ -13,11 +13,11 @@ from salience.records.events import Event, apply_with_previous
 from salience.retrieval.operations import Events, ImportedHistory, Note
 from salience.stores import codec
 from salience.stores.access_queue import Batch
-from salience.stores.sqlite.connection import decoding
-from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader, marks, parts
+from salience.stores.sqlite.connection import translate_damage
+from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader, chunks, placeholders
 
-_JSON = json.JSONEncoder(ensure_ascii=False).encode
-_MANY = 10_000  # rows patched at once, beyond which indexes are loaded anew
+_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
+_PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are loaded anew
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), what happened to it."""
 
@@ -61,7 +61,7 @@ class SqliteLog(SqliteReader, ABC):
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                _kept(space, seq, sequence, event)
+                _event_row(space, seq, sequence, event)
                 for seq, (space, sequence, event) in enumerate(entries, first)
             ],
         )
@@ -72,22 +72,23 @@ class SqliteLog(SqliteReader, ABC):
         space = self._space(db, past.namespace)
         ids = sorted({event.id for event in past.events if event.id is not None})
         of: dict[str | None, int] = {None: 0}
-        for part in parts(ids):
+        for part in chunks(ids):
             of.update(
                 db.execute(
-                    f"SELECT id, sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                    "SELECT id, sequence FROM memories "
+                    f"WHERE space = ? AND id IN ({placeholders(part)})",
                     (space, *part),
                 ).fetchall()
             )
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [_kept(space, event.seq, of[event.id], event) for event in past.events],
+            [_event_row(space, event.seq, of[event.id], event) for event in past.events],
         )
         by_place = {event.seq: of[event.id] for event in past.events}
         db.executemany(
             "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
             [
-                (by_place[seq], seq, name, codec.vector_bytes(vector))
+                (by_place[seq], seq, name, codec.encode_vector(vector))
                 for seq, name, vector in past.vectors
             ],
         )
@@ -168,15 +169,15 @@ class SqliteLog(SqliteReader, ABC):
         self, db: sqlite3.Connection, space: int, ids: Sequence[str] | None
     ) -> dict[str, dict[str, Any]]:
         """What events may change of memories (all for None), with `row` and `sequence`, by id."""
-        names = ("id", "row", "sequence", *codec.LOGGED)
+        names = ("id", "row", "sequence", *codec.EVENT_FIELDS)
         select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
         found: dict[str, dict[str, Any]] = {}
-        for part in parts(ids) if ids is not None else [()]:
-            where = "" if ids is None else f" AND id IN ({marks(part)})"
+        for part in chunks(ids) if ids is not None else [()]:
+            where = "" if ids is None else f" AND id IN ({placeholders(part)})"
             for values in db.execute(select + where, (space, *part)):
                 kept = dict(zip(names, values, strict=True))
-                with decoding(self.path):
-                    state = codec.state(kept)
+                with translate_damage(self.path):
+                    state = codec.decode_state(kept)
                 found[kept["id"]] = {**state, "row": kept["row"], "sequence": kept["sequence"]}
         return found
 
@@ -193,7 +194,7 @@ class SqliteLog(SqliteReader, ABC):
             what = ", ".join(f"{name} = ?" for name in names)
             db.executemany(f"UPDATE memories SET {what} WHERE row = ?", rows)
         patched = [(space, rows[-1]) for each in alike.values() for rows in each]
-        if len(patched) > _MANY:
+        if len(patched) > _PATCH_MAX_ROWS:
             self._load_anew(db, self._numbers(db, 1))
         else:
             self._note(db, "patched", patched)
@@ -208,7 +209,7 @@ class SqliteLog(SqliteReader, ABC):
             ("json_extract(payload, '$.key')", op.keys),
         ):
             if given is not None:
-                clauses.append(f"{column} IN ({marks(given)})")
+                clauses.append(f"{column} IN ({placeholders(given)})")
                 values += given
         if op.keys is not None:  # as the index has it
             clauses.append("payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL")
@@ -223,14 +224,14 @@ class SqliteLog(SqliteReader, ABC):
         with self._snapshot() as db:
             space = self._space(db, op.namespace)
             for part in [None] if op.ids is None else self._sequences(db, space, op):
-                here = [] if part is None else [f"memory IN ({marks(part)})"]
+                here = [] if part is None else [f"memory IN ({placeholders(part)})"]
                 asked = select + " AND ".join([*clauses, *here]) + order
                 found += db.execute(asked, (space, *values, *(part or ()))).fetchall()
             unwritten = self._unwritten(db, space, op, waiting) if op.keys is None else ()
         found.sort()
         told = (each for each in found if not each[2] or each[3])
-        with decoding(self.path):
-            events = [_event(seq, type_, *rest) for seq, type_, _, *rest in told]
+        with translate_damage(self.path):
+            events = [_event_of(seq, type_, *rest) for seq, type_, _, *rest in told]
         events += unwritten
         return events if op.last is None else events[max(0, len(events) - op.last) :]
 
@@ -244,16 +245,17 @@ class SqliteLog(SqliteReader, ABC):
         [seq] = db.execute("SELECT value FROM counter").fetchone()
         uses = [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
         ids: dict[int, str] = {}
-        for part in parts(sorted({row for rows, *_ in uses for row in rows})):
+        for part in chunks(sorted({row for rows, *_ in uses for row in rows})):
             ids.update(
                 db.execute(
-                    f"SELECT row, id FROM memories WHERE space = ? AND row IN ({marks(part)})",
+                    "SELECT row, id FROM memories "
+                    f"WHERE space = ? AND row IN ({placeholders(part)})",
                     (space, *part),
                 ).fetchall()
             )
         used = [(ids[row], use) for use in uses for row in use[0] if row in ids]
         return [
-            _event(place, type_, id, at, actor, session, None)
+            _event_of(place, type_, id, at, actor, session, None)
             for place, (id, (_, at, type_, actor, session)) in enumerate(used, seq + 1)
             if place > op.after
             and (op.ids is None or id in op.ids)
@@ -263,15 +265,16 @@ class SqliteLog(SqliteReader, ABC):
     def _sequences(self, db: sqlite3.Connection, space: int, op: Events) -> Iterable[Sequence[int]]:
         """The sequence numbers of the memories asked for, and of events that are of all."""
         found = [0]
-        for part in parts(op.ids or ()):
+        for part in chunks(op.ids or ()):
             found += [
                 sequence
                 for (sequence,) in db.execute(
-                    f"SELECT sequence FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                    "SELECT sequence FROM memories "
+                    f"WHERE space = ? AND id IN ({placeholders(part)})",
                     (space, *part),
                 )
             ]
-        return parts(found)
+        return chunks(found)
 
     def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
         """What edits replaced: (the edit's place in the log, name, float16 bytes)."""
@@ -283,14 +286,14 @@ class SqliteLog(SqliteReader, ABC):
             ).fetchall()
 
 
-def _kept(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
+def _event_row(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
     """An event as kept, of the memory of a sequence number."""
-    payload = _JSON(event.payload) if event.payload else None
+    payload = _JSON_ENCODER(event.payload) if event.payload else None
     at = codec.encode("created_at", event.at)
     return (space, seq, sequence, event.type, at, event.actor, event.session, payload)
 
 
-def _event(
+def _event_of(
     seq: int, type_: Any, id: str | None, at: float, actor: str | None, session: str | None,
     payload: str | None,
 ) -> Event:  # fmt: skip

@@ -16,18 +16,25 @@ from salience.retrieval.operations import STAGED
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch, overlay
 from salience.stores.index.change_feed import Changes, IndexVersion
-from salience.stores.sqlite.connection import decoding, guarded, transaction, translated
+from salience.stores.sqlite.connection import (
+    transaction,
+    translate_damage,
+    translate_errors,
+    translated_error,
+)
 
-_CHUNK = 65_536  # rows read at once when an index is loaded
+_READ_CHUNK_ROWS = 65_536  # rows read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
-_PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
-_SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
-_NEWS = (  # where the feed stands, since when it is complete, whether a namespace has news in it
+_MAX_PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
+_CURRENT_SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
+# The change that the feed is at, the one since which it is complete, and whether a namespace has
+# changes in it.
+_FEED_STATE = (
     "SELECT value, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'changes_from'), "
     "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
     "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
 )
-_RECORDS = f"SELECT {', '.join(FIELDS)}, row, space, {_SEQ} FROM memories WHERE row"
+_SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, row, space, {_CURRENT_SEQ} FROM memories WHERE row"
 
 
 class SqliteReader:
@@ -47,7 +54,7 @@ class SqliteReader:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._read_lock, guarded(self.path):
+        with self._read_lock, translate_errors(self.path):
             yield self._reader
 
     @contextmanager
@@ -71,7 +78,7 @@ class SqliteReader:
                         self._version = IndexVersion(self._version.epoch + news, seq)
                 return self._version
         except sqlite3.Error as problem:
-            raise translated(self.path, problem) from problem
+            raise translated_error(self.path, problem) from problem
 
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
@@ -102,10 +109,11 @@ class SqliteReader:
         found: dict[str, int] = {}
         with self._reading() as db:
             space = self._space(db, namespace)
-            for part in parts(ids):
+            for part in chunks(ids):
                 found.update(
                     db.execute(
-                        f"SELECT id, row FROM memories WHERE space = ? AND id IN ({marks(part)})",
+                        "SELECT id, row FROM memories "
+                        f"WHERE space = ? AND id IN ({placeholders(part)})",
                         (space, *part),
                     ).fetchall()
                 )
@@ -115,10 +123,10 @@ class SqliteReader:
         """Rows outside of any session by `text.text_key`."""
         found: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
-            for part in parts(keys):
+            for part in chunks(keys):
                 for key, row in db.execute(
                     f"SELECT text_key, row FROM memories WHERE space = ? "
-                    f"AND text_key IN ({marks(part)}) ORDER BY row",
+                    f"AND text_key IN ({placeholders(part)}) ORDER BY row",
                     (self._space(db, namespace), *part),
                 ):
                     found[key] = (*found.get(key, ()), row)
@@ -130,9 +138,9 @@ class SqliteReader:
         if not rows:
             return found
         waiting = self._accesses.waiting(ALL_NAMESPACES)
-        with self._reading() as db, decoding(self.path):
-            for part in parts(rows):
-                for values in db.execute(f"{_RECORDS} IN ({marks(part)})", part):
+        with self._reading() as db, translate_damage(self.path):
+            for part in chunks(rows):
+                for values in db.execute(f"{_SELECT_RECORDS} IN ({placeholders(part)})", part):
                     kept = dict(zip(FIELDS, values, strict=False))
                     row, space, seq = values[-3:]
                     for batch in waiting:
@@ -141,13 +149,13 @@ class SqliteReader:
                             break
                     name = self._name(space)
                     if name is not None:
-                        found[row] = codec.decoded(name, kept)
+                        found[row] = codec.decode_record(name, kept)
         return found
 
     def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
         found = self._linked("source, target, type, weight, created_at", namespace, ids)
-        with decoding(self.path):
+        with translate_damage(self.path):
             return [
                 Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
                 for source, target, type_, weight, created in found
@@ -188,7 +196,7 @@ class SqliteReader:
         """What happened since `after`."""
         with self._snapshot() as db:
             space = self._space(db, namespace)
-            seq, kept_from, any_news = db.execute(_NEWS, (space, after) * 2).fetchone()
+            seq, kept_from, any_news = db.execute(_FEED_STATE, (space, after) * 2).fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
             # All of it was erased since, and maybe begun anew, or the feed reaches back less far.
@@ -223,18 +231,18 @@ class SqliteReader:
         asked = [name for name in ACCESSES if name in names]
         waiting = self._accesses.waiting(ALL_NAMESPACES) if asked else ()
         wanted = ("row", *names, *(ACCESSES if waiting else ()), "seq")
-        what = ", ".join(_SEQ if name == "seq" else column(name) for name in wanted)
+        what = ", ".join(_CURRENT_SEQ if name == "seq" else column_name(name) for name in wanted)
         for values in self._selected(namespace, what, rows):
             columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
-            with decoding(self.path):
+            with translate_damage(self.path):
                 for name in names:
                     if name.startswith("metadata."):
                         key = name.removeprefix("metadata.")
                         columns[name] = [codec.metadata_value(v, key) for v in columns[name]]
                     elif name in FIELDS and FIELDS[name].type == "list":
-                        columns[name] = [codec.indexed(name, value) for value in columns[name]]
+                        columns[name] = [codec.index_value(name, value) for value in columns[name]]
                     else:
-                        codec.check(name, columns[name])
+                        codec.check_column(name, columns[name])
                 if waiting:
                     _overlay(columns, waiting)
             yield columns
@@ -245,10 +253,10 @@ class SqliteReader:
         with self._reading() as db:
             space = self._space(db, namespace)
         if rows is not None:
-            for part in parts(rows):
+            for part in chunks(rows):
                 with self._reading() as db:
                     found = db.execute(
-                        f"SELECT {what} FROM memories WHERE row IN ({marks(part)}) "
+                        f"SELECT {what} FROM memories WHERE row IN ({placeholders(part)}) "
                         "AND space = ? ORDER BY row",
                         (*part, space),
                     ).fetchall()
@@ -260,7 +268,7 @@ class SqliteReader:
             with self._reading() as db:
                 found = db.execute(
                     f"SELECT {what} FROM memories WHERE space = ? AND row > ? ORDER BY row LIMIT ?",
-                    (space, after, _CHUNK),
+                    (space, after, _READ_CHUNK_ROWS),
                 ).fetchall()
             if not found:
                 return
@@ -272,7 +280,7 @@ class SqliteReader:
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
         """Chunks of vectors, each name's with ascending rows."""
         for name, owners, blobs in self._vectors_of(namespace, rows):
-            with decoding(self.path):
+            with translate_damage(self.path):
                 codec.check_vector_bytes(blobs)
             yield name, owners, blobs
 
@@ -285,10 +293,10 @@ class SqliteReader:
             yield from self._all_vectors(space)
             return
         found: dict[str, list[tuple[int, bytes]]] = {}
-        for part in parts(rows):
+        for part in chunks(rows):
             with self._reading() as db:
                 for name, row, blob in db.execute(
-                    f"SELECT name, row, vector FROM vectors WHERE row IN ({marks(part)}) "
+                    f"SELECT name, row, vector FROM vectors WHERE row IN ({placeholders(part)}) "
                     "AND space = ? ORDER BY row",
                     (*part, space),
                 ):
@@ -304,7 +312,7 @@ class SqliteReader:
                 found = db.execute(
                     "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
                     "ORDER BY row LIMIT ?",
-                    (space, name, after, _CHUNK),
+                    (space, name, after, _READ_CHUNK_ROWS),
                 ).fetchall()
                 if not found or name.startswith(STAGED):
                     following = db.execute(
@@ -325,8 +333,8 @@ class SqliteReader:
     ) -> list[tuple[str, str, float]]:
         """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
         found = self._linked("source, target, created_at", namespace, ids)
-        with decoding(self.path):
-            codec.check("created_at", [created for _, _, created in found])
+        with translate_damage(self.path):
+            codec.check_column("created_at", [created for _, _, created in found])
         return found
 
     def _linked(
@@ -339,10 +347,10 @@ class SqliteReader:
             if ids is None:
                 return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
             found: set[tuple[Any, ...]] = set()
-            for part in parts(ids):
+            for part in chunks(ids):
                 for end in ("source", "target"):
                     found.update(
-                        db.execute(f"{select} AND {end} IN ({marks(part)})", (space, *part))
+                        db.execute(f"{select} AND {end} IN ({placeholders(part)})", (space, *part))
                     )
         return sorted(found)
 
@@ -379,34 +387,34 @@ def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None
             columns[name][i] = value
 
 
-def column(name: str) -> str:
+def column_name(name: str) -> str:
     """The column of the table that a field, or a key of the metadata, is kept in."""
     if name.startswith("metadata."):
         return "metadata"
     return name.replace(".", "_")
 
 
-def parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Values in parts that fit into one statement."""
-    for start in range(0, len(values), _PARAMETERS):
-        yield tuple(values[start : start + _PARAMETERS])
+    for start in range(0, len(values), _MAX_PARAMETERS):
+        yield tuple(values[start : start + _MAX_PARAMETERS])
 
 
-def at_once(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
     """Run a statement over many rows, which stand for `{rows}` in it.
 
     Unlike `executemany` it hands Python's lock over once and not for every row, so that a search
     in another thread need not fight for it.
     """
     if rows:
-        one = f"({marks(rows[0])})"
-        for start in range(0, len(rows), _PARAMETERS // len(rows[0])):
-            part = rows[start : start + _PARAMETERS // len(rows[0])]
+        one = f"({placeholders(rows[0])})"
+        for start in range(0, len(rows), _MAX_PARAMETERS // len(rows[0])):
+            part = rows[start : start + _MAX_PARAMETERS // len(rows[0])]
             values = ", ".join([one] * len(part))
             db.execute(statement.format(rows=values), tuple(chain.from_iterable(part)))
 
 
-def marks(values: Sequence[Any]) -> str:
+def placeholders(values: Sequence[Any]) -> str:
     """A parameter's place for each value."""
     return ", ".join("?" * len(values))
 
@@ -414,9 +422,9 @@ def marks(values: Sequence[Any]) -> str:
 def vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
     """The vectors of rows by row and name."""
     found: dict[int, dict[str, bytes]] = {}
-    for part in parts(rows):
+    for part in chunks(rows):
         for row, name, blob in db.execute(
-            f"SELECT row, name, vector FROM vectors WHERE row IN ({marks(part)})", part
+            f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)})", part
         ):
             found.setdefault(row, {})[name] = blob
     return found

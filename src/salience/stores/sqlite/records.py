@@ -22,34 +22,34 @@ from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.connection import (
     connect,
-    decoding,
-    guarded,
-    identity,
-    prepare,
+    file_identity,
+    prepare_schema,
     transaction,
+    translate_damage,
+    translate_errors,
 )
 from salience.stores.sqlite.event_log import Entry, SqliteLog
 from salience.stores.sqlite.reader import (
     ALL_NAMESPACES,
-    at_once,
-    column,
+    chunks,
+    column_name,
     dimensions,
     embedder,
-    marks,
-    parts,
+    execute_rows,
+    placeholders,
     vectors_of,
 )
 
 _CHANGES_KEPT = 200_000
-_LARGEST = 2**31 - 1  # of the numbers that SQLite keeps in the head of a file
-_PATIENCE = 500  # milliseconds that an erasure waits for others to finish reading
-_COLUMNS = (
+_MAX_USER_VERSION = 2**31 - 1  # of the numbers that SQLite keeps in the head of a file
+_ERASE_WAIT_MS = 500  # milliseconds that an erasure waits for others to finish reading
+_MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
     *(f"terms.{name}" for name in LEXICAL),
 )  # fmt: skip
-_INSERT = (
-    f"INSERT INTO memories ({', '.join(name.replace('.', '_') for name in _COLUMNS)}) "
-    f"VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERT_MEMORY = (
+    f"INSERT INTO memories ({', '.join(name.replace('.', '_') for name in _MEMORY_COLUMNS)}) "
+    f"VALUES ({', '.join('?' * len(_MEMORY_COLUMNS))})"
 )
 
 
@@ -67,14 +67,14 @@ class SqliteRecords(SqliteLog):
         self.read_only = read_only
         self._reader = connect(path, read_only)
         try:
-            prepare(self._reader, path, read_only)
+            prepare_schema(self._reader, path, read_only)
             shared = path == ":memory:" or read_only
             self._writer = self._reader if shared else connect(path, False)
         except BaseException:
             self._reader.close()
             raise
         self._place = None if path == ":memory:" else os.path.abspath(path)
-        self._identity = identity(self._place) if self._place else None
+        self._identity = file_identity(self._place) if self._place else None
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._writes = 0
@@ -83,7 +83,7 @@ class SqliteRecords(SqliteLog):
         self._accesses = AccessQueue(
             self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
         )
-        _OPEN.add(self)
+        _OPEN_RECORDS.add(self)
 
     # Writing
 
@@ -91,7 +91,7 @@ class SqliteRecords(SqliteLog):
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, begun by taking the file's write lock; undone on any error."""
         self._check_writable()
-        with self._write_lock, guarded(self.path):
+        with self._write_lock, translate_errors(self.path):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db:
                     self._check_place()
@@ -110,7 +110,7 @@ class SqliteRecords(SqliteLog):
 
     def _check_place(self) -> None:
         """Refuse to write into a file that nobody will find any more."""
-        if self._place and identity(self._place) != self._identity:
+        if self._place and file_identity(self._place) != self._identity:
             raise StoreError(
                 f"{self.path}: was deleted, moved or replaced while it was open; nothing was "
                 "written. Put it back, or close this store and open the file anew"
@@ -118,14 +118,14 @@ class SqliteRecords(SqliteLog):
 
     def put(self, op: Put) -> tuple[str, ...]:
         """Write all in one transaction, or nothing and the ids that stand in the way."""
-        prepared = [(draft, codec.stored(draft)) for draft in op.drafts]
+        prepared = [(draft, codec.encode_draft(draft)) for draft in op.drafts]
         self._accesses.flush()
         with self._writing() as db:
             old = self._existing(db, op.drafts)
             keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
             if op.replace:
-                with decoding(self.path):
-                    refused = codec.refused(op, old)
+                with translate_damage(self.path):
+                    refused = codec.conflicting_ids(op, old)
             else:
                 twice = [key for key, count in Counter(keys).items() if count > 1]
                 refused = [key[1] for key in keys if key in old] + [key[1] for key in twice]
@@ -158,10 +158,10 @@ class SqliteRecords(SqliteLog):
         names = ("row", "sequence", *(name for name in FIELDS if name != "id"))
         found = {}
         for namespace, ids in wanted.items():
-            for part in parts(ids):
+            for part in chunks(ids):
                 cursor = db.execute(
                     f"SELECT id, {', '.join(names)} FROM memories JOIN spaces USING (space) "
-                    f"WHERE name = ? AND id IN ({marks(part)})",
+                    f"WHERE name = ? AND id IN ({placeholders(part)})",
                     (namespace, *part),
                 )
                 for id, *values in cursor:
@@ -191,23 +191,23 @@ class SqliteRecords(SqliteLog):
             blobs: dict[str, bytes] = {}
             if key in old:
                 before = old[key]
-                values.update(codec.accesses(values, before), sequence=before["sequence"])
+                values.update(codec.merge_accesses(values, before), sequence=before["sequence"])
                 had = kept.get(before["row"], {})
                 fresh = draft.vectors.keys() - had.keys()
-                with decoding(self.path):
-                    was = codec.record(key[0], before)
+                with translate_damage(self.path):
+                    was = codec.record_of(key[0], before)
                 event = edit_event(was, draft.record, op.actor, fresh)
-                stay, gone = codec.handed_on(op, draft, had)
+                stay, gone = codec.split_vectors(op, draft, had)
                 blobs.update((name, had[name]) for name in stay)
                 former += [(before["sequence"], len(entries), name, had[name]) for name in gone]
             else:
                 event = write_event(draft, op.actor)
             if op.past is None:
                 entries.append((space, values["sequence"], event))
-            blobs.update((name, codec.vector_bytes(v)) for name, v in draft.vectors.items())
-            memories.append([values[name] for name in _COLUMNS])
+            blobs.update((name, codec.encode_vector(v)) for name, v in draft.vectors.items())
+            memories.append([values[name] for name in _MEMORY_COLUMNS])
             vectors += [(space, name, row, blob) for name, blob in blobs.items()]
-        db.executemany(_INSERT, memories)
+        db.executemany(_INSERT_MEMORY, memories)
         db.executemany("INSERT INTO vectors VALUES (?, ?, ?, ?)", vectors)
         logged = self._append(db, entries)
         db.executemany(
@@ -237,7 +237,7 @@ class SqliteRecords(SqliteLog):
         if not entries:
             return
         first = self._numbers(db, len(entries))
-        at_once(
+        execute_rows(
             db,
             "INSERT INTO changes VALUES {rows}",
             [(seq, space, row, kind) for seq, (space, row) in enumerate(entries, first)],
@@ -249,9 +249,10 @@ class SqliteRecords(SqliteLog):
             self._load_anew(db, oldest)
 
     def _erase(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
-        for part in parts(rows):
+        for part in chunks(rows):
             found = db.execute(
-                f"DELETE FROM memories WHERE row IN ({marks(part)}) RETURNING space, row", part
+                f"DELETE FROM memories WHERE row IN ({placeholders(part)}) RETURNING space, row",
+                part,
             ).fetchall()
             self._note(db, "removed", found)
 
@@ -301,10 +302,10 @@ class SqliteRecords(SqliteLog):
             sources.setdefault(namespace, {})[event.id] = None
         memories: dict[tuple[str, str | None], tuple[int, int]] = {}
         for namespace, ids in sources.items():
-            for part in parts(list(ids)):
+            for part in chunks(list(ids)):
                 found = db.execute(
                     "SELECT space, row, sequence, id FROM memories JOIN spaces USING (space) "
-                    f"WHERE name = ? AND id IN ({marks(part)}) ORDER BY row",
+                    f"WHERE name = ? AND id IN ({placeholders(part)}) ORDER BY row",
                     (namespace, *part),
                 ).fetchall()
                 memories.update(
@@ -396,29 +397,29 @@ class SqliteRecords(SqliteLog):
         An interrupt may come right after the commit. Like all else in the transaction, the number
         that a connection keeps for its temporary tables is taken back when that is undone.
         """
-        with self._write_lock, guarded(self.path), transaction(self._writer) as db:
+        with self._write_lock, translate_errors(self.path), transaction(self._writer) as db:
             [number] = db.execute("PRAGMA temp.user_version").fetchone()
         return int(number)
 
     def _write_batch(self, batch: Batch) -> None:
-        self._batches = self._batches % _LARGEST + 1
+        self._batches = self._batches % _MAX_USER_VERSION + 1
         with self._writing() as db:
             db.execute(f"PRAGMA temp.user_version = {self._batches:d}")
             [before] = db.execute("SELECT value FROM counter").fetchone()
             known: list[tuple[int, int, int, bytes | None]] = []
             waiting = batch.rows
-            for part in parts(sorted(waiting)):
+            for part in chunks(sorted(waiting)):
                 known += db.execute(
                     f"SELECT row, space, sequence, accesses FROM memories WHERE row IN "
-                    f"({marks(part)}) ORDER BY row",
+                    f"({placeholders(part)}) ORDER BY row",
                     part,
                 ).fetchall()
             changed = []
             for row, _, _, accesses in known:
                 count, times = waiting[row]
-                with decoding(self.path):
-                    changed.append((row, count, times[0], codec.accessed(accesses, times)))
-            at_once(
+                with translate_damage(self.path):
+                    changed.append((row, count, times[0], codec.add_accesses(accesses, times)))
+            execute_rows(
                 db,
                 "WITH new (row, count, last, accesses) AS (VALUES {rows}) UPDATE memories SET "
                 "access_count = access_count + new.count, accesses = new.accesses, "
@@ -435,7 +436,7 @@ class SqliteRecords(SqliteLog):
                 for row in rows
                 if row in memories
             ]
-            at_once(
+            execute_rows(
                 db,
                 "INSERT INTO events (space, seq, memory, type, at, actor, session) VALUES {rows}",
                 [
@@ -460,7 +461,7 @@ class SqliteRecords(SqliteLog):
         self._accesses.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
-            names = ("id", "row", "sequence", *sorted(map(column, filter_fields(where))))
+            names = ("id", "row", "sequence", *sorted(map(column_name, filter_fields(where))))
             select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
             key, chosen = ("row", rows) if ids is None else ("id", ids)
             gone = []
@@ -469,13 +470,15 @@ class SqliteRecords(SqliteLog):
                 # What happened to all
                 db.execute("DELETE FROM events WHERE space = ? AND memory = 0", (space,))
                 gone = db.execute(select, (space,)).fetchall()
-            for part in parts(chosen or ()):
-                gone += db.execute(f"{select} AND {key} IN ({marks(part)})", (space, *part))
-            with decoding(self.path):
+            for part in chunks(chosen or ()):
+                gone += db.execute(f"{select} AND {key} IN ({placeholders(part)})", (space, *part))
+            with translate_damage(self.path):
                 gone = [
                     each[:3]
                     for each in gone
-                    if passes(where, partial(codec.comparable, dict(zip(names, each, strict=True))))
+                    if passes(
+                        where, partial(codec.index_value_of, dict(zip(names, each, strict=True)))
+                    )
                 ]
             for id, _, sequence in gone:
                 for end in ("source", "target"):
@@ -497,7 +500,7 @@ class SqliteRecords(SqliteLog):
         if gone:
             self._lingering = True
             with suppress(StoreError):  # they are erased; the next write tries again
-                self._truncate_log(_PATIENCE)
+                self._truncate_log(_ERASE_WAIT_MS)
         return len(gone)
 
     def _truncate_log(self, patience: int) -> None:
@@ -505,7 +508,7 @@ class SqliteRecords(SqliteLog):
 
         While somebody reads what is in it that cannot be done; the next write tries again.
         """
-        with self._write_lock, guarded(self.path):
+        with self._write_lock, translate_errors(self.path):
             db = self._writer
             [usual] = db.execute("PRAGMA busy_timeout").fetchone()
             db.execute(f"PRAGMA busy_timeout = {patience}")
@@ -541,11 +544,11 @@ class SqliteRecords(SqliteLog):
                 lock.release()
 
 
-_OPEN: WeakSet[SqliteRecords] = WeakSet()
+_OPEN_RECORDS: WeakSet[SqliteRecords] = WeakSet()
 
 
 def _disown_all() -> None:
-    for records in list(_OPEN):
+    for records in list(_OPEN_RECORDS):
         records.disown()
 
 

@@ -210,7 +210,7 @@ class ColumnRequest:
             return {name: [] for name in names}
         found = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
         if self._counts:
-            found["accesses"] = [codec.packed(float_list(each)) for each in found["accesses"]]
+            found["accesses"] = [codec.pack_times(float_list(each)) for each in found["accesses"]]
             batches, seq = tuple(waiting), seqs[0][0] if seqs else 0
             for i, row in enumerate(found["row"] if batches else ()):
                 kept = {name: found[name][i] for name in ACCESSES}

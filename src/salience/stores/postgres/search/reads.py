@@ -259,7 +259,7 @@ class StoreReader:
         return {id: by_id[id] for id in op.ids if id in by_id}
 
     def listing(self, op: operations.ListRecords) -> Steps[operations.Page]:
-        after = cursor.parsed(op.cursor)
+        after = cursor.parse_cursor(op.cursor)
         condition = compile_filter(op.where, "m")
         page = ""
         keyset: tuple[Any, ...] = ()
@@ -285,14 +285,14 @@ class StoreReader:
         answers = yield statements
         total = sum(count for [[count]] in answers[::2])
         records = [
-            codec.record(namespace, codec_values_of(values))
+            codec.record_of(namespace, codec_values_of(values))
             for namespace, rows in zip(op.namespaces, answers[1::2], strict=True)
             for _, *values in rows
         ]
         records.sort(key=_page_key)
         shown = records[: op.limit]
         more = len(records) > op.limit
-        last = cursor.cursor(_page_key(shown[-1])) if more and shown else None
+        last = cursor.encode_cursor(_page_key(shown[-1])) if more and shown else None
         return operations.Page(tuple(shown), total, last)
 
     def unembedded(self, op: operations.Unembedded) -> Steps[Rows]:

@@ -203,7 +203,9 @@ class RowReader:
         for namespace, _, places in self.numbers.parts(rows):
             for place in places.tolist():
                 each = kept[place]
-                found[place] = None if each is None else codec.record(namespace, codec_values(each))
+                found[place] = (
+                    None if each is None else codec.record_of(namespace, codec_values(each))
+                )
         return found
 
     def previous(self, sight: SearchCache, rows: Rows) -> Rows:
@@ -264,9 +266,9 @@ def _overlay_accesses(
     for row, own in zip(rows.tolist(), given.tolist(), strict=True):
         kept = block.of(row, ACCESSES) if own in counted else None
         if kept is not None:
-            kept["accesses"] = codec.packed(float_list(kept["accesses"]))
+            kept["accesses"] = codec.pack_times(float_list(kept["accesses"]))
             changes = overlay(waiting, seq, own, kept)
-            changes["accesses"] = float_array_bytes(codec.unpacked(changes["accesses"]))
+            changes["accesses"] = float_array_bytes(codec.unpack_times(changes["accesses"]))
             block.change(row, changes)
 
 

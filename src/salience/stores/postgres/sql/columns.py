@@ -20,6 +20,6 @@ def codec_values(kept: dict[str, Any]) -> dict[str, Any]:
     found = dict(kept)
     for name in ("tags", "entities"):
         found[name] = codec.encode(name, tuple(kept[name])) if kept[name] else None
-    found["accesses"] = codec.packed(float_list(kept["accesses"]))
+    found["accesses"] = codec.pack_times(float_list(kept["accesses"]))
     found["access_count"] = int(kept["access_count"])
     return found

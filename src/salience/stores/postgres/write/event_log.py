@@ -104,7 +104,7 @@ def _event_row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[A
 
 def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
     """Read, and lock, what events may change of memories (all for None)."""
-    names = ", ".join("metadata::text" if n == "metadata" else n for n in codec.LOGGED)
+    names = ", ".join("metadata::text" if n == "metadata" else n for n in codec.EVENT_FIELDS)
     where = "" if ids is None else " AND id = ANY(%s::text[])"
     return Statement(
         f'SELECT id, "row", sequence, {names} FROM memories WHERE namespace = %s{where} '
@@ -148,10 +148,10 @@ def apply_events(
 def _states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     found = {}
     for id, row, sequence, *values in rows:
-        kept = dict(zip(codec.LOGGED, values, strict=True))
-        kept["accesses"] = codec.packed(float_list(kept["accesses"]))
+        kept = dict(zip(codec.EVENT_FIELDS, values, strict=True))
+        kept["accesses"] = codec.pack_times(float_list(kept["accesses"]))
         kept["access_count"] = int(kept["access_count"])
-        found[id] = {**codec.state(kept), "row": row, "sequence": sequence}
+        found[id] = {**codec.decode_state(kept), "row": row, "sequence": sequence}
     return found
 
 
@@ -196,7 +196,7 @@ def _column_type(name: str) -> str:
 
 def _stored_value(name: str, value: Any) -> Any:
     kept = codec.encode(name, value)
-    return list(codec.unpacked(kept)) if name == "accesses" else kept
+    return list(codec.unpack_times(kept)) if name == "accesses" else kept
 
 
 def log(op: operations.Log) -> Steps[tuple[str, ...]]:

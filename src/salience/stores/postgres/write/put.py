@@ -205,7 +205,7 @@ def _check_ids(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> None
             for name, space in spaces.items()
             for id, o in space.old.items()
         }
-        refused = codec.refused(op, old)
+        refused = codec.conflicting_ids(op, old)
     else:
         twice = [key for key, count in Counter(keys).items() if count > 1]
         refused = [id for namespace, id in keys if id in spaces[namespace].old]
@@ -230,12 +230,12 @@ def _add_memory(
     before = space.old.get(record.id)
     if before is not None:
         had = space.vectors.get(before["row"], set())
-        handed, lost = codec.handed_on(op, draft, had)
+        handed, lost = codec.split_vectors(op, draft, had)
         space.moved += [(row, space.namespace, name, before["row"]) for name in sorted(handed)]
         space.lose(before["row"], before, handed)
         kept = codec_values(before)
-        values.update(codec.accesses(values, kept), sequence=before["sequence"])
-        old = codec.record(space.namespace, kept)
+        values.update(codec.merge_accesses(values, kept), sequence=before["sequence"])
+        old = codec.record_of(space.namespace, kept)
         event = edit_event(old, record, op.actor, draft.vectors.keys() - had)
         space.former.append((before["sequence"], len(space.entries), before["row"], sorted(lost)))
     else:
@@ -246,7 +246,7 @@ def _add_memory(
     values.update(
         tags=list(record.tags) or None,
         entities=list(record.entities) or None,
-        accesses=list(codec.unpacked(values["accesses"])),
+        accesses=list(codec.unpack_times(values["accesses"])),
         access_count=float(values["access_count"]),
         spellings=spelling_keys(record),
     )
@@ -356,4 +356,4 @@ def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]
 
 def prepare(drafts: Sequence[Draft]) -> PreparedDrafts:
     """Drafts with everything that is kept of them."""
-    return [(draft, codec.stored(draft)) for draft in drafts]
+    return [(draft, codec.encode_draft(draft)) for draft in drafts]
