@@ -147,7 +147,7 @@ def test_a_check_that_fails_says_so(
 
 def test_check_counts_what_is_broken() -> None:
     at = timestamp("at", 0)
-    record = MemoryRecord("a", "n", "text", at, at)
+    record = MemoryRecord("a", "n", "text", created_at=at, updated_at=at)
 
     def result(score: float, explained: float | None) -> SearchResult:
         tree = None if explained is None else Explanation("score", explained)

@@ -51,9 +51,9 @@ class CommandServer:
 def serve(address: str) -> None:
     """Run each command that a client sends in a fork, and send its exit code back."""
     from salience.cli import app  # noqa: F401  # imported here once, for all forks
-    from salience.embedders import resolve
+    from salience.embedders.static import StaticEmbedder
 
-    resolve("default").embed(["warm"])
+    StaticEmbedder().embed(["warm"])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)

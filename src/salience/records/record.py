@@ -55,8 +55,6 @@ class MemoryRecord:
     id: Annotated[str, Field("text", limit=512)]
     namespace: str
     content: Annotated[str, Field("text", lexical=True, limit=1_000_000)]
-    created_at: Annotated[datetime, Field("time")]
-    updated_at: Annotated[datetime, Field("time", patchable=True)]
     title: Annotated[str | None, Field("text", lexical=True, limit=2_000)] = None
     gist: Annotated[str | None, Field("text", lexical=True, limit=10_000)] = None
     kind: Annotated[str, Field("text", limit=64)] = "note"
@@ -90,6 +88,8 @@ class MemoryRecord:
     expires_at: Moment = None
     valid_from: Moment = None  # of what is said, not of the memory
     valid_to: Moment = None
+    created_at: Annotated[datetime, Field("time")] = field(kw_only=True)
+    updated_at: Annotated[datetime, Field("time", patchable=True)] = field(kw_only=True)
     last_accessed: Moment = None
     access_count: Annotated[int, Field("number", patchable=True)] = 0
     accesses: Annotated[tuple[datetime, ...], Field("times", patchable=True)] = ()
@@ -123,7 +123,7 @@ class MemoryRecord:
         return {"namespace": self.namespace, **values}
 
 
-BLANK = MemoryRecord("", "", "", datetime.min, datetime.min)
+BLANK = MemoryRecord("", "", "", created_at=datetime.min, updated_at=datetime.min)
 """A record with the defaults of all fields."""
 
 
