@@ -1,7 +1,7 @@
-"""Entities: what a text names, read by rules, and when two names mean the same.
+"""Entities: the names in a text, found by rules, and aliases, which make one of several names.
 
-Give `Memory.open(entities=...)` an extractor of your own to replace the rules, and `aliases` to
-say which names are one: {"JS": "JavaScript"}.
+`Memory.open(entities=...)` takes another extractor in place of the rules, and `aliases` other
+names of the same entity: {"JS": "JavaScript"}.
 """
 
 from __future__ import annotations
@@ -35,17 +35,19 @@ _MARKED = re.compile(
     r"|[\"“«](?P<title>[A-Z0-9][^\"“”«».!?\n]{1,78}[^\s\"“”«».,!?\n])[\"”»]",
     re.DOTALL,
 )
-_SIGNS = ("@", "`", '"', "“", "«", "://", "www.")  # one of them is in whatever is _MARKED
+_MARKS = ("@", "`", '"', "“", "«", "://", "www.")  # one of them is in each match of _MARKED
 _TOKEN = re.compile(r"[^\W_]+(?:['’.&+-][^\W_]+)*(?:\+\+|#)?")
-_ENDLESS = re.compile(r"\S{257,}")
+_ENCODED_DATA = re.compile(r"\S{257,}")
 _SENTENCE = re.compile(r"[.!?…:;\n•|*]")
-_LABEL = re.compile(r":?\*\*")  # what follows a heading in Markdown
-_MOST_TOKENS = 6  # in one name; a longer run of capitals is a headline
+_LABEL = re.compile(r":?\*\*")  # after a heading in Markdown
+_NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
+_HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
+_MEMO_NAMES = 1 << 16
 _CALENDAR = WEEKDAYS | set(MONTHS)
 
 
 class EntityExtractor(Protocol):
-    """Finds what a text names."""
+    """Finds the entities of a text."""
 
     def extract(self, text: str) -> Sequence[str]:
         """The entities of a text, each once, in the spelling of the text."""
@@ -54,24 +56,24 @@ class EntityExtractor(Protocol):
 
 @dataclass(frozen=True)
 class Aliases:
-    """Which names mean the same: `key` is equal for two entities if and only if they do."""
+    """The names that mean the same: `key` is equal for two entities if and only if they do."""
 
     names: Mapping[str, str] = field(default_factory=lambda: _NO_NAMES)
 
     @classmethod
-    def of(cls, given: Mapping[str, str] | None) -> Aliases:
-        """From a mapping of another name to the one it stands for.
+    def of(cls, aliases: Mapping[str, str] | None) -> Aliases:
+        """From a mapping of each alias to the name that it stands for.
 
         Raises:
-            InvalidInput: it is no mapping of texts, or goes round in a circle.
+            InvalidInput: it is not a mapping of text to text, or has a circle.
         """
-        if given is None:
+        if aliases is None:
             return cls()
-        if not isinstance(given, Mapping) or not all(
-            isinstance(name, str) for pair in given.items() for name in pair
+        if not isinstance(aliases, Mapping) or not all(
+            isinstance(name, str) for pair in aliases.items() for name in pair
         ):
             raise InvalidInput("aliases", "must be a mapping of text to text")
-        names = {fold_name(name): fold_name(target) for name, target in given.items()}
+        names = {fold_name(name): fold_name(target) for name, target in aliases.items()}
         names = {name: target for name, target in names.items() if name != target}
         resolved = {}
         for name, target in names.items():
@@ -85,7 +87,7 @@ class Aliases:
         return cls(resolved)
 
     def key(self, entity: str) -> str:
-        """What an entity is compared by: folded, and what it is another name for."""
+        """The key by which an entity is compared: folded, an alias as the name it stands for."""
         name = fold_name(entity)
         return self.names.get(name, name)
 
@@ -94,7 +96,7 @@ class Aliases:
         return frozenset(self.key(entity) for entity in entities)
 
     def spellings(self, keys: Set[str]) -> frozenset[str]:
-        """Every folded name that has one of some keys."""
+        """The folded names that have one of some keys."""
         return frozenset(keys) | {name for name, key in self.names.items() if key in keys}
 
 
@@ -103,53 +105,53 @@ NO_ALIASES = Aliases()
 
 def fold_name(name: str) -> str:
     """A name as it is compared: case-folded, without accents, with single spaces."""
-    return _kept_names[name]
+    return _folded_names[name]
 
 
-_kept_names = MemoTable(lambda name: " ".join(fold(name).split()), 1 << 16)
+_folded_names = MemoTable(lambda name: " ".join(fold(name).split()), _MEMO_NAMES)
 
 
-class _Kind(IntEnum):
-    """What the spelling of a word says of whether it is (a part of) a name."""
+class _Capitals(IntEnum):
+    """The places in which the spelling of a word makes it a name, or a part of one."""
 
-    NEVER = 0
-    INSIDE = 1  # unless a sentence begins with it
-    MAYBE = 2  # at the beginning of a sentence too, unless it is written small elsewhere
-    ALWAYS = 3
+    NOWHERE = 0
+    INSIDE = 1  # not at the beginning of a sentence
+    UNLESS_SMALL = 2  # at the beginning only if it is nowhere written small
+    EVERYWHERE = 3
 
 
 class _Token(NamedTuple):
     text: str
     start: int
     end: int
-    initial: bool  # at the beginning of a sentence, where capitals say nothing
+    initial: bool  # at the beginning of a sentence, where any word has a capital
 
 
 @dataclass(frozen=True)
 class RuleBasedExtractor:
-    """The entities that the spelling gives away, for scripts with capital letters.
+    """The entities that are told by their spelling, for scripts with capital letters.
 
     E-mail addresses, URLs and @handles; titles in quotation marks; runs of capitalised words
     (Sarah, New York, Bank of America); acronyms, and words with capitals or digits inside (API,
-    TypeScript, GPT-4, Q2). A capital at the beginning of a sentence counts unless the word is an
-    ordinary one there or is written small elsewhere in the text. Days, months, headings in
-    Markdown and code are no entities, and in a text that is all capitals nothing is.
+    TypeScript, GPT-4, Q2). A capital at the beginning of a sentence counts unless the word often
+    stands there or is written small elsewhere in the text. Days, months, headings in Markdown and
+    code are not entities, and a text in capitals has none.
     """
 
     def extract(self, text: str) -> tuple[str, ...]:
         """The entities of a text, each once, in the order and spelling of the text."""
-        # Encoded data names nobody, and would be tried as an address from each of its letters.
-        text = _ENDLESS.sub(lambda run: " " * len(run.group()), text)
-        found: list[tuple[int, str]] = []
+        # Encoded data has no names, and each of its letters would be tried as the start of one.
+        text = _ENCODED_DATA.sub(lambda run: " " * len(run.group()), text)
+        names: list[tuple[int, str]] = []
         plain = text
-        if any(sign in text for sign in _SIGNS):
+        if any(mark in text for mark in _MARKS):
             marked = list(_MARKED.finditer(text))
-            found += [(m.start(), m.group(m.lastgroup or 0)) for m in marked if not m["code"]]
+            names += [(m.start(), m.group(m.lastgroup or 0)) for m in marked if not m["code"]]
             plain = _MARKED.sub(_blank, text)
-        if not text.isupper() or len(text.split()) < 3:
-            found.extend(_names(plain))
+        if not text.isupper() or len(text.split()) < _HEADLINE_MIN_WORDS:
+            names.extend(_names(plain))
         distinct: dict[str, str] = {}
-        for _, name in sorted(found):
+        for _, name in sorted(names):
             distinct.setdefault(fold_name(name), name)
         return tuple(distinct.values())
 
@@ -158,25 +160,25 @@ RULES = RuleBasedExtractor()
 
 
 def _blank(match: re.Match[str]) -> str:
-    """What ends a name and leaves every place in the text as it was."""
+    """Text of the same length that ends a name."""
     return "." + "-" * (match.end() - match.start() - 1)
 
 
 def _names(text: str) -> Iterator[tuple[int, str]]:
-    """Names by capitals, with where they begin."""
+    """The names by capitals, each with its offset."""
     tokens = _Tokens(text)
     run: list[_Token] = []
-    for i, kind in enumerate(map(_kinds.__getitem__, tokens.words)):
-        if not run and not kind:
+    for i, capitals in enumerate(map(_capitals_of.__getitem__, tokens.words)):
+        if not run and not capitals:
             continue
         token = tokens[i]
-        together = bool(run) and text[run[-1].end : token.start] == " " and not token.initial
-        if run and not together:
+        adjacent = bool(run) and text[run[-1].end : token.start] == " " and not token.initial
+        if run and not adjacent:
             yield from _name(text, run)
             run = []
-        joins = together and token.text in JOINING and _goes_on(text, tokens, i)
-        joins = joins and not run[-1].text.isupper()  # the API of NASA
-        if joins or _counts(token, kind, tokens):
+        joins = adjacent and token.text in JOINING and _is_continued(text, tokens, i)
+        joins = joins and not run[-1].text.isupper()  # two names: the API of NASA
+        if joins or _is_name_part(token, capitals, tokens):
             run.append(token)
         elif run:
             yield from _name(text, run)
@@ -185,14 +187,14 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
 
 
 class _Tokens:
-    """The words of a text, looked at closely only where somebody asks: most are no names."""
+    """The words of a text; a `_Token` is made only where it is needed, as few words are names."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._matches = list(_TOKEN.finditer(text))
         self.words = [match[0] for match in self._matches]
         if "'" in text or "’" in text:
-            self.words = list(map(_owner, self.words))
+            self.words = list(map(_without_genitive, self.words))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -216,56 +218,56 @@ class _Tokens:
         return frozenset(word for word in self.words if word.islower())
 
 
-def _owner(word: str) -> str:
+def _without_genitive(word: str) -> str:
     return word[:-2] if word[-2:] in ("'s", "’s") else word
 
 
-def _kind(word: str) -> _Kind:
-    """What the spelling of a word says."""
-    if word.islower() or len(word) < 2 or not _capital(word):
-        return _Kind.NEVER
+def _capitals(word: str) -> _Capitals:
+    """The places in which a word is (a part of) a name by its spelling."""
+    if word.islower() or len(word) < 2 or not _is_capitalised(word):
+        return _Capitals.NOWHERE
     low = word.lower()
     head = low.replace("’", "'").partition("'")[0]
     if low in HONORIFICS or low in STOP or (head != low and (head in STOP or head == "i")):
-        return _Kind.NEVER
-    marked = _marked(word)
-    if marked and not word.isupper():
-        return _Kind.ALWAYS
-    if low in ORDINARY or not (marked or ORDINARY_ENDING.search(low) is None):
-        return _Kind.INSIDE
-    return _Kind.MAYBE
+        return _Capitals.NOWHERE
+    special = _has_inner_mark(word)
+    if special and not word.isupper():
+        return _Capitals.EVERYWHERE
+    if low in ORDINARY or (not special and ORDINARY_ENDING.search(low)):
+        return _Capitals.INSIDE
+    return _Capitals.UNLESS_SMALL
 
 
-_kinds = MemoTable(_kind, 1 << 16)
+_capitals_of = MemoTable(_capitals, _MEMO_NAMES)
 
 
-def _marked(word: str) -> bool:
-    """A capital that is no matter of grammar: camelCase, an acronym, letters with digits."""
+def _has_inner_mark(word: str) -> bool:
+    """Test for capitals or digits inside a word: camelCase, an acronym, letters with digits."""
     return any(c.isupper() for c in word[1:]) or (
         word[0].isupper() and any(c.isdigit() for c in word[1:])
     )
 
 
-def _capital(word: str) -> bool:
-    return word[0].isupper() or (word[0].isalpha() and _marked(word))
+def _is_capitalised(word: str) -> bool:
+    return word[0].isupper() or (word[0].isalpha() and _has_inner_mark(word))
 
 
-def _counts(token: _Token, kind: _Kind, tokens: _Tokens) -> bool:
-    """Whether a word is (a part of) a name where it stands."""
-    if kind is _Kind.INSIDE:
+def _is_name_part(token: _Token, capitals: _Capitals, tokens: _Tokens) -> bool:
+    """Test whether a word is (a part of) a name in its place."""
+    if capitals is _Capitals.INSIDE:
         return not token.initial
-    if kind is _Kind.MAYBE and token.initial:
+    if capitals is _Capitals.UNLESS_SMALL and token.initial:
         return token.text.lower() not in tokens.small
-    return kind is not _Kind.NEVER
+    return capitals is not _Capitals.NOWHERE
 
 
-def _goes_on(text: str, tokens: _Tokens, i: int) -> bool:
-    """Whether a name goes on after the joining word at place i, as in "Bank of America"."""
+def _is_continued(text: str, tokens: _Tokens, i: int) -> bool:
+    """Test whether a name goes on after the joining word i, as in "Bank of America"."""
     for j in range(i, min(i + 2, len(tokens) - 1)):
         before, token = tokens[j], tokens[j + 1]
         if text[before.end : token.start] != " ":
             return False
-        if _capital(token.text):
+        if _is_capitalised(token.text):
             return token.text.lower() not in STOP
         if token.text not in JOINING:
             return False
@@ -273,10 +275,10 @@ def _goes_on(text: str, tokens: _Tokens, i: int) -> bool:
 
 
 def _name(text: str, run: Sequence[_Token]) -> Iterator[tuple[int, str]]:
-    """The name that a run of words makes, if any."""
+    """The name that a run of words makes, with its offset; nothing for a day or a heading."""
     run = list(run)
     label = bool(run) and run[0].initial and _LABEL.match(text, run[-1].end) is not None
     while run and run[0].text.lower() in _CALENDAR:
         run.pop(0)
-    if run and not label and len(run) <= _MOST_TOKENS:
+    if run and not label and len(run) <= _NAME_MAX_TOKENS:
         yield run[0].start, text[run[0].start : run[-1].end]

@@ -1,10 +1,11 @@
 """Text to terms: words folded and stemmed, unspaced scripts as character bigrams, terms as hashes.
 
 A term is the stem of a word. Word stems come from the Snowball stemmer of the word's script
-(Porter, 1980, for Latin script), so no language has to be declared; scripts written without
+(Porter, 1980, for Latin script), so no language has to be declared. Scripts written without
 spaces (Han, Kana, Hangul syllables, Thai, Lao, Khmer, Myanmar) give overlapping bigrams, and
-those whose single characters may be words (Han, Kana, Hangul) the characters as well. What is
-kept of a text has the words inside its names and its figures in one, too (`indexed_words`).
+those whose single characters may be words (Han, Kana, Hangul) give the characters as well. The
+index of a text also has the words inside its names, and its grouped numbers without the commas
+(`indexed_words`).
 """
 
 from __future__ import annotations
@@ -25,27 +26,26 @@ TermIds = NDArray[np.uint64]
 Value = TypeVar("Value")
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-_WORD = re.compile(r"[^\W_]+")
 # In the scripts of India and South-East Asia vowel signs and tone marks are part of the word.
 _VOWEL_SIGNS = "".join(
     c for c in map(chr, range(0x900, 0x1900)) if unicodedata.category(c)[0] == "M"
 )
 _SIGNED_WORD = re.compile(rf"[\w{_VOWEL_SIGNS}]+")
-# Accents of Latin, Greek and Cyrillic letters; the points of Hebrew and Arabic, mostly left out.
-# Not those that make a Cyrillic letter another one: the breve of й and ў, the dots of ї.
+# Accents of Latin, Greek and Cyrillic letters, and the points of Hebrew and Arabic, which most
+# texts leave out. Marks that make another letter stay: the breve of й and ў, the dots of ї.
 _OPTIONAL_MARKS = re.compile(
     "(?:[\u0300-\u0305\u0307\u0309-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7"
     "\u064b-\u0652\u0670]|(?<![иу])\u0306|(?<!і)\u0308)+"
 )
-_CHARACTERS = (  # Han, Kana, Hangul; one of them may be a word
+_WORD_CHARACTERS = (  # Han, Kana, Hangul: one of them may be a word
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003134f"
 )
-_IS_CHARACTER = re.compile(f"[{_CHARACTERS}]")
-_UNSPACED = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{_CHARACTERS}"
+_IS_WORD_CHARACTER = re.compile(f"[{_WORD_CHARACTERS}]")
+_UNSPACED = f"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff{_WORD_CHARACTERS}"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
 _HAS_UNSPACED = re.compile(f"[{_UNSPACED}]")
-_SCRIPTS = (  # first code point, last, Snowball algorithm
+_STEMMERS = (  # first code point, last, Snowball algorithm
     (0x0370, 0x03FF, "greek"),
     (0x0400, 0x052F, "russian"),
     (0x0530, 0x058F, "armenian"),
@@ -53,14 +53,15 @@ _SCRIPTS = (  # first code point, last, Snowball algorithm
     (0x0900, 0x097F, "hindi"),
     (0x0B80, 0x0BFF, "tamil"),
 )
-# 12,500; what stands before it is looked at after its first digit, which is quicker to look for.
-_GROUPED = re.compile(r"\d(?<![\d.,'’]\d)\d{0,2}(?:[,'’]\d{3})+(?![,'’]?\d)")
-_NO_DIGITS = re.compile(r"\D+")
+# 12,500. The look-behind follows the first digit, as searching for a digit is quicker.
+_GROUPED_NUMBER = re.compile(r"\d(?<![\d.,'’]\d)\d{0,2}(?:[,'’]\d{3})+(?![,'’]?\d)")
+_NON_DIGITS = re.compile(r"\D+")
 _COMPOUND = re.compile("[A-Za-z0-9\u00c0-\u024f]+")
 _INNER_START = re.compile("[A-Z](?:(?<=[a-z].)|(?<=[A-Z].)[a-z]{2})")  # quickest from the capital
-_LEAST_PART = 3  # letters; the "i" of "iPhone" says nothing
-_MOST_KEPT = 500_000
-_KEPT_CHARS = 64  # of a word; encoded data, perhaps erased since, must not fill the memory
+_PART_MIN_CHARS = 3  # the "i" of "iPhone" says nothing
+_MEMO_WORDS = 500_000
+_MEMO_MAX_CHARS = 64  # encoded data, perhaps erased since, must not fill the memory
+_QUESTION_MAX_WORDS = 2_000
 
 
 def fold(text: str) -> str:
@@ -79,70 +80,70 @@ def words(text: str) -> list[str]:
     folded = fold(text)
     if folded.isascii():
         return _ASCII_WORD.findall(folded)
-    found: list[str] = []
+    tokens: list[str] = []
     for word in _SIGNED_WORD.findall(folded.replace("_", " ")):
         if _HAS_UNSPACED.search(word):
             for run in _UNSPACED_RUN.findall(word):
-                found.extend(_bigrams(run) if _HAS_UNSPACED.match(run) else (run,))
+                tokens.extend(_bigrams(run) if _HAS_UNSPACED.match(run) else (run,))
         else:
-            found.append(word)
-    return found
+            tokens.append(word)
+    return tokens
 
 
 def grouped_numbers(text: str) -> list[str]:
-    """The figures of a text that stand in groups, each in one: 12500 for "12,500"."""
-    return [_NO_DIGITS.sub("", figure) for figure in _GROUPED.findall(text)]
+    """The numbers that a text writes in groups of digits, in one: 12500 for "12,500"."""
+    return [_NON_DIGITS.sub("", number) for number in _GROUPED_NUMBER.findall(text)]
 
 
-def indexed_words(text: str, said: list[str] | None = None) -> list[str]:
-    """What a text may be found by: its words, its `figures`, and the words inside its names.
+def indexed_words(text: str, text_words: list[str] | None = None) -> list[str]:
+    """The words by which a text is found: its own, its `grouped_numbers`, and those inside names.
 
-    PaymentGateway may be found by payment and gateway. Such a part counts once and only where the
-    text does not say it anyway, lest code drown in its identifiers.
+    PaymentGateway is found by payment and by gateway. Such a part counts once, and only if it is
+    not a word of the text anyway, so that the identifiers of code do not outweigh its other words.
 
     Args:
         text: the text.
-        said: its `words`, if they are known.
+        text_words: its `words`, if the caller has them.
     """
-    found = [*(words(text) if said is None else said), *grouped_numbers(text)]
+    tokens = [*(words(text) if text_words is None else text_words), *grouped_numbers(text)]
     if _INNER_START.search(text):
-        compounds = (c for c in _COMPOUND.findall(text) if len(c) <= _KEPT_CHARS)
-        apart = (_INNER_START.sub(r" \g<0>", c) for c in compounds if _INNER_START.search(c))
-        inside = (word for names in apart for word in words(names) if len(word) >= _LEAST_PART)
-        known = set(found)
-        found += [word for word in dict.fromkeys(inside) if word not in known]
-    return found
+        compounds = (name for name in _COMPOUND.findall(text) if len(name) <= _MEMO_MAX_CHARS)
+        split = (_INNER_START.sub(r" \g<0>", n) for n in compounds if _INNER_START.search(n))
+        parts = (word for name in split for word in words(name) if len(word) >= _PART_MIN_CHARS)
+        own = set(tokens)
+        tokens += [part for part in dict.fromkeys(parts) if part not in own]
+    return tokens
 
 
-def without_bigrams(found: Sequence[str]) -> Sequence[str]:
-    """Some words without the bigrams that stand beside their characters, to count words by."""
-    return [word for word in found if len(word) != 2 or not _IS_CHARACTER.match(word)]
+def without_bigrams(tokens: Sequence[str]) -> Sequence[str]:
+    """Words without the bigrams of scripts that give single characters, too; to count words by."""
+    return [word for word in tokens if len(word) != 2 or not _IS_WORD_CHARACTER.match(word)]
 
 
 class MemoTable(dict[str, Value], Generic[Value]):
-    """kept[word] = function(word), kept for words of up to 64 characters, at most `most` of them.
+    """table[word] = function(word), kept for at most `capacity` words of up to 64 characters.
 
-    A dictionary, so that a known word is one look-up.
+    A dictionary, so that a word that is kept costs one look-up. It is emptied when it is full.
     """
 
-    def __init__(self, function: Callable[[str], Value], most: int) -> None:
+    def __init__(self, function: Callable[[str], Value], capacity: int) -> None:
         super().__init__()
         self._function = function
-        self._most = most
+        self._capacity = capacity
 
     def __missing__(self, word: str) -> Value:
-        found = self._function(word)
-        if len(word) <= _KEPT_CHARS:
-            if len(self) >= self._most:
+        value = self._function(word)
+        if len(word) <= _MEMO_MAX_CHARS:
+            if len(self) >= self._capacity:
                 self.clear()
-            self[word] = found
-        return found
+            self[word] = value
+        return value
 
 
 def _bigrams(run: str) -> Iterator[str]:
-    """Every two characters in a row, each after the first of them if that may be a word."""
+    """Each two characters in a row, after the first of them where one character may be a word."""
     for i in range(len(run)):
-        if len(run) == 1 or _IS_CHARACTER.match(run[i]):
+        if len(run) == 1 or _IS_WORD_CHARACTER.match(run[i]):
             yield run[i]
         if i + 1 < len(run):
             yield run[i : i + 2]
@@ -155,27 +156,27 @@ class _Stems(threading.local):
         self.by_name: dict[str, Stemmer.Stemmer] = {}
 
     def stem(self, word: str) -> str:
-        if len(word) < 3:  # as Porter's own program has it: "us" is not "u", and "s" not nothing
+        if len(word) < 3:  # as in Porter's program: "us" is not "u"
             return word
         name = "porter"
         if not word.isascii():
             point = ord(word[0])
-            name = next((s for low, high, s in _SCRIPTS if low <= point <= high), "porter")
+            name = next((s for low, high, s in _STEMMERS if low <= point <= high), "porter")
             if _HAS_UNSPACED.match(word):
                 return word
         stemmer = self.by_name.get(name)
         if stemmer is None:
-            stemmer = self.by_name[name] = Stemmer.Stemmer(name, 0)  # it keeps no words
+            stemmer = self.by_name[name] = Stemmer.Stemmer(name, 0)  # without a cache of its own
         return str(stemmer.stemWord(word))
 
 
 _stems = _Stems()
-_kept_stems = MemoTable(_stems.stem, _MOST_KEPT)
+_stem_of = MemoTable(_stems.stem, _MEMO_WORDS)
 
 
 def stem(word: str) -> str:
     """The stem of one folded word: Porter for Latin script, Snowball for the other scripts."""
-    return _kept_stems[word]
+    return _stem_of[word]
 
 
 def terms(text: str) -> list[str]:
@@ -186,44 +187,44 @@ def terms(text: str) -> list[str]:
 def term_id(term: str) -> int:
     """blake2b(term) mod 2^40: the same number in every process, on every machine.
 
-    A hash instead of a numbered vocabulary means that nothing of a deleted text stays behind in
-    a shared dictionary. Two of a million distinct terms share a number with probability 0.4.
+    With a hash instead of a numbered vocabulary nothing of a deleted text stays in a shared
+    dictionary. Two of a million distinct terms share a number with probability 0.4.
     """
-    return _kept_ids[term]
+    return _term_id_of[term]
 
 
 def _hashed(term: str) -> int:
     return int.from_bytes(blake2b(term.encode("utf-8", "replace"), digest_size=5).digest(), "big")
 
 
-_kept_ids = MemoTable(_hashed, 1 << 14)
-_kept_ids_of_words = MemoTable(lambda word: term_id(stem(word)), _MOST_KEPT)
+_term_id_of = MemoTable(_hashed, 1 << 14)
+_term_id_of_word = MemoTable(lambda word: term_id(stem(word)), _MEMO_WORDS)
 
 
-def term_ids(found: Sequence[str]) -> TermIds:
-    """`term_id` of the stem of each of some `words`, in order: uint64 of shape (words,)."""
-    return np.array([*map(_kept_ids_of_words.__getitem__, found)], dtype=np.uint64)
+def term_ids(tokens: Sequence[str]) -> TermIds:
+    """The `term_id` of the stem of each of some `words`, in order: uint64 of shape (words,)."""
+    return np.array([*map(_term_id_of_word.__getitem__, tokens)], dtype=np.uint64)
 
 
 def text_key(text: str) -> int:
-    """A number that texts share which differ in case, accents and blanks at most; 63 bits."""
-    said = " ".join(fold(text).split())
-    digest = blake2b(said.encode("utf-8", "replace"), digest_size=8).digest()
+    """A hash of a text in 63 bits, the same for texts that differ in case, accents and blanks."""
+    normalized = " ".join(fold(text).split())
+    digest = blake2b(normalized.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
 
 
 def slug(name: str) -> str:
-    """`name` in small letters, with dashes for all but letters, digits and slashes.
+    """A name in small letters, with dashes for all but letters, digits and slashes.
 
-    Empty where it has neither letters nor digits.
+    Empty if it has neither letters nor digits.
     """
     folded = unicodedata.normalize("NFKC", name).casefold()
-    steps = (re.sub(r"[\W_]+", "-", step).strip("-") for step in folded.split("/"))
-    return "/".join(step for step in steps if step)
+    parts = (re.sub(r"[\W_]+", "-", part).strip("-") for part in folded.split("/"))
+    return "/".join(part for part in parts if part)
 
 
 def count_tokens(text: str) -> int:
-    """ceil(characters / 4): a rule of thumb for how many tokens a text takes; at least 0."""
+    """ceil(characters / 4), a rule of thumb for the number of tokens of a text."""
     return -(-len(text) // 4)
 
 
@@ -234,20 +235,16 @@ def shorten(text: str, length: int) -> str:
 
 
 def strings_in(value: Any) -> tuple[str, ...]:
-    """The texts of a value: itself or those of a list, and none of what is no text."""
+    """The strings of a value: the value itself, those of a list or tuple, else none."""
     if isinstance(value, str):
         return (value,)
     if isinstance(value, (tuple, list)):
-        return tuple(each for each in value if isinstance(each, str))
+        return tuple(item for item in value if isinstance(item, str))
     return ()
 
 
-_MAX_QUESTION_WORDS = 2_000  # words of a question that are read
-
-
-@lru_cache(maxsize=8)  # asked for again and again in a search
+@lru_cache(maxsize=8)  # a search needs them several times
 def question_words(text: str) -> tuple[str, ...]:
-    """The folded words of a question and its `figures`, the first `_LONGEST` of them."""
-    return tuple(
-        [*words(text.replace("\u2019", "'")), *grouped_numbers(text)][:_MAX_QUESTION_WORDS]
-    )
+    """The folded words of a question and its `grouped_numbers`, at most 2,000 of them."""
+    tokens = [*words(text.replace("\u2019", "'")), *grouped_numbers(text)]
+    return tuple(tokens[:_QUESTION_MAX_WORDS])
