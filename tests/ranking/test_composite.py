@@ -234,7 +234,7 @@ def test_an_update_is_no_duplicate_however_alike(
 ) -> None:
     first = memory.add(old, vectors=at(1.0)).id
     [one] = memory.add(new, vectors=at(0.99))
-    assert (one.outcome, one.match, one.applied) == ("SUPERSEDES", first, False)
+    assert (one.outcome, one.match) == ("CONFLICTS", first)
     assert what in one.reason
     assert len(memory.search("east")) == 2
 

@@ -24,13 +24,14 @@ from salience.write import chat, importers
 from salience.write.importers import ImportProblem
 from salience.write.items import CHECKS, metadata_for
 from salience.write.link_targets import target_names
-from salience.write.outcomes import Added
+from salience.write.outcomes import ADDING_OUTCOMES, Added
 
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
 _STDIN = Path("-")
 _ASKED = 1_000  # ids looked up at once
 _KNOWN = ("MERGED", "DUPLICATE", "LOOP")
 _SAID = {
+    "CONFLICTS": "of them conflicting",
     "SUPERSEDES": "of them superseding",
     "UPDATED": "updated",
     "UNCHANGED": "unchanged",
@@ -319,7 +320,8 @@ def _changes(record: MemoryRecord, item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _report(settings: Settings, done: _Import) -> None:
     output.degraded(done.lacks)
-    counts, added = done.counts, done.counts["ADDED"] + done.counts["SUPERSEDES"]
+    counts = done.counts
+    added = sum(counts[outcome] for outcome in ADDING_OUTCOMES)
     if settings.json:
         told = [
             {"path": str(path), "place": place or None, **outcome.to_dict()}

@@ -1,23 +1,21 @@
-"""What is known already: each fact about to be written, held against those there are.
+"""Deduplication: facts about to be written are compared with existing ones and each other.
 
 Turns of a conversation are events: a second "Yes, exactly!" is a new turn. Everything outside of a
-session is held against the active memories of its owner (agent, user and speaker alike).
+session is compared with the active memories of its owner (the same agent, user and speaker).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.language.entities import fold_name
 from salience.language.tokens import text_key
 from salience.records.events import ACCESSES
-from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter
 from salience.records.record import Draft, MemoryRecord
 from salience.records.validation import number
@@ -30,27 +28,25 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import Item, WriteContext
+from salience.write.match_index import MERGEABLE, MatchIndex, Owner, owner_of
 from salience.write.outcomes import Added, Outcome
 from salience.write.recall_loop import repeated_memory
 from salience.write.text_differences import content_stems, differences
 
 DUPLICATE_COSINE = 0.92
 """The cosine from which two facts or notes of one owner say the same."""
-_LAST_EVENTS = 256  # of a namespace, among which what was just recalled is looked for
-_GAINED = frozenset({"content", "importance", "tags", "metadata"})
-_MERGED = _GAINED | {"id", "idempotency_key"}
-_MOVING = _GAINED - {"content"} | {"entities", "updated_at", *ACCESSES}
-"""What items that say the same, and uses, change of a memory that still is what it was."""
+_LAST_EVENTS = 256  # of a namespace, in which recent retrievals are looked for
+_CHANGING = MERGEABLE - {"content"} | {"entities", "updated_at", *ACCESSES}
+"""The fields that merged items and uses change of a memory that still says the same."""
 STRENGTHENING = ("DUPLICATE", "MERGED")
-Owner = tuple[str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class DedupPolicy:
-    """How writes are held against what is known.
+    """How writes are compared with existing memories and with each other.
 
-    `similar` is the cosine from which two texts say the same, unless `differences` tells some;
-    None holds nothing against anything. What was recalled within `loop_seconds` is refused (0 for
+    `similar` is the cosine from which two texts say the same, unless `differences` finds some;
+    with None nothing is compared. A text that was recalled within `loop_seconds` is refused (0 for
     never). Unless `strict`, an item is a memory of its own, too, if it brings an id, or a field
     whose value the other does not have (but for what is merged, and when a fact was told).
     """
@@ -60,24 +56,24 @@ class DedupPolicy:
     strict: bool = False
 
     @classmethod
-    def of(cls, given: Any, usual: DedupPolicy) -> DedupPolicy:
-        """What a caller says: None for the usual, True, False, or a cosine in (0, 1].
+    def of(cls, value: Any, default: DedupPolicy) -> DedupPolicy:
+        """The policy of an argument `dedup`: None for the default, a boolean, a cosine in (0, 1].
 
         Raises:
             InvalidInput: anything else.
         """
-        if given is None:
-            return usual
-        if given is False:
+        if value is None:
+            return default
+        if value is False:
             return NO_DEDUP
-        if given is True:
-            return cls(usual.similar or DUPLICATE_COSINE, usual.loop_seconds, strict=True)
-        if isinstance(given, DedupPolicy):
-            return given
-        least = number("dedup", given, 1.0)
-        if not least:
-            raise InvalidInput("dedup", f"is {given!r}", "give True, False, or a cosine above 0")
-        return cls(least, usual.loop_seconds, strict=True)
+        if value is True:
+            return cls(default.similar or DUPLICATE_COSINE, default.loop_seconds, strict=True)
+        if isinstance(value, DedupPolicy):
+            return value
+        cosine = number("dedup", value, 1.0)
+        if not cosine:
+            raise InvalidInput("dedup", f"is {value!r}", "give True, False, or a cosine above 0")
+        return cls(cosine, default.loop_seconds, strict=True)
 
 
 NO_DEDUP = DedupPolicy(None, 0.0)
@@ -85,294 +81,225 @@ NO_DEDUP = DedupPolicy(None, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class DedupVerdict:
-    """What is known of an item: the outcome, and the memory that it is held against.
+    """The outcome of comparing an item, and the memory that it matches.
 
-    The memory is as the items before have left it; `gained` is what it takes on from this one.
+    The match is as the items before have left it; `gained` are the fields that it takes on from
+    this item.
     """
 
     outcome: Added
     match: MemoryRecord
     gained: Mapping[str, Any] = field(default_factory=dict)
 
-    def gained_by(self, now: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
-        """What the match as it is now takes on from the item; None if it is another by now."""
-        if not now.equals_except(_MOVING, self.match):
+    def gains_of(self, current: MemoryRecord, new: MemoryRecord) -> dict[str, Any] | None:
+        """The fields that the match, as it is now, takes on; None if it says something else now."""
+        if not current.equals_except(_CHANGING, self.match):
             return None
-        return _gained(now, new, self.outcome.outcome)
+        return _gains(current, new, self.outcome.outcome)
 
 
-@dataclass
-class _MatchIndex:
-    """What items are held against: the memories there are, as the items before them leave them.
-
-    Items go by their places, for ids may occur twice.
-    """
-
-    keys: Mapping[int, int]  # of the items' texts
-    same: Mapping[int, Sequence[MemoryRecord]]
-    alike: Mapping[int, tuple[MemoryRecord, float]]
-    near: Mapping[int, Sequence[tuple[int, float]]]  # among the items themselves
-    recalled: Mapping[str, MemoryRecord]
-    given: Mapping[int, frozenset[str]]  # what makes an item a memory of its own
-    changed: dict[str, MemoryRecord] = field(default_factory=dict)  # what is new among them
-    words_of: dict[str, int] = field(default_factory=dict)  # whose words these have, if an item's
-    taken: dict[int, str] = field(default_factory=dict)  # who came to have the words of an item
-    texts: dict[tuple[Owner, int], list[int]] = field(default_factory=dict)
-    superseded: set[str] = field(default_factory=set)
-
-    def take_in(self, place: int, record: MemoryRecord) -> None:
-        """Count a record that has the words of an item among those there are."""
-        self.changed[record.id] = record
-        self.words_of[record.id] = place
-        self.taken[place] = record.id
-        self.texts.setdefault((owner_of(record), self.keys[place]), []).append(place)
-
-    def strengthen(self, place: int, found: DedupVerdict) -> None:
-        """Let a memory take on what it gains from an item."""
-        if not found.gained:
-            return
-        record = replace(found.match, **found.gained)
-        if "content" in found.gained:
-            self.take_in(place, record)
-        else:
-            self.changed[record.id] = record
-
-    def match(self, place: int, record: MemoryRecord) -> tuple[MemoryRecord, float | None] | None:
-        """The memory that a record is held against, and their cosine if that is why."""
-        owner, key = owner_of(record), self.keys[place]
-        said = [
-            *map(self._still, self.same.get(key, ())),
-            *map(self._saying, self.texts.get((owner, key), ())),
-        ]
-        for known in said:
-            if known and owner_of(known) == owner and self._comparable(place, record, known):
-                return known, None
-        alike = [(self._saying(earlier), cosine) for earlier, cosine in self.near.get(place, ())]
-        if place in self.alike:
-            there, cosine = self.alike[place]
-            alike.insert(0, (self._still(there), cosine))
-        both = [
-            (known, cosine)
-            for known, cosine in alike
-            if known and self._comparable(place, record, known, {"vectors.content"})
-        ]
-        return max(both, key=lambda each: each[1], default=None)
-
-    def _still(self, known: MemoryRecord) -> MemoryRecord | None:
-        """A memory that there was, as it is by now; None if superseded, or with other words."""
-        if known.id in self.words_of or known.id in self.superseded:
-            return None
-        return self.changed.get(known.id, known)
-
-    def _saying(self, place: int) -> MemoryRecord | None:
-        """The memory that has the words of an item."""
-        id = self.taken.get(place)
-        if id is None or self.words_of[id] != place or id in self.superseded:
-            return None
-        return self.changed[id]
-
-    def _comparable(
-        self,
-        place: int,
-        record: MemoryRecord,
-        known: MemoryRecord,
-        compared: Set[str] = frozenset(),
-    ) -> bool:
-        """Whether nothing that was said of a record besides what is `compared` sets it apart."""
-        told = self.given.get(place, frozenset()) - _MERGED - compared
-        if record.kind == "fact":
-            told -= {"created_at"}  # it holds, whenever it was told
-        return all(name in FIELDS and _value(record, name) == _value(known, name) for name in told)
-
-
-def _given(item: Item) -> frozenset[str]:
-    """What the caller gave: fields, and each vector by its name."""
+def _field_names(item: Item) -> frozenset[str]:
+    """The names of the fields that the caller gave, and of each vector."""
     return (item.given - {"vectors"}) | {f"vectors.{name}" for name in item.vectors}
 
 
-def _value(record: MemoryRecord, name: str) -> Any:
-    value = getattr(record, name)
-    return {fold_name(each) for each in value} if name == "entities" else value
-
-
-def owner_of(record: MemoryRecord) -> Owner:
-    """Whose a memory is: agent, user, speaker."""
-    return (record.agent_id, record.user_id, record.speaker)
-
-
 def is_turn(record: MemoryRecord) -> bool:
-    """Whether a memory is something that was said once, not something that holds."""
+    """Test whether a memory is something that was said once, not something that holds."""
     return record.session_id is not None or record.kind == "turn"
 
 
 def judge(
     drafts: Mapping[int, tuple[Draft, Item]], scope: WriteContext, policy: DedupPolicy
 ) -> Plan[dict[int, DedupVerdict]]:
-    """The plan of holding drafts against what is known: what is known of each, by its place.
+    """The plan of comparing drafts with existing memories and with each other: verdicts by place.
 
-    Drafts of which nothing is known are not in it. Each is held against what there will be by then:
-    those before it, and what these change.
+    Drafts that match nothing have no verdict. Each is compared with what there will be by then:
+    the drafts before it count, and the memories as these change them.
     """
     if policy.similar is None:
         return {}
-    held = {
+    compared = {
         place: draft
         for place, (draft, item) in drafts.items()
         if not is_turn(draft.record)
         and (policy.strict or "id" not in item.given)
         and item.supersedes is None
     }
-    if not held:
+    if not compared:
         return {}
-    recalled = yield from _recalled(scope, policy)
-    keys = {place: text_key(draft.record.content) for place, draft in held.items()}
-    same = yield from _same(keys, scope)
-    alike = yield from _alike(held, scope, policy.similar)
-    given = {} if policy.strict else {place: _given(item) for place, (_, item) in drafts.items()}
-    memory = _MatchIndex(keys, same, alike, _near(held, policy.similar), recalled, given)
-    ids = yield from _ids_there([drafts[place] for place in held], scope)
-    found: dict[int, DedupVerdict] = {}
+    index = yield from _match_index(compared, drafts, scope, policy.similar, policy)
+    ids = yield from _taken_ids([drafts[place] for place in compared], scope)
+    verdicts: dict[int, DedupVerdict] = {}
     for place, (draft, item) in drafts.items():
-        judged = _judged(place, draft, memory) if place in held else None
-        if judged is not None:
-            found[place] = judged
-        if judged is not None and judged.outcome.outcome != "SUPERSEDES":
-            memory.strengthen(place, judged)
+        verdict = _verdict(place, draft, index) if place in compared else None
+        if verdict is not None:
+            verdicts[place] = verdict
+        if verdict is not None and verdict.outcome.outcome != "CONFLICTS":
+            index.strengthen(place, verdict.match, verdict.gained)
         elif draft.record.id not in ids:  # else it will be rejected
             ids.add(draft.record.id)
-            if place in held:
-                memory.take_in(place, draft.record)
+            if place in compared:
+                index.add(place, draft.record)
             if item.supersedes is not None:
-                memory.superseded.add(item.supersedes)
-    return found
+                index.superseded.add(item.supersedes)
+    return verdicts
 
 
-def _ids_there(drafts: Iterable[tuple[Draft, Item]], scope: WriteContext) -> Plan[set[str]]:
-    """Those of the given ids that are taken."""
-    given = tuple({draft.record.id for draft, item in drafts if "id" in item.given})
-    return set((yield from ask(RowsById(scope.namespace, given)))) if given else set()
+def _match_index(
+    compared: Mapping[int, Draft],
+    drafts: Mapping[int, tuple[Draft, Item]],
+    scope: WriteContext,
+    cosine: float,
+    policy: DedupPolicy,
+) -> Plan[MatchIndex]:
+    """Read the memories that some drafts are compared with."""
+    recalled = yield from _recalled(scope, policy)
+    keys = {place: text_key(draft.record.content) for place, draft in compared.items()}
+    same_text = yield from _with_same_text(keys, scope)
+    nearest = yield from _nearest(compared, scope, cosine)
+    fields = {}
+    if not policy.strict:
+        fields = {place: _field_names(item) for place, (_, item) in drafts.items()}
+    near_items = _near_items(compared, cosine)
+    return MatchIndex(keys, same_text, nearest, near_items, recalled, fields)
 
 
-def _judged(place: int, draft: Draft, memory: _MatchIndex) -> DedupVerdict | None:
+def _taken_ids(drafts: Iterable[tuple[Draft, Item]], scope: WriteContext) -> Plan[set[str]]:
+    """The ids given by callers that memories have already."""
+    ids = tuple({draft.record.id for draft, item in drafts if "id" in item.given})
+    return set((yield from ask(RowsById(scope.namespace, ids)))) if ids else set()
+
+
+def _verdict(place: int, draft: Draft, index: MatchIndex) -> DedupVerdict | None:
     new = draft.record
-    match = memory.match(place, new)
+    match = index.match(place, new)
     if match is None:
-        source = repeated_memory(new.content, memory.recalled)
+        source = repeated_memory(new.content, index.recalled)
         if source is None:
             return None
-        return _refused(source, "LOOP", "it repeats what was recalled just now", None)
+        return _not_added(source, "LOOP", "it repeats what was recalled just now", None)
     old, cosine = match
-    apart = () if cosine is None else _apart(new, old)
-    if old.id in memory.recalled and not apart:
-        return _refused(old, "LOOP", "it was recalled just now", cosine)
+    kinds = () if cosine is None else _kinds_of_difference(new, old)
+    if old.id in index.recalled and not kinds:
+        return _not_added(old, "LOOP", "it was recalled just now", cosine)
     if cosine is None:
-        return _strengthened(old, new, "DUPLICATE", "the same text", None)
-    if apart:
-        reason = f"much like {old.id}, but with another {' and '.join(apart)}"
-        return DedupVerdict(Added(new.id, "SUPERSEDES", reason, old.id, cosine), old)
+        return _strengthening(old, new, "DUPLICATE", "the same text", None)
+    if kinds:
+        reason = f"much like {old.id}, but with another {' and '.join(kinds)}"
+        return DedupVerdict(Added(new.id, "CONFLICTS", reason, old.id, cosine), old)
     if content_stems(new.content) > content_stems(old.content):
         reason = "it says all that the other said, and more"
-        return _strengthened(old, new, "MERGED", reason, cosine)
-    return _strengthened(old, new, "DUPLICATE", "it says the same", cosine)
+        return _strengthening(old, new, "MERGED", reason, cosine)
+    return _strengthening(old, new, "DUPLICATE", "it says the same", cosine)
 
 
-def _apart(new: MemoryRecord, old: MemoryRecord) -> tuple[str, ...]:
-    """In what two memories that are alike differ: a number, date, name, negation, or a word.
+def _kinds_of_difference(new: MemoryRecord, old: MemoryRecord) -> tuple[str, ...]:
+    """The kinds of difference between similar memories: number, date, name, negation; else word.
 
-    A word where each has some that the other lacks: there, one thing was put for another.
+    "word" if each has words that the other lacks: one thing was put in the place of another.
     """
-    told = differences(new.content, old.content, new.entities, old.entities)
-    if told:
-        return told
-    ours, theirs = content_stems(new.content), content_stems(old.content)
-    return ("word",) if ours - theirs and theirs - ours else ()
+    kinds = differences(new.content, old.content, new.entities, old.entities)
+    if kinds:
+        return kinds
+    new_stems, old_stems = content_stems(new.content), content_stems(old.content)
+    return ("word",) if new_stems - old_stems and old_stems - new_stems else ()
 
 
-def _refused(
+def _not_added(
     old: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None, **gained: Any
 ) -> DedupVerdict:
     return DedupVerdict(Added(old.id, outcome, reason, old.id, cosine), old, gained)
 
 
-def _strengthened(
+def _strengthening(
     old: MemoryRecord, new: MemoryRecord, outcome: Outcome, reason: str, cosine: float | None
 ) -> DedupVerdict:
-    """What says the same or more, with what the memory there is takes on from it."""
-    return _refused(old, outcome, reason, cosine, **_gained(old, new, outcome))
+    """The verdict on an item that says the same or more, with what the memory gains from it."""
+    return _not_added(old, outcome, reason, cosine, **_gains(old, new, outcome))
 
 
-def _gained(old: MemoryRecord, new: MemoryRecord, outcome: Outcome) -> dict[str, Any]:
-    gained: dict[str, Any] = {}
+def _gains(old: MemoryRecord, new: MemoryRecord, outcome: Outcome) -> dict[str, Any]:
+    """The fields that a memory takes on from an item: higher importance, text, tags, metadata."""
+    gains: dict[str, Any] = {}
     if new.importance is not None and new.importance > (old.importance or 0.0):
-        gained["importance"] = new.importance
+        gains["importance"] = new.importance
     if outcome == "MERGED":
-        gained["content"] = new.content
+        gains["content"] = new.content
     tags = tuple(dict.fromkeys((*old.tags, *new.tags)))
     if tags != old.tags:
-        gained["tags"] = tags
+        gains["tags"] = tags
     metadata = {**new.metadata, **old.metadata}
     if metadata != old.metadata:
-        gained["metadata"] = metadata
-    return gained
+        gains["metadata"] = metadata
+    return gains
 
 
-def _near(drafts: Mapping[int, Draft], least: float) -> dict[int, list[tuple[int, float]]]:
-    """The earlier drafts of the same owner from a cosine on, by the place of each draft."""
-    alike: dict[tuple[Owner, int], list[int]] = {}
+def _near_items(
+    drafts: Mapping[int, Draft], min_cosine: float
+) -> dict[int, list[tuple[int, float]]]:
+    """The earlier drafts of the same owner with a cosine of at least `min_cosine`, by place."""
+    by_owner: dict[tuple[Owner, int], list[int]] = {}
     for place, draft in drafts.items():
         vector = draft.vectors.get("content")
         if vector is not None and vector.any():
-            alike.setdefault((owner_of(draft.record), len(vector)), []).append(place)
-    found: dict[int, list[tuple[int, float]]] = {}
-    for places in alike.values():
+            by_owner.setdefault((owner_of(draft.record), len(vector)), []).append(place)
+    near: dict[int, list[tuple[int, float]]] = {}
+    for places in by_owner.values():
         matrix = np.stack([drafts[place].vectors["content"] for place in places])
-        pairs = np.argwhere(matrix @ matrix.T >= least)
+        pairs = np.argwhere(matrix @ matrix.T >= min_cosine)
         for i, j in pairs[pairs[:, 0] > pairs[:, 1]].tolist():
             cosine = float(matrix[i] @ matrix[j])
-            found.setdefault(places[i], []).append((places[j], cosine))
-    return found
+            near.setdefault(places[i], []).append((places[j], cosine))
+    return near
 
 
-def _same(keys: Mapping[int, int], scope: WriteContext) -> Plan[dict[int, list[MemoryRecord]]]:
-    """Active memories with the texts of some keys, by key."""
-    asked = FindByTextHash(scope.namespace, tuple(dict.fromkeys(keys.values())))
-    rows: Mapping[int, Sequence[int]] = yield from ask(asked)
-    flat = [row for each in rows.values() for row in each]
-    records = yield from _read(flat)
-    found: dict[int, list[MemoryRecord]] = {}
-    for key, each in rows.items():
-        here = [records[row] for row in each if row in records]
-        found[key] = [
-            record for record in here if record.status == "active" and not is_turn(record)
+def _with_same_text(
+    keys: Mapping[int, int], scope: WriteContext
+) -> Plan[dict[int, list[MemoryRecord]]]:
+    """Active memories that are no turns, by the key of their text."""
+    distinct = tuple(dict.fromkeys(keys.values()))
+    rows_of: Mapping[int, Sequence[int]] = yield from ask(FindByTextHash(scope.namespace, distinct))
+    records = yield from _read([row for rows in rows_of.values() for row in rows])
+    return {
+        key: [
+            record
+            for row in rows
+            if (record := records.get(row)) is not None
+            and record.status == "active"
+            and not is_turn(record)
         ]
-    return found
+        for key, rows in rows_of.items()
+    }
 
 
-def _alike(
-    drafts: Mapping[int, Draft], scope: WriteContext, least: float
+def _nearest(
+    drafts: Mapping[int, Draft], scope: WriteContext, min_cosine: float
 ) -> Plan[dict[int, tuple[MemoryRecord, float]]]:
-    """The active memory of its owner that each draft is most alike, from a cosine on, by place."""
+    """The nearest active memory of its owner from a cosine on, by the place of each draft."""
     by_owner: dict[Owner, list[int]] = {}
     for place, draft in drafts.items():
         if "content" in draft.vectors and draft.vectors["content"].any():
             by_owner.setdefault(owner_of(draft.record), []).append(place)
     answers = yield [
         NearestVectors(
-            scope.namespace, [drafts[p].vectors["content"] for p in own], least, _facts(owner)
+            scope.namespace,
+            [drafts[place].vectors["content"] for place in places],
+            min_cosine,
+            _facts_of(owner),
         )
-        for owner, own in by_owner.items()
+        for owner, places in by_owner.items()
     ]
-    near: dict[int, tuple[int, float]] = {}
-    for own, answer in zip(by_owner.values(), answers, strict=True):
-        near.update((place, found) for place, found in zip(own, answer, strict=True) if found)
-    records = yield from _read([row for row, _ in near.values()])
+    nearest: dict[int, tuple[int, float]] = {}
+    for places, answer in zip(by_owner.values(), answers, strict=True):
+        nearest.update((place, near) for place, near in zip(places, answer, strict=True) if near)
+    records = yield from _read([row for row, _ in nearest.values()])
     return {
-        place: (records[row], cosine) for place, (row, cosine) in near.items() if row in records
+        place: (records[row], cosine) for place, (row, cosine) in nearest.items() if row in records
     }
 
 
-def _facts(owner: Owner) -> Filter:
-    """Passes the active memories of an owner that are no turns."""
+def _facts_of(owner: Owner) -> Filter:
+    """The filter of the active memories of an owner that are no turns."""
     agent, user, speaker = owner
     return And(
         (
@@ -395,7 +322,7 @@ def _read(rows: Sequence[int]) -> Plan[dict[int, MemoryRecord]]:
 
 
 def _recalled(scope: WriteContext, policy: DedupPolicy) -> Plan[dict[str, MemoryRecord]]:
-    """The memories that were recalled just now, by id."""
+    """The memories that searches have returned within `loop_seconds`, by id."""
     if policy.loop_seconds <= 0.0:
         return {}
     since = scope.now - timedelta(seconds=policy.loop_seconds)

@@ -1,4 +1,4 @@
-"""Records: a memory, a link between two, and the outcomes of a write."""
+"""Outcomes of a write: one for each item, with its reason."""
 
 from __future__ import annotations
 
@@ -9,18 +9,23 @@ from typing import Any, Literal
 from salience.errors import InvalidInput
 from salience.records.record import Link
 
-Outcome = Literal["ADDED", "DUPLICATE", "MERGED", "SUPERSEDES", "LOOP", "UPDATED", "REJECTED"]
+Outcome = Literal[
+    "ADDED", "CONFLICTS", "SUPERSEDES", "DUPLICATE", "MERGED", "LOOP", "UPDATED", "REJECTED"
+]
+ADDING_OUTCOMES = ("ADDED", "CONFLICTS", "SUPERSEDES")
+"""The outcomes of items that are memories of their own now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
     """What happened to one item of a write, and why.
 
-    ADDED: it is a memory now, with this `id`. SUPERSEDES: so it is, and it says otherwise than the
-    memory `match`, which it takes the place of if `applied`. DUPLICATE: the memory `match` says
-    the same, so it was not added; MERGED: nor was it, but `match` has taken on what it says
-    besides. LOOP: it had only just been recalled. REJECTED: it cannot be kept.
-    For the outcomes that add nothing, `id` is `match`. `similarity` is their cosine, if compared.
+    ADDED: it is a memory now, with this `id`. CONFLICTS: so it is, but it says otherwise than the
+    memory `match`, which keeps its place. SUPERSEDES: it took the place of the memory `match`.
+    DUPLICATE: the memory `match` says the same, so it was not added. MERGED: it was not added, but
+    `match` has taken on its text, which says more. LOOP: it repeats what was recalled just now.
+    REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
+    is the cosine of the two, if they were compared.
     """
 
     id: str | None
@@ -28,16 +33,13 @@ class Added:
     reason: str = ""
     match: str | None = None
     similarity: float | None = None
-    applied: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping of what there is to say."""
-        found = {name: getattr(self, name) for name in ("id", "outcome", "reason", "match")}
+        """A JSON-ready mapping; `similarity` only if there is one."""
+        values = {name: getattr(self, name) for name in ("id", "outcome", "reason", "match")}
         if self.similarity is not None:
-            found["similarity"] = self.similarity
-        if self.outcome == "SUPERSEDES":
-            found["applied"] = self.applied
-        return found
+            values["similarity"] = self.similarity
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +57,7 @@ class AddResult:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the items that were added."""
-        kept = ("ADDED", "SUPERSEDES")
-        return tuple(item.id for item in self.items if item.id and item.outcome in kept)
+        return tuple(item.id for item in self.items if item.id and item.outcome in ADDING_OUTCOMES)
 
     @property
     def id(self) -> str:
@@ -64,14 +65,15 @@ class AddResult:
 
         InvalidInput when there is none.
         """
-        kept = (*self.ids, *(i.match for i in self.items if i.match and i.outcome != "SUPERSEDES"))
-        if not kept:
+        matches = (item.match for item in self.items if item.outcome not in ADDING_OUTCOMES)
+        ids = (*self.ids, *filter(None, matches))
+        if not ids:
             raise InvalidInput("items", "nothing was added", "look at .items for the reasons")
-        return kept[0]
+        return ids[0]
 
     @property
     def rejected(self) -> tuple[Added, ...]:
-        """The items that were not added, with their reasons."""
+        """The items that cannot be kept, with their reasons."""
         return tuple(item for item in self.items if item.outcome == "REJECTED")
 
     def __iter__(self) -> Iterator[Added]:

@@ -11,73 +11,69 @@ from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import (
-    FetchColumns,
-    ReadRecords,
-    RowsById,
-    SearchRoute,
-)
+from salience.retrieval.operations import FetchColumns, ReadRecords, RowsById, SearchRoute
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
-from salience.write.items import (
-    WriteContext,
-)
+from salience.write.items import WriteContext
+
+MAX_ATTEMPTS = 100  # of reading or changing a memory that others change at the same time
+
+
+def not_found(id: str, namespace: str) -> NotFound:
+    """The error for an id that no memory has."""
+    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
+
+
+def contention_error(id: str) -> StoreError:
+    """The error for a memory that others have changed during each of `MAX_ATTEMPTS`."""
+    return StoreError(f"the memory {id!r} is changed by others all the time; try again")
+
+
+def read_record(id: str, namespace: str) -> Plan[MemoryRecord | None]:
+    """The plan of reading one memory; None if there is none of that id."""
+    for _ in range(MAX_ATTEMPTS):
+        rows: Mapping[str, int] = yield from ask(RowsById(namespace, (id,)))
+        if id not in rows:
+            return None
+        [record] = yield from ask(ReadRecords(np.array([rows[id]], dtype=np.int64)))
+        if record is not None:  # else an edit has given it another row meanwhile
+            return record
+    raise contention_error(id)
 
 
 def read_existing(id: str, namespace: str) -> Plan[MemoryRecord]:
-    """The plan of reading one memory that has to be there."""
+    """The plan of reading one memory.
+
+    Raises:
+        NotFound: there is none of that id.
+    """
     record = yield from read_record(text("id", id), namespace)
     if record is None:
         raise not_found(id, namespace)
     return record
 
 
-MAX_ATTEMPTS = 100  # of changing a memory that others change, too
-
-
-def not_found(id: str, namespace: str) -> NotFound:
-    """The error for an id that nothing has."""
-    return NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
-
-
-def contention_error(id: str) -> StoreError:
-    """The error for a memory that somebody else has changed before each of the `TRIES`."""
-    return StoreError(f"the memory {id!r} is changed by others all the time; try again")
-
-
-def read_record(id: str, namespace: str) -> Plan[MemoryRecord | None]:
-    """The plan of reading one memory; None where there is none."""
+def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
+    """The plan of reading memories by id; ids that no memory has are left out."""
+    records: dict[str, MemoryRecord] = {}
+    missing = tuple(ids)
     for _ in range(MAX_ATTEMPTS):
-        found: Mapping[str, int] = yield from ask(RowsById(namespace, (id,)))
-        if id not in found:
-            return None
-        [record] = yield from ask(ReadRecords(np.array([found[id]], dtype=np.int64)))
-        if record is not None:  # else an edit has given it another row meanwhile
-            return record
-    raise contention_error(id)
+        rows = yield from ask(RowsById(namespace, missing))
+        read = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
+        records.update((record.id, record) for record in read if record is not None)
+        missing = tuple(id for id in rows if id not in records)
+        if not missing:  # else edits have given them other rows meanwhile
+            return records
+    raise contention_error(missing[0])
 
 
 def read_table(scope: WriteContext, where: Filter | None, names: Sequence[str]) -> Plan[Candidates]:
-    """The memories that pass a filter, with some of their columns, by row."""
+    """The plan of reading columns of the memories that pass a filter, by ascending row."""
     query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    found = yield from ask(SearchRoute(MatchAll(), query, None))
-    rows = np.sort(found.rows)
+    ranking = yield from ask(SearchRoute(MatchAll(), query, None))
+    rows = np.sort(ranking.rows)
     columns = yield from ask(FetchColumns(rows, ("id", *names)))
-    found = Candidates(rows, columns)
-    there = np.array([id is not None for id in found["id"].tolist()], dtype=bool)
-    return found if there.all() else found.take(there)  # without those erased since
-
-
-def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
-    """The memories of these ids, of those that there are."""
-    known: dict[str, MemoryRecord] = {}
-    wanted = tuple(ids)
-    for _ in range(MAX_ATTEMPTS):
-        rows = yield from ask(RowsById(namespace, wanted))
-        found = yield from ask(ReadRecords(np.array(sorted(rows.values()), dtype=np.int64)))
-        known.update((record.id, record) for record in found if record is not None)
-        wanted = tuple(id for id in rows if id not in known)
-        if not wanted:  # else edits have given them other rows meanwhile
-            return known
-    raise contention_error(wanted[0])
+    table = Candidates(rows, columns)
+    exists = np.array([id is not None for id in table["id"].tolist()], dtype=bool)
+    return table if exists.all() else table.take(exists)  # without those erased since

@@ -9,12 +9,6 @@ from salience.language.english import MONTHS, STOP, WEEKDAYS
 from salience.language.entities import fold_name
 from salience.language.tokens import stem, words
 
-
-def content_stems(text: str) -> frozenset[str]:
-    """The stems of the words of a text that mean something by themselves."""
-    return frozenset(stem(word) for word in words(text) if word not in STOP)
-
-
 _NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
 _NUMBER_WORDS = frozenset(
     (
@@ -32,30 +26,36 @@ _NEGATIONS = frozenset(
 )
 
 
+def content_stems(text: str) -> frozenset[str]:
+    """The stems of the words of a text that are no stop words."""
+    return frozenset(stem(word) for word in words(text) if word not in STOP)
+
+
 def differences(
     one: str, other: str, names: Iterable[str] = (), other_names: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """Which of number, date, name and negation two texts do not share; () if they do.
+    """The kinds in which two texts differ, of number, date, name and negation; () if in none.
 
-    Numbers are compared as written, in digits or words, dates are names of months and weekdays,
-    names the entities given, without regard to case. Of negations it is compared how many there
-    are.
+    Numbers are compared as written, in digits or words, dates as names of months and weekdays,
+    names as the entities given, without regard to case, and negations by how many there are.
     """
-    words = [[word.casefold().replace("’", "'") for word in _WORD.findall(t)] for t in (one, other)]
-    numbers = [
-        sorted([*_NUMBER.findall(text), *(word for word in said if word in _NUMBER_WORDS)])
-        for text, said in zip((one, other), words, strict=True)
+    words_of = [
+        [word.casefold().replace("’", "'") for word in _WORD.findall(text)] for text in (one, other)
     ]
-    dates = [{word for word in said if word in MONTHS or word in WEEKDAYS} for said in words]
-    named = [{fold_name(name) for name in each} for each in (names, other_names)]
-    negated = [sum(map(_negates, said)) for said in words]
-    same = {
+    numbers = [
+        sorted([*_NUMBER.findall(text), *(word for word in words if word in _NUMBER_WORDS)])
+        for text, words in zip((one, other), words_of, strict=True)
+    ]
+    dates = [{word for word in words if word in MONTHS or word in WEEKDAYS} for words in words_of]
+    entities = [{fold_name(name) for name in group} for group in (names, other_names)]
+    negations = [sum(map(_negates, words)) for words in words_of]
+    equal = {
         "number": numbers[0] == numbers[1],
         "date": dates[0] == dates[1],
-        "name": named[0] == named[1],
-        "negation": negated[0] == negated[1],
+        "name": entities[0] == entities[1],
+        "negation": negations[0] == negations[1],
     }
-    return tuple(what for what, alike in same.items() if not alike)
+    return tuple(kind for kind, is_equal in equal.items() if not is_equal)
 
 
 def _negates(word: str) -> bool:

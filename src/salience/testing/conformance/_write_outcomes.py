@@ -142,7 +142,7 @@ class Outcomes(StoreCase):
     ) -> None:
         first = memory.add(old).id
         found = outcome(memory, new, dedup=0.6)
-        assert (found.outcome, found.match, found.applied) == ("SUPERSEDES", first, False)
+        assert (found.outcome, found.match) == ("CONFLICTS", first)
         assert what in found.reason
         assert found.id is not None
         assert record(memory, found.id).content == new
@@ -152,7 +152,7 @@ class Outcomes(StoreCase):
         memory.add("Ana works at Google.", id="old")
         moved = clock.pass_(days=9)
         found = outcome(memory, "Ana works at Siemens.", id="new", supersedes="old")
-        assert (found.outcome, found.match, found.applied) == ("SUPERSEDES", "old", True)
+        assert (found.outcome, found.match) == ("SUPERSEDES", "old")
         assert (record(memory, "old").status, record(memory, "old").valid_to) == (
             "superseded",
             moved,
@@ -260,7 +260,7 @@ class Outcomes(StoreCase):
                 told.append([one.outcome for one in space.add_many(items, dedup=0.85)])
             texts.append({each.content for each in space.get_all()})
         assert told[0] == told[1]
-        assert told[0][-4:-1] == ["MERGED", "SUPERSEDES", "DUPLICATE"]
+        assert told[0][-4:-1] == ["MERGED", "CONFLICTS", "DUPLICATE"]
         assert texts == [set(items[-4:-2])] * 2
 
     def test_items_with_the_same_id_are_judged_by_their_own_texts(self, memory: Memory) -> None:

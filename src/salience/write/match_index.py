@@ -1,0 +1,113 @@
+"""The memories that the items of one write are compared with, as each item leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import Any
+
+from salience.language.entities import fold_name
+from salience.records.fields import FIELDS
+from salience.records.record import MemoryRecord
+
+MERGEABLE = frozenset({"content", "importance", "tags", "metadata"})
+"""The fields that a memory takes on from an item that says the same."""
+_NOT_COMPARED = MERGEABLE | {"id", "idempotency_key"}
+Owner = tuple[str | None, str | None, str | None]
+
+
+@dataclass
+class MatchIndex:
+    """The memories that items are compared with, as the items before each of them leave them.
+
+    Items go by their places, for ids may occur twice.
+    """
+
+    keys: Mapping[int, int]  # of the items' texts
+    same_text: Mapping[int, Sequence[MemoryRecord]]  # existing memories by key
+    nearest: Mapping[int, tuple[MemoryRecord, float]]  # existing memories by place, with cosine
+    near_items: Mapping[int, Sequence[tuple[int, float]]]  # earlier items by place, with cosine
+    recalled: Mapping[str, MemoryRecord]
+    fields: Mapping[int, frozenset[str]]  # the fields that set an item apart
+    changed: dict[str, MemoryRecord] = field(default_factory=dict)  # new or changed, by id
+    text_source: dict[str, int] = field(default_factory=dict)  # the item whose text a memory has
+    text_holder: dict[int, str] = field(default_factory=dict)  # the memory with an item's text
+    texts: dict[tuple[Owner, int], list[int]] = field(default_factory=dict)
+    superseded: set[str] = field(default_factory=set)
+
+    def add(self, place: int, record: MemoryRecord) -> None:
+        """Add a record that has the text of an item."""
+        self.changed[record.id] = record
+        self.text_source[record.id] = place
+        self.text_holder[place] = record.id
+        self.texts.setdefault((owner_of(record), self.keys[place]), []).append(place)
+
+    def strengthen(self, place: int, match: MemoryRecord, gained: Mapping[str, Any]) -> None:
+        """Set the fields that a memory gains from an item."""
+        if not gained:
+            return
+        record = replace(match, **gained)
+        if "content" in gained:
+            self.add(place, record)
+        else:
+            self.changed[record.id] = record
+
+    def match(self, place: int, record: MemoryRecord) -> tuple[MemoryRecord, float | None] | None:
+        """The memory that a record is compared with, and their cosine unless the text is equal."""
+        owner, key = owner_of(record), self.keys[place]
+        equal_texts = [
+            *map(self._current, self.same_text.get(key, ())),
+            *map(self._holder_of, self.texts.get((owner, key), ())),
+        ]
+        for memory in equal_texts:
+            if memory and owner_of(memory) == owner and self._comparable(place, record, memory):
+                return memory, None
+        similar = [(self._holder_of(at), cosine) for at, cosine in self.near_items.get(place, ())]
+        if place in self.nearest:
+            memory, cosine = self.nearest[place]
+            similar.insert(0, (self._current(memory), cosine))
+        comparable = [
+            (memory, cosine)
+            for memory, cosine in similar
+            if memory and self._comparable(place, record, memory, {"vectors.content"})
+        ]
+        return max(comparable, key=itemgetter(1), default=None)
+
+    def _current(self, memory: MemoryRecord) -> MemoryRecord | None:
+        """An existing memory as it is by now; None if superseded, or if its text has changed."""
+        if memory.id in self.text_source or memory.id in self.superseded:
+            return None
+        return self.changed.get(memory.id, memory)
+
+    def _holder_of(self, place: int) -> MemoryRecord | None:
+        """The memory that has the text of an item; None if there is none any more."""
+        id = self.text_holder.get(place)
+        if id is None or self.text_source[id] != place or id in self.superseded:
+            return None
+        return self.changed[id]
+
+    def _comparable(
+        self,
+        place: int,
+        record: MemoryRecord,
+        memory: MemoryRecord,
+        compared: Set[str] = frozenset(),
+    ) -> bool:
+        """Test whether no field of an item, `compared` ones aside, sets it apart from a memory."""
+        names = self.fields.get(place, frozenset()) - _NOT_COMPARED - compared
+        if record.kind == "fact":
+            names -= {"created_at"}  # it holds, whenever it was told
+        return all(
+            name in FIELDS and _value(record, name) == _value(memory, name) for name in names
+        )
+
+
+def _value(record: MemoryRecord, name: str) -> Any:
+    value = getattr(record, name)
+    return {fold_name(entity) for entity in value} if name == "entities" else value
+
+
+def owner_of(record: MemoryRecord) -> Owner:
+    """The owner of a memory: agent, user and speaker."""
+    return (record.agent_id, record.user_id, record.speaker)
