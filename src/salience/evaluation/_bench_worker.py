@@ -140,9 +140,9 @@ def _recall(job: dict[str, Any]) -> dict[str, Any]:
 def _compare_all(url: str, wanted: bool) -> None:
     """Let PostgreSQL do without its indexes of vectors."""
     if not url.startswith("sqlite"):
-        from salience.stores.postgres.search import routes
+        from salience.stores.postgres.search.vector_search import VectorSearch
 
-        routes.USE_INDEXES = not wanted
+        VectorSearch.uses_indexes = not wanted
 
 
 def main(began: float) -> None:

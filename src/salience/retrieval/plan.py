@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from salience.retrieval.operations import Op
 
 T = TypeVar("T")
+Request = TypeVar("Request")  # a batch of operations, or a task of a store
 Plan = Generator[Sequence[Op], Sequence[Any], T]
 
 
@@ -21,36 +22,38 @@ def ask(operation: Op) -> Plan[Any]:
     return answer
 
 
-def drive(plan: Plan[T], batch: Callable[[Sequence[Op]], Sequence[Any]]) -> T:
-    """Run a plan to its result, answering each batch with `batch`.
+def drive(plan: Generator[Request, Any, T], perform: Callable[[Request], Any]) -> T:
+    """Run a plan to its result; `perform` answers each of its requests.
 
-    An error raised by `batch` is thrown into the plan, which may handle it; so is an interrupt,
+    An error raised by `perform` is thrown into the plan, which may handle it; so is an interrupt,
     after which the plan may tidy up.
     """
     try:
-        ops = next(plan)
+        request = next(plan)
         while True:
             try:
-                answers = batch(ops)
+                answer = perform(request)
             except BaseException as problem:  # the plan re-raises what it cannot use
-                ops = plan.throw(problem)
+                request = plan.throw(problem)
             else:
-                ops = plan.send(answers)
+                request = plan.send(answer)
     except StopIteration as end:
         return end.value
 
 
-async def adrive(plan: Plan[T], batch: Callable[[Sequence[Op]], Awaitable[Sequence[Any]]]) -> T:
-    """`drive` for an asynchronous `batch`."""
+async def adrive(
+    plan: Generator[Request, Any, T], perform: Callable[[Request], Awaitable[Any]]
+) -> T:
+    """`drive` for an asynchronous `perform`."""
     try:
-        ops = next(plan)
+        request = next(plan)
         while True:
             try:
-                answers = await batch(ops)
+                answer = await perform(request)
             except BaseException as problem:
-                ops = plan.throw(problem)
+                request = plan.throw(problem)
             else:
-                ops = plan.send(answers)
+                request = plan.send(answer)
     except StopIteration as end:
         return end.value
 

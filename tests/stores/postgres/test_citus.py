@@ -172,7 +172,7 @@ def test_every_other_statement_is_one_task(
             )
         memory.delete_all({"id": {"in": ["m3", "m9"]}})
         with monkeypatch.context() as patch:
-            patch.setattr("salience.stores.postgres.search.routes.EXACT_BELOW", 100)
+            patch.setattr("salience.stores.postgres.search.vector_search.EXACT_BELOW", 100)
             memory.search("word3 number40", profile="composite")
         again = [f"the word{i % 37} and its number{i}" for i in range(20)]
         memory.add_many(again, dedup=True)
@@ -183,7 +183,9 @@ def test_every_other_statement_is_one_task(
         found = memory.search("word3 number40", limit=20, touch=False)
         indexed = [sql for sql in plans.said if "::halfvec(" in sql]
         assert len(indexed) == 1
-        monkeypatch.setattr("salience.stores.postgres.search.routes.USE_INDEXES", False)
+        monkeypatch.setattr(
+            "salience.stores.postgres.search.vector_search.VectorSearch.uses_indexes", False
+        )
         assert memory.search("word3 number40", limit=20, touch=False).ids == found.ids
     store = PostgresStore(cluster)
     store.database.row_security = True

@@ -142,7 +142,7 @@ def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
 
 
 def holds(store: PostgresStore, namespace: str = "default") -> bool:
-    return store._kept.holds([namespace])
+    return store.replicas.hold([namespace])
 
 
 def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
@@ -158,7 +158,7 @@ def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
         assert [(h.id, h.score) for h in before] == [(h.id, h.score) for h in after]
         more = memory.within("more")
         more.search("topic3")
-        assert until(lambda: not store._kept.reading)
+        assert until(lambda: not store.replicas.loading)
         assert not holds(store, "more")
         more.search("topic3")
         assert until(lambda: holds(store, "more"))
@@ -177,7 +177,7 @@ def test_what_does_not_fit_is_searched_by_the_server(
         memory.add_many(words(40))
         for _ in range(3):
             assert len(memory.search("topic3")) == 10
-        assert until(lambda: not store._kept.reading)
+        assert until(lambda: not store.replicas.loading)
         assert not holds(store)
 
 
@@ -312,21 +312,21 @@ def test_what_gives_way_during_a_search_is_left_to_the_server(
             profile: memory.search("topic3 word4", profile=profile, **asked).ids
             for profile in ("balanced", "composite", "activation")
         }
-        supplied = store._kept._supplied
+        supplied = store.replicas._supplied
         for profile, expected in known.items():
             for left in range(12):
                 steps = iter(range(left))
 
                 def dropping(answer: Callable[[], Any], steps: Iterator[int] = steps) -> Any:
                     if next(steps, None) is None:
-                        store._kept.forget(["default"])
+                        store.replicas.forget(["default"])
                     return supplied(answer)
 
                 memory.search("topic5", **asked)
                 assert holds(store)
-                monkeypatch.setattr(store._kept, "_supplied", dropping)
+                monkeypatch.setattr(store.replicas, "_supplied", dropping)
                 assert memory.search("topic3 word4", profile=profile, **asked).ids == expected
-                monkeypatch.setattr(store._kept, "_supplied", supplied)
+                monkeypatch.setattr(store.replicas, "_supplied", supplied)
 
 
 def test_a_server_that_was_started_again_is_read_anew(database: str) -> None:
@@ -334,10 +334,10 @@ def test_a_server_that_was_started_again_is_read_anew(database: str) -> None:
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(40))
         memory.search("topic3")
-        space = store._kept._spaces["default"]
+        space = store.replicas._spaces["default"]
         space.head = space.head._replace(started=1.0)
         assert len(memory.search("topic3")) == 10
-        assert store._kept._spaces["default"] is not space
+        assert store.replicas._spaces["default"] is not space
 
 
 def test_an_erased_namespace_is_not_kept(database: str) -> None:
@@ -358,11 +358,11 @@ def test_reading_that_breaks_down_is_begun_again(
     def broken(namespace: str) -> None:
         raise ArithmeticError("no such number")
 
-    monkeypatch.setattr(store._kept, "_load", broken)
+    monkeypatch.setattr(store.replicas, "_load", broken)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(20))
         memory.search("topic3")
-        assert until(lambda: not store._kept.reading)
+        assert until(lambda: not store.replicas.loading)
         monkeypatch.undo()
         memory.search("topic3")
         assert until(lambda: holds(store))
@@ -377,12 +377,12 @@ def test_reading_that_fails_leaves_the_search_to_the_server(
         tried.set()
         raise StoreError("no connection")
 
-    monkeypatch.setattr(store._kept, "_load", broken)
+    monkeypatch.setattr(store.replicas, "_load", broken)
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(20))
         memory.search("topic3")
         assert tried.wait(60)
-        assert until(lambda: not store._kept.reading)
+        assert until(lambda: not store.replicas.loading)
         monkeypatch.undo()
         assert len(memory.search("topic3")) == 10
         assert until(lambda: holds(store))  # tried again

@@ -265,7 +265,7 @@ def test_cosines_of_the_server_are_those_of_the_process(
         asked: dict[str, Any] = {"profile": "vitality.episodic", "limit": 300, "now": 2e9}
         asked["touch"] = False
         exact = memory.search("What did Ana say of topic5 word7?", **asked)
-        monkeypatch.setattr("salience.stores.postgres.search.routes.EXACT_BELOW", 10)
+        monkeypatch.setattr("salience.stores.postgres.search.vector_search.EXACT_BELOW", 10)
         tested = memory.search("What did Ana say of topic5 word7?", **asked)
     scores = {hit.id: hit.score for hit in exact}
     assert len(scores) == 300
@@ -387,7 +387,7 @@ def test_row_security_does_not_hide_what_is_asked_for(
         for _ in range(2):
             assert len(app.search("word3 topic4")) == 10
             assert len(app.search("word3 topic4", namespaces=["default", "other"])) == 10
-        assert store._kept.holds(["default", "other"]) is bool(memory)
+        assert store.replicas.hold(["default", "other"]) is bool(memory)
 
 
 def test_no_acknowledged_write_is_lost_when_the_server_is_killed() -> None:

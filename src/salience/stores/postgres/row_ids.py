@@ -21,43 +21,51 @@ _MAX_NAMESPACES = 1 << 25
 
 
 class RowIds:
-    """The numbers that this process gave to namespaces."""
+    """The numbers that this process gave to namespaces, and row ids made with them."""
 
     def __init__(self) -> None:
-        self._names: list[str] = []
+        self._namespaces: list[str] = []
         self._number_of: dict[str, int] = {}
         self._lock = threading.Lock()
 
-    def rows(self, namespace: str, rows: Any) -> Rows:
-        """Rows of a namespace as they are given out."""
+    def encode(self, namespace: str, rows: Any) -> Rows:
+        """The ids of rows of a namespace.
+
+        Raises:
+            StoreError: the process has used as many namespaces as it can number.
+        """
         with self._lock:
             number = self._number_of.get(namespace)
             if number is None:
-                number = self._number_of[namespace] = len(self._names)
+                number = self._number_of[namespace] = len(self._namespaces)
                 if number >= _MAX_NAMESPACES:
                     raise StoreError("one process can use no more than 33,554,432 namespaces")
-                self._names.append(namespace)
+                self._namespaces.append(namespace)
         return np.asarray(rows, dtype=np.int64) + (number << _ROW_BITS)
 
-    def names(self, rows: Rows) -> set[str]:
-        """The namespaces of rows."""
-        numbers = rows >> _ROW_BITS
+    def offset(self, namespace: str) -> int:
+        """The number to add to a row of a namespace to get its id."""
+        return int(self.encode(namespace, 0))
+
+    def namespaces(self, ids: Rows) -> set[str]:
+        """The namespaces of some rows."""
+        numbers = ids >> _ROW_BITS
         if len(numbers) and (numbers == numbers[0]).all():
             numbers = numbers[:1]
-        return {self._names[number] for number in np.unique(numbers).tolist()}
+        return {self._namespaces[number] for number in np.unique(numbers).tolist()}
 
-    def names_by_row(self, rows: Rows) -> list[str]:
+    def namespace_by_row(self, ids: Rows) -> list[str]:
         """The namespace of each row."""
-        return [self._names[number] for number in (rows >> _ROW_BITS).tolist()]
+        return [self._namespaces[number] for number in (ids >> _ROW_BITS).tolist()]
 
-    def parts(self, rows: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
-        """Rows by namespace: its name, the rows within it, and their places."""
-        if not len(rows):
+    def by_namespace(self, ids: Rows) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.intp]]]:
+        """Each namespace with the numbers of its rows and their positions among the ids."""
+        if not len(ids):
             return
-        numbers, within = rows >> _ROW_BITS, rows & ((1 << _ROW_BITS) - 1)
+        numbers, rows = ids >> _ROW_BITS, ids & ((1 << _ROW_BITS) - 1)
         if (numbers == numbers[0]).all():
-            yield self._names[numbers[0]], within, np.arange(len(rows))
+            yield self._namespaces[numbers[0]], rows, np.arange(len(ids))
             return
         for number in np.unique(numbers).tolist():
-            places = np.flatnonzero(numbers == number)
-            yield self._names[number], within[places], places
+            at = np.flatnonzero(numbers == number)
+            yield self._namespaces[number], rows[at], at

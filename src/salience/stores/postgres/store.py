@@ -15,6 +15,7 @@ from salience.errors import StoreClosed, StoreError
 from salience.records.events import ACCESSES
 from salience.records.filters import filter_fields
 from salience.retrieval import operations
+from salience.retrieval.plan import adrive, drive
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.postgres.replica.manager import NotReplicated, memory_limit
@@ -22,6 +23,8 @@ from salience.stores.postgres.replica.replica import Replicas, is_answered_by_in
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.schema import check_schema
 from salience.stores.postgres.search.read_cache import SearchCache
+from salience.stores.postgres.search.route_search import SearchContext
+from salience.stores.postgres.search.routes import is_searchable
 from salience.stores.postgres.search.searcher import Searcher
 from salience.stores.postgres.search.snapshot import SnapshotCache
 from salience.stores.postgres.wire.async_connection import AsyncDatabase
@@ -30,8 +33,8 @@ from salience.stores.postgres.wire.connection import Database
 from salience.stores.postgres.write import erase, event_log, put
 
 T = TypeVar("T")
-_MANY = 24  # memories beyond which to write them is left to a thread
-_BY_ROW = (
+_IN_THREAD_DRAFTS = 24  # beyond so many memories, preparing them would hold up an event loop
+_ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
     operations.Mentions,
@@ -43,8 +46,9 @@ _BY_ROW = (
     operations.SessionNeighbors,
     operations.Touch,
 )
+"""Operations about rows that a search has found: they belong to that search."""
 _OVERLAID = (
-    *_BY_ROW,
+    *_ROW_OPERATIONS,
     operations.FindSpeakers,
     operations.VectorNames,
     operations.Dimensions,
@@ -55,42 +59,42 @@ _OVERLAID = (
     operations.Unembedded,
     operations.Notes,
 )
-"""Answered without accesses of memories, or by `Reader`, which lays over those that wait."""
+"""Answered without accesses of memories, or with pending accesses laid over what is read."""
 
 
 @dataclass(frozen=True)
-class _Flush:
-    """Write the accesses that wait, at least those of some namespaces."""
+class Flush:
+    """Write the pending accesses, at least those of some namespaces."""
 
     namespaces: Collection[str]
 
 
 @dataclass(frozen=True)
-class _Read:
-    """Steps that only read, about some namespaces."""
+class ReadOnly:
+    """Run steps that only read, about some namespaces."""
 
     steps: Callable[[], Steps[Any]]
     namespaces: Collection[str]
 
 
 @dataclass(frozen=True)
-class _Write:
-    """Steps that are one transaction, about some namespaces."""
+class ReadWrite:
+    """Run steps as one transaction, about some namespaces."""
 
     steps: Callable[[], Steps[Any]]
     namespaces: Collection[str]
 
 
-Work = Generator[_Flush | _Read | _Write, Any, T]
-"""What operations take, one thing after the other, whoever does it and waits."""
+Work = Generator[Flush | ReadOnly | ReadWrite, Any, T]
+"""A plan over the database: `drive` or `adrive` performs one task after the other."""
 
 
 class PostgresStore:
     """A store in the database of an address.
 
     Its operations may be called from many threads, and awaited in many tasks of event loops.
-    Namespaces that it searches again and again it keeps in up to `memory` bytes (see `kept`; by
-    default, what the environment says), `at_once` from the first search on.
+    Namespaces that it searches again and again it holds in up to `memory` bytes, as replicas (by
+    default as many as the environment says); with `at_once` from the first search on.
     """
 
     def __init__(self, url: str, *, memory: int | None = None, at_once: bool = False) -> None:
@@ -98,92 +102,79 @@ class PostgresStore:
         self.database = Database(url)
         check_schema(self.database)
         self.database.open()
-        self.awaited = AsyncDatabase(self.database)
-        self._numbers = RowIds()
-        self._spaces = SnapshotCache()
-        self._sight: ContextVar[SearchCache | None] = ContextVar("sight", default=None)
+        self.async_database = AsyncDatabase(self.database)
+        self._row_ids = RowIds()
+        self._snapshots = SnapshotCache()
+        self._search_cache: ContextVar[SearchCache | None] = ContextVar("cache", default=None)
         self._closed = False
         self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
-        self._kept = Replicas(
-            self._numbers, self._accesses.waiting, self.database.read, limit, at_once
+        self.replicas = Replicas(
+            self._row_ids, self._accesses.waiting, self.database.read, limit, at_once
         )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
-        """Answer every operation, in order; what only reads goes into common round trips."""
-        work, done, problem = self._work(batch), None, None
-        while True:
-            try:
-                task = work.send(done) if problem is None else work.throw(problem)
-            except StopIteration as end:
-                return list(end.value)
-            done = problem = None
-            try:
-                if isinstance(task, _Flush):
-                    self._accesses.flush(task.namespaces)
-                elif isinstance(task, _Read):
-                    done = self.database.read(task.steps, task.namespaces)
-                else:
-                    done = self.database.write(task.steps, task.namespaces)
-            except StoreError as raised:
-                problem = raised
+        """Answer every operation, in order; those that only read share round trips."""
+        return drive(self._answers(batch), self._perform)
 
     async def abatch(self, batch: Sequence[operations.Op]) -> list[Any]:
         """`batch`, awaited: other tasks go on meanwhile."""
-        if any(isinstance(op, operations.Put) and len(op.drafts) > _MANY for op in batch):
-            return await asyncio.to_thread(self.batch, batch)  # to make them takes a while, too
-        work, done, problem = self._work(batch), None, None
-        while True:
-            try:
-                task = work.send(done) if problem is None else work.throw(problem)
-            except StopIteration as end:
-                return list(end.value)
-            done = problem = None
-            try:
-                if isinstance(task, _Flush):
-                    if not self._accesses.is_empty():
-                        await asyncio.to_thread(self._accesses.flush, task.namespaces)
-                elif isinstance(task, _Read):
-                    done = await self.awaited.read(task.steps, task.namespaces)
-                else:
-                    done = await self.awaited.write(task.steps, task.namespaces)
-            except StoreError as raised:
-                problem = raised
+        if any(
+            isinstance(op, operations.Put) and len(op.drafts) > _IN_THREAD_DRAFTS for op in batch
+        ):
+            return await asyncio.to_thread(self.batch, batch)
+        return await adrive(self._answers(batch), self._perform_async)
+
+    def _perform(self, task: Flush | ReadOnly | ReadWrite) -> Any:
+        if isinstance(task, Flush):
+            return self._accesses.flush(task.namespaces)
+        run = self.database.read if isinstance(task, ReadOnly) else self.database.write
+        return run(task.steps, task.namespaces)
+
+    async def _perform_async(self, task: Flush | ReadOnly | ReadWrite) -> Any:
+        if isinstance(task, Flush):
+            if not self._accesses.is_empty():
+                await asyncio.to_thread(self._accesses.flush, task.namespaces)
+            return None
+        database = self.async_database
+        run = database.read if isinstance(task, ReadOnly) else database.write
+        return await run(task.steps, task.namespaces)
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
-        [found] = self.database.read(
-            lambda: _one(Statement("SELECT value FROM meta WHERE key = 'embedder'"))
-        )
-        return found[0][0] if found else None
+        select = Statement("SELECT value FROM meta WHERE key = 'embedder'")
+        rows = self.database.read(lambda: _answer(select))
+        return rows[0][0] if rows else None
+
+    def flush(self) -> None:
+        """Write the pending accesses; any that could not be written stay pending."""
+        self._accesses.flush()
 
     def close(self) -> None:
-        """Write what waits and close every connection."""
+        """Write the pending accesses and close every connection."""
         if not self._closed:
             try:
                 self.flush()
             finally:
                 self._closed = True
-                self._sight.set(None)
-                self._kept.close()
+                self._search_cache.set(None)
+                self.replicas.close()
                 self.database.close()
 
     async def aclose(self) -> None:
         """`close`, awaited, and the connections of this event loop."""
-        await self.awaited.close()
+        await self.async_database.close()
         await asyncio.to_thread(self.close)
 
-    def _work(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
+    def _answers(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
         if self._closed:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        if not all(isinstance(op, _BY_ROW) for op in batch):
-            before = self._sight.get()
-            ranks = any(isinstance(op, (operations.TopK, operations.SearchRoute)) for op in batch)
-            self._sight.set(SearchCache(begun=before.begun if before and ranks else frozenset()))
+        if not all(isinstance(op, _ROW_OPERATIONS) for op in batch):
+            self._begin_search(batch)
         answers: list[Any] = []
         at = 0
         while at < len(batch):
             end = at
-            while end < len(batch) and type(batch[end]) in self._ASKED:
+            while end < len(batch) and type(batch[end]) in self._READ_ONLY:
                 end += 1
             if end > at:
                 answers += yield from self._read(batch[at:end])
@@ -193,102 +184,116 @@ class PostgresStore:
                 at += 1
         return answers
 
+    def _begin_search(self, batch: Sequence[operations.Op]) -> None:
+        """Forget what the search before has read."""
+        before = self._search_cache.get()
+        ranks = any(isinstance(op, (operations.TopK, operations.SearchRoute)) for op in batch)
+        advanced = before.advanced if before is not None and ranks else frozenset[str]()
+        self._search_cache.set(SearchCache(advanced=advanced))
+
     # Reading
 
     def _read(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
         namespaces = self._namespaces(batch)
-        if any(map(_counts, batch)):  # what was counted shows
-            yield _Flush(namespaces)
-        sight = self._sight.get() or SearchCache()
-        self._sight.set(sight)
-        answers = Searcher(
-            self._numbers,
-            self._spaces,
-            sight,
-            self._accesses.waiting,
-            self.database.distributed,
-        )
-
-        def steps() -> Steps[list[Any]]:
-            yield from self._prepare(batch, sight)
-            searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
-            others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
-            rankings, *rest = yield from concurrently(
-                [
-                    self._rankings(searches, answers, sight),
-                    *(self._answered(op, answers, sight) for op in others),
-                ]
-            )
-            found, left = iter(rankings), iter(rest)
-            return [next(found if isinstance(op, operations.SearchRoute) else left) for op in batch]
-
+        if any(map(_depends_on_accesses, batch)):
+            yield Flush(namespaces)
+        cache = self._search_cache.get() or SearchCache()
+        self._search_cache.set(cache)
+        context = SearchContext(self._row_ids, self._snapshots, cache, self._accesses.waiting)
+        searcher = Searcher(context, self.database.distributed)
         try:
-            answered: list[Any] = yield _Read(steps, namespaces)
+            answers: list[Any] = yield ReadOnly(
+                lambda: self._read_steps(batch, searcher, cache), namespaces
+            )
         except StoreError as problem:
-            beyond = isinstance(problem.__cause__, NumericValueOutOfRange)
-            if beyond and all(isinstance(op, operations.TopK) for op in batch):
-                return [None] * len(batch)  # what is infinite here is an error there
+            overflow = isinstance(problem.__cause__, NumericValueOutOfRange)
+            if overflow and all(isinstance(op, operations.TopK) for op in batch):
+                return [None] * len(batch)  # a score that is infinite here is an error there
             raise
-        self._spaces.learn(sight.known.values())
+        self._snapshots.update(cache.snapshots.values())
         if any(isinstance(op, operations.SearchRoute) for op in batch):
-            self._kept.searched({name: known.living_count for name, known in sight.known.items()})
-        return answered
+            living = {name: each.living_count for name, each in cache.snapshots.items()}
+            self.replicas.note_searches(living)
+        return answers
 
-    def _prepare(self, batch: Sequence[operations.Op], sight: SearchCache) -> Steps[None]:
-        """Decide what is answered out of memory, and bring that up to date, once a search."""
+    def _read_steps(
+        self, batch: Sequence[operations.Op], searcher: Searcher, cache: SearchCache
+    ) -> Steps[list[Any]]:
+        yield from self._advance_replicas(batch, cache)
+        searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
+        others = [op for op in batch if not isinstance(op, operations.SearchRoute)]
+        rankings, *answers = yield from concurrently(
+            [
+                self._rankings(searches, searcher, cache),
+                *(self._answer(op, searcher, cache) for op in others),
+            ]
+        )
+        next_ranking, next_answer = iter(rankings), iter(answers)
+        return [
+            next(next_ranking if isinstance(op, operations.SearchRoute) else next_answer)
+            for op in batch
+        ]
+
+    def _advance_replicas(self, batch: Sequence[operations.Op], cache: SearchCache) -> Steps[None]:
+        """Decide whether replicas answer, and bring these up to date, once a search."""
         searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
         if searches:
             names = frozenset(name for op in searches for name in op.query.namespaces)
             if not all(map(is_answered_by_index, searches)):
-                sight.kept = frozenset()
-            elif names <= sight.begun and self._kept.holds(names):
-                sight.kept = names
+                cache.in_memory = frozenset()
+            elif names <= cache.advanced and self.replicas.hold(names):
+                cache.in_memory = names
             else:
-                sight.kept = yield from self._kept.prepare(names)
-            sight.begun = frozenset()
+                # The server knows nothing of a route without a SQL form, so a replica has to.
+                needed = not all(is_searchable(op.route) for op in searches)
+                cache.in_memory = yield from self.replicas.advance(names, load=needed)
+            cache.advanced = frozenset()
         elif any(isinstance(op, operations.FindSpeakers) for op in batch):
             names = frozenset(name for op in batch for name in getattr(op, "namespaces", ()))
-            sight.kept = sight.begun = yield from self._kept.prepare(names)
-
-    def _answered(self, op: operations.Op, answers: Searcher, sight: SearchCache) -> Steps[Any]:
-        """Answer an operation out of memory, else by the server."""
-        if isinstance(op, operations.TopK) and self._kept.holds(op.query.namespaces):
-            return None  # all columns are at hand
-        if isinstance(op, operations.ReadStats):
-            return (yield from answers.stats(op, self._kept.nbytes, self._kept.reading))
-        if self._kept.covers(op, sight.kept):
-            try:
-                return (yield from self._kept.answer(op))
-            except NotReplicated:
-                sight.kept = frozenset()
-        return (yield from self._READS[type(op)](answers, op))
+            cache.in_memory = cache.advanced = yield from self.replicas.advance(names)
 
     def _rankings(
-        self, searches: Sequence[operations.SearchRoute], answers: Searcher, sight: SearchCache
+        self,
+        searches: Sequence[operations.SearchRoute],
+        searcher: Searcher,
+        cache: SearchCache,
     ) -> Steps[list[operations.Ranking]]:
-        """The same for all routes of a search."""
-        if sight.kept:
+        """Rank all routes of a search by replicas, else by the server."""
+        if cache.in_memory:
             try:
-                return (yield from self._kept.rankings(searches))
+                return (yield from self.replicas.rankings(searches))
             except NotReplicated:
-                sight.kept = frozenset()
-        return (yield from answers.searches(searches))
+                cache.in_memory = frozenset()
+        return (yield from searcher.search_routes(searches))
+
+    def _answer(self, op: operations.Op, searcher: Searcher, cache: SearchCache) -> Steps[Any]:
+        """Answer an operation by replicas, else by the server."""
+        if isinstance(op, operations.ReadStats):
+            return (yield from searcher.stats(op, self.replicas.nbytes, self.replicas.loading))
+        if isinstance(op, operations.TopK) and self.replicas.hold(op.query.namespaces):
+            return None  # all columns are at hand
+        if self.replicas.cover(op, cache.in_memory):
+            try:
+                return (yield from self.replicas.answer(op))
+            except NotReplicated:
+                cache.in_memory = frozenset()
+        return (yield from self._READS[type(op)](searcher, op))
 
     def _namespaces(self, batch: Sequence[operations.Op]) -> set[str]:
         """The namespaces that operations are about."""
-        found: set[str] = set()
+        names: set[str] = set()
         for op in batch:
-            found.update(getattr(op, "namespaces", ()))
+            names.update(getattr(op, "namespaces", ()))
             query = getattr(op, "query", None)
             if query is not None:
-                found.update(query.namespaces)
+                names.update(query.namespaces)
             namespace = getattr(op, "namespace", None)
             if namespace is not None:
-                found.add(namespace)
+                names.add(namespace)
             rows = getattr(op, "rows", None)
             if isinstance(rows, np.ndarray):
-                found.update(name for name, _, _ in self._numbers.parts(rows))
-        return found
+                names.update(self._row_ids.namespaces(rows))
+        return names
 
     # Writing
 
@@ -301,40 +306,44 @@ class PostgresStore:
     def _put(self, op: operations.Put) -> Work[tuple[str, ...]]:
         prepared = put.prepare(op.drafts)
         namespaces = put.written_namespaces(op)
-        yield _Flush(namespaces)
-        refused: tuple[str, ...] = yield _Write(lambda: put.put(op, prepared), namespaces)
-        self._spaces.written(namespaces)
+        yield Flush(namespaces)
+        refused: tuple[str, ...] = yield ReadWrite(lambda: put.put(op, prepared), namespaces)
+        self._snapshots.mark_written(namespaces)
         return refused
 
     def _log(self, op: operations.Log) -> Work[tuple[str, ...]]:
-        yield _Flush((op.namespace,))
-        refused: tuple[str, ...] = yield _Write(lambda: event_log.log(op), (op.namespace,))
+        yield Flush((op.namespace,))
+        refused: tuple[str, ...] = yield ReadWrite(lambda: event_log.log(op), (op.namespace,))
         return refused
 
-    def _mend(self, op: operations.SetFields) -> Work[None]:
-        yield _Flush((op.namespace,))
-        yield _Write(lambda: event_log.set_fields(op), (op.namespace,))
+    def _set_fields(self, op: operations.SetFields) -> Work[None]:
+        yield Flush((op.namespace,))
+        yield ReadWrite(lambda: event_log.set_fields(op), (op.namespace,))
 
     def _note(self, op: operations.Note) -> Work[bool]:
-        done: bool = yield _Write(lambda: event_log.note(op), (op.namespace,))
+        done: bool = yield ReadWrite(lambda: event_log.note(op), (op.namespace,))
         return done
 
     def _delete(self, op: operations.Delete) -> Work[int]:
-        yield _Flush((op.namespace,))
-        gone: int = yield from self._changed(
-            (op.namespace,), erase.delete, op.namespace, op.ids, op.where
-        )
+        namespace = op.namespace
+        yield Flush((namespace,))
+        steps = lambda: erase.delete(namespace, op.ids, op.where)  # noqa: E731
+        count: int = yield ReadWrite(steps, (namespace,))
+        self._snapshots.mark_written((namespace,))
         if op.ids is None and op.where is None:
-            self._kept.forget((op.namespace,))
-        return gone
+            self.replicas.forget((namespace,))
+        return count
 
     def _put_vectors(self, op: operations.PutVectors) -> Work[None]:
-        for namespace, rows, places in self._numbers.parts(op.rows):
+        for namespace, rows, at in self._row_ids.by_namespace(op.rows):
             if namespace == op.namespace:
-                given = [op.vectors[place] for place in places.tolist()]
-                yield from self._changed(
-                    (namespace,), erase.put_vectors, namespace, op.name, rows.tolist(), given
+                vectors = [op.vectors[place] for place in at.tolist()]
+                numbers = rows.tolist()
+                yield ReadWrite(
+                    lambda: erase.put_vectors(op.namespace, op.name, numbers, vectors),  # noqa: B023
+                    (namespace,),
                 )
+                self._snapshots.mark_written((namespace,))
 
     def _adopt_vectors(self, op: operations.AdoptVectors) -> Work[bool]:
         if self.database.row_security:
@@ -342,30 +351,21 @@ class PostgresStore:
                 "row-level security hides namespaces from this role; make vectors anew as the "
                 "owner of the tables"
             )
-        [names] = yield _Read(lambda: _one(Statement("SELECT namespace FROM spaces")), ())
-        done: bool = yield from self._changed(
-            [name for (name,) in names],
-            erase.adopt_vectors,
-            op.source,
-            op.target,
-            op.embedder,
-        )
+        select = Statement("SELECT namespace FROM spaces")
+        rows: list[Any] = yield ReadOnly(lambda: _answer(select), ())
+        namespaces = [name for (name,) in rows]
+        steps = lambda: erase.adopt_vectors(op.source, op.target, op.embedder)  # noqa: E731
+        done: bool = yield ReadWrite(steps, namespaces)
+        self._snapshots.mark_written(namespaces)
         return done
-
-    def _changed(
-        self, namespaces: Sequence[str], steps: Callable[..., Steps[Any]], *given: Any
-    ) -> Work[Any]:
-        found = yield _Write(lambda: steps(*given), namespaces)
-        self._spaces.written(namespaces)
-        return found
 
     # Accesses
 
     def _touch(self, op: operations.Touch) -> Work[None]:
         at = codec.encode("last_accessed", op.at)
-        for namespace, rows, places in self._numbers.parts(op.rows):
+        for namespace, rows, places in self._row_ids.by_namespace(op.rows):
             self._accesses.add(namespace, (rows.tolist(), at, op.type, op.actor, op.session))
-            self._kept.touch(namespace, op.rows[places], at)
+            self.replicas.touch(namespace, op.rows[places], at)
         yield from ()
 
     def _write_accesses(self, batches: Mapping[str, Batch]) -> None:
@@ -376,42 +376,38 @@ class PostgresStore:
                 batch.seq = None
             raise
 
-    def flush(self) -> None:
-        """Write the accesses that wait; what could not be written waits on."""
-        self._accesses.flush()
-
     _READS: ClassVar[dict[type, Callable[[Searcher, Any], Steps[Any]]]] = {
-        operations.FindSpeakers: Searcher.names,
+        operations.FindSpeakers: Searcher.find_speakers,
         operations.VectorNames: Searcher.vector_names,
         operations.Dimensions: Searcher.dimensions,
-        operations.TopK: Searcher.best,
-        operations.ScoreRows: Searcher.score,
-        operations.MatchedTerms: Searcher.matched,
+        operations.TopK: Searcher.top_k,
+        operations.ScoreRows: Searcher.score_rows,
+        operations.MatchedTerms: Searcher.matched_terms,
         operations.Mentions: Searcher.mentions,
-        operations.FetchColumns: Searcher.fetch,
-        operations.ReadRecords: Searcher.read,
-        operations.ReadTexts: Searcher.texts,
-        operations.FetchVectors: Searcher.vectors,
-        operations.LinksBetween: Searcher.linked,
-        operations.SessionNeighbors: Searcher.beside,
-        operations.FindByTextHash: Searcher.same,
-        operations.NearestVectors: Searcher.alike,
-        operations.RowsById: Searcher.find,
-        operations.RowsInWriteOrder: Searcher.order,
-        operations.ListRecords: Searcher.listing,
+        operations.FetchColumns: Searcher.fetch_columns,
+        operations.ReadRecords: Searcher.read_records,
+        operations.ReadTexts: Searcher.read_texts,
+        operations.FetchVectors: Searcher.fetch_vectors,
+        operations.LinksBetween: Searcher.links_between,
+        operations.SessionNeighbors: Searcher.session_neighbors,
+        operations.FindByTextHash: Searcher.find_by_text_hash,
+        operations.NearestVectors: Searcher.nearest_vectors,
+        operations.RowsById: Searcher.rows_by_id,
+        operations.RowsInWriteOrder: Searcher.rows_in_write_order,
+        operations.ListRecords: Searcher.list_records,
         operations.Unembedded: Searcher.unembedded,
-        operations.LinksOf: Searcher.neighbors,
+        operations.LinksOf: Searcher.links_of,
         operations.Events: lambda _, op: event_log.events(op),
         operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
         operations.Notes: lambda _, op: event_log.notes(op),
     }
-    _ASKED: ClassVar[frozenset[type]] = frozenset(
+    _READ_ONLY: ClassVar[frozenset[type]] = frozenset(
         {*_READS, operations.SearchRoute, operations.ReadStats}
     )
     _WRITES: ClassVar[dict[type, Callable[[PostgresStore, Any], Work[Any]]]] = {
         operations.Put: _put,
         operations.Log: _log,
-        operations.SetFields: _mend,
+        operations.SetFields: _set_fields,
         operations.Note: _note,
         operations.Touch: _touch,
         operations.Delete: _delete,
@@ -420,13 +416,14 @@ class PostgresStore:
     }
 
 
-def _counts(op: operations.Op) -> bool:
-    """Whether the server has to know of all accesses to answer."""
+def _depends_on_accesses(op: operations.Op) -> bool:
+    """True if the server has to know of all accesses to answer."""
     if not isinstance(op, _OVERLAID):
         return True
     where = getattr(op, "where", None) or getattr(getattr(op, "query", None), "where", None)
     return not filter_fields(where).isdisjoint(ACCESSES)
 
 
-def _one(statement: Statement) -> Steps[list[Any]]:
-    return (yield [statement])
+def _answer(statement: Statement) -> Steps[list[Any]]:
+    [answer] = yield [statement]
+    return list(answer)

@@ -129,14 +129,14 @@ class ReplicaManager(IndexReader):
 
     def __init__(
         self,
-        numbers: RowIds,
+        row_ids: RowIds,
         waiting: Callable[[str], Sequence[Batch]],
         read: Read,
         limit: int,
         at_once: bool = False,
     ) -> None:
         super().__init__(limit)
-        self._numbers = numbers
+        self._row_ids = row_ids
         self._waiting = waiting
         self._read = read
         self._at_once = at_once
@@ -149,11 +149,11 @@ class ReplicaManager(IndexReader):
 
     # What is kept
 
-    def holds(self, namespaces: Iterable[str]) -> bool:
+    def hold(self, namespaces: Iterable[str]) -> bool:
         """Whether all of some namespaces are kept."""
         return all(name in self._indexes for name in namespaces)
 
-    def searched(self, namespaces: Mapping[str, int]) -> None:
+    def note_searches(self, namespaces: Mapping[str, int]) -> None:
         """Note which namespaces the server searched, and how many memories live in each."""
         for name, living in namespaces.items():
             if not self._fits(living):
@@ -195,7 +195,7 @@ class ReplicaManager(IndexReader):
                     return
                 namespace = self._wished[0]
             try:
-                self._load(namespace)
+                self._read(partial(self._load, namespace), (namespace,))
             except BaseException as problem:
                 with self._lock:
                     self._searched.pop(namespace, None)
@@ -207,22 +207,25 @@ class ReplicaManager(IndexReader):
                 with self._lock:
                     self._wished.remove(namespace)
 
-    def _load(self, namespace: str) -> None:
+    def _load(self, namespace: str) -> Steps[None]:
         """Read all of a namespace, unless it is too large."""
-        found: Watermark = self._read(partial(_read_watermark, namespace), (namespace,))
+        [answer] = yield [feed.select_watermark(namespace, Watermark(), accesses=False)]
+        found = feed.parse_watermark(answer)
         if not self._fits(found.living):
             return
         with self._lock:
             columns = sorted(self._asked)
         space = _Replica(NamespaceIndex(fed := ReplicaFeed(), namespace, columns), fed, found)
         reading = ColumnRequest(
-            namespace, self._offset(namespace), space.index.table.loaded_columns
+            namespace, self._row_ids.offset(namespace), space.index.table.loaded_columns
         )
         for after in range(found.erased, found.counter, _LOAD_CHUNK_ROWS):
             until = min(after + _LOAD_CHUNK_ROWS, found.counter)
             waiting = self._waiting(namespace)
-            asked = partial(_read_range, reading, namespace, after, until)
-            answers = self._read(asked, (namespace,))
+            answers = yield [
+                *reading.between(after, until),
+                feed.select_vectors(namespace, after, until),
+            ]
             if self._closed.is_set():
                 return
             self._take_in(space, reading, answers, waiting, until)
@@ -230,9 +233,6 @@ class ReplicaManager(IndexReader):
             if not self._closed.is_set() and namespace not in self._spaces:  # else that is newer
                 self._spaces[namespace] = space
                 self._keep(namespace, space.index)
-
-    def _offset(self, namespace: str) -> int:
-        return int(self._numbers.rows(namespace, 0))
 
     def _take_in(
         self,
@@ -248,11 +248,11 @@ class ReplicaManager(IndexReader):
         *rows, given = answers
         every = dict.fromkeys((*waiting, *self._waiting(namespace)))
         fresh = space.feed.fresh = reading.columns(rows, every)
-        space.feed.given_vectors = feed.parse_vectors(given, self._offset(namespace))
+        space.feed.given_vectors = feed.parse_vectors(given, self._row_ids.offset(namespace))
         space.feed.given_embedder = feed.parse_embedder(given)
         space.fed += 1
         space.feed.coming = Changes(
-            space.fed, fresh["row"], until=self._offset(namespace) + until, **changes
+            space.fed, fresh["row"], until=self._row_ids.offset(namespace) + until, **changes
         )
         space.index.table.refresh()
         space.feed.emptied()
@@ -270,22 +270,25 @@ class ReplicaManager(IndexReader):
         return index
 
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
-        for name in self._numbers.names(rows):
+        for name in self._row_ids.namespaces(rows):
             yield self._index(name)
 
     # Keeping current
 
-    def prepare(self, namespaces: Iterable[str]) -> Steps[frozenset[str]]:
-        """Bring the indexes of some namespaces up to date; none where one is not kept."""
+    def advance(self, namespaces: Iterable[str], load: bool = False) -> Steps[frozenset[str]]:
+        """Bring the replicas of some namespaces up to date; none where one is not held.
+
+        With `load` those that are not held are read first, if they fit.
+        """
         names = sorted(namespaces)
+        if (load or self._at_once) and self._memory_limit:
+            for name in names:
+                if name not in self._indexes:
+                    yield from self._load(name)
         ready = yield from self._prepared(names)
         return frozenset(names if ready else ())
 
     def _prepared(self, namespaces: Sequence[str]) -> Steps[bool]:
-        if self._at_once:
-            for name in namespaces:
-                if name not in self._indexes and self._memory_limit:
-                    self._load(name)
         for _ in range(_MAX_ADVANCES):
             with self._lock:
                 spaces = [self._spaces.get(name) for name in namespaces]
@@ -301,7 +304,7 @@ class ReplicaManager(IndexReader):
             if not any(map(Watermark.moved, before, heads)):
                 return self._seen(kept, before, heads)
             if (yield from self._advance(kept, before, heads)):
-                return self.holds(namespaces)
+                return self.hold(namespaces)
         return False
 
     @staticmethod
@@ -318,7 +321,7 @@ class ReplicaManager(IndexReader):
                     space.head = new
                 if space.index.namespace in self._indexes:
                     self._indexes.move_to_end(space.index.namespace)
-            return self.holds(space.index.namespace for space in spaces)
+            return self.hold(space.index.namespace for space in spaces)
 
     def _advance(
         self, spaces: Sequence[_Replica], before: Sequence[Watermark], heads: Sequence[Watermark]
@@ -337,7 +340,7 @@ class ReplicaManager(IndexReader):
                 if not self._at_once:
                     self._wish(name)
                     return True
-                self._load(name)
+                yield from self._load(name)
                 return False
         asked = [self._news(space, old, new) for space, old, new in moved]
         waiting = [self._waiting(space.index.namespace) for space, _, _ in moved]
@@ -364,7 +367,7 @@ class ReplicaManager(IndexReader):
     ) -> tuple[ColumnRequest, ColumnRequest, list[Any]]:
         """What to ask for what is newer."""
         name = space.index.namespace
-        offset = self._offset(name)
+        offset = self._row_ids.offset(name)
         reading = ColumnRequest(name, offset, space.index.table.loaded_columns)
         patched = ColumnRequest(name, offset, space.index.table.patchable_columns)
         return (
@@ -391,7 +394,7 @@ class ReplicaManager(IndexReader):
         gone, *rest = answers
         every = dict.fromkeys((*waiting, *self._waiting(name)))
         changed = space.feed.changed = patched.columns(rest[:2], every)
-        removed = [row + self._offset(name) for (row,) in gone]
+        removed = [row + self._row_ids.offset(name) for (row,) in gone]
         if new.linked != space.head.linked:
             space.index.table.forget_links()
             space.feed.given_links = None
@@ -439,7 +442,7 @@ class ReplicaManager(IndexReader):
         self._helper.close()
 
     @property
-    def reading(self) -> int:
+    def loading(self) -> int:
         """How many namespaces are being read, or are to be."""
         return len(self._wished)
 
@@ -447,12 +450,3 @@ class ReplicaManager(IndexReader):
     def nbytes(self) -> int:
         """Memory held."""
         return self._held
-
-
-def _read_watermark(namespace: str) -> Steps[Watermark]:
-    [answer] = yield [feed.select_watermark(namespace, Watermark(), accesses=False)]
-    return feed.parse_watermark(answer)
-
-
-def _read_range(reading: ColumnRequest, namespace: str, after: int, until: int) -> Steps[list[Any]]:
-    return (yield [*reading.between(after, until), feed.select_vectors(namespace, after, until)])

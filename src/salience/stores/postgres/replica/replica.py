@@ -38,14 +38,14 @@ _ROW_OPERATIONS = (
 class Replicas(ReplicaManager):
     """Answers about the namespaces that a process keeps."""
 
-    def covers(self, op: operations.Op, kept: frozenset[str]) -> bool:
+    def cover(self, op: operations.Op, kept: frozenset[str]) -> bool:
         """Whether the indexes of the namespaces `kept` can answer an operation."""
         if isinstance(op, (operations.FindSpeakers, operations.VectorNames)):
             return bool(kept) and kept.issuperset(op.namespaces)
         if isinstance(op, _ROW_OPERATIONS):
             if isinstance(op, operations.FetchColumns) and "content" in op.names:
                 return False
-            return bool(kept) and kept.issuperset(self._numbers.names(op.rows))
+            return bool(kept) and kept.issuperset(self._row_ids.namespaces(op.rows))
         return False
 
     def _linked(self, op: operations.LinksBetween) -> list[operations.Edge]:
@@ -114,7 +114,7 @@ class Replicas(ReplicaManager):
         if space is None:
             raise NotReplicated(name)
         fed, waiting = space.fed, self._waiting(name)
-        reading = ColumnRequest(name, self._offset(name), lacking.names)
+        reading = ColumnRequest(name, self._row_ids.offset(name), lacking.names)
         answers = yield (
             [feed.select_links(name)] if lacking.links else reading.between(0, space.head.counter)
         )

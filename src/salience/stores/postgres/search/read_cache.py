@@ -1,4 +1,4 @@
-"""The cache of one search: what later operations are answered from without another round trip."""
+"""The cache of one search: later operations are answered from it without another round trip."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 
 @dataclass(eq=False)
 class Neighborhood:
-    """What was seen around memories that pass a filter, by row."""
+    """Links and session neighbors of rows, as far as they pass a filter."""
 
     where: Filter | None = None
     linked: set[int] = field(default_factory=set)  # the rows all of whose links are among `edges`
     edges: list[Edge] = field(default_factory=list)
-    beside: dict[int, tuple[int, int]] = field(default_factory=dict)  # before and behind, or -1
+    beside: dict[int, tuple[int, int]] = field(default_factory=dict)  # previous and next, or -1
 
 
 @dataclass(eq=False)
 class SearchCache:
-    """What was seen by the search that a thread runs at the moment."""
+    """All that the search of one thread or task has read."""
 
-    known: dict[str, NamespaceSnapshot] = field(default_factory=dict)
+    snapshots: dict[str, NamespaceSnapshot] = field(default_factory=dict)
     segments: dict[str, dict[str, list[Segment]]] = field(default_factory=dict)
-    scores: dict[tuple[str, Any], WordScores] = field(default_factory=dict)
-    seen: RowCache = field(default_factory=RowCache)
-    around: Neighborhood = field(default_factory=Neighborhood)
+    """By namespace and field: segments of the inverted index, with the terms of the query alone."""
+    word_scores: dict[tuple[str, Any], WordScores] = field(default_factory=dict)
+    rows: RowCache = field(default_factory=RowCache)
+    neighborhood: Neighborhood = field(default_factory=Neighborhood)
     cosines: dict[tuple[str, str], tuple[Rows, Floats]] = field(default_factory=dict)
     """By namespace and vector name: rows, ascending, and their cosines, where all were compared."""
-    kept: frozenset[str] = frozenset()
-    """The namespaces that are answered about out of this process's memory."""
-    begun: frozenset[str] = frozenset()
+    in_memory: frozenset[str] = frozenset()
+    """The namespaces that are answered about by the replicas of this process."""
+    advanced: frozenset[str] = frozenset()
     """Those of them that were brought up to date for a search that is still to come."""
 
-    def around_within(self, where: Filter | None) -> Neighborhood:
-        """What was seen around memories that pass a filter."""
-        if where != self.around.where:
-            self.around = Neighborhood(where)
-        return self.around
+    def neighborhood_within(self, where: Filter | None) -> Neighborhood:
+        """Links and neighbors that pass a filter; those of another filter are forgotten."""
+        if where != self.neighborhood.where:
+            self.neighborhood = Neighborhood(where)
+        return self.neighborhood

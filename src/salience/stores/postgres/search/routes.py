@@ -1,22 +1,25 @@
-"""The routes: what each finds in a namespace, and by what score.
+"""Routes over a namespace on the server: one class for each class of routes.
 
-Words are scored by the same code as everywhere (`salience.stores.index.words.inverted_index`), over
-postings that are read for the terms asked about. Vectors are found by the server and compared
-exactly here.
+`register` adds one for a route from outside the package. Where a score is an expression over one
+memory, subclass `SqlSearch`, which needs one method; `m` is the memory:
+
+    class ShortTexts(SqlSearch[MyRoute]):
+        def score_expression(self, route, query):
+            return SqlExpression("1.0 / length(m.content)")
+
+    register(MyRoute, ShortTexts())
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from salience.errors import EmbedderMismatch, InvalidInput
-from salience.language.analysis_types import QueryAnalysis, Term, Wording
-from salience.language.tokens import term_id
-from salience.records.fields import FIELDS, LEXICAL
+from salience.errors import InvalidInput
+from salience.records.fields import FIELDS
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.query import Query
 from salience.retrieval.routes import (
@@ -28,20 +31,12 @@ from salience.retrieval.routes import (
     Trigram,
     Vector,
 )
-from salience.stores.index.vector_index import EXACT_BELOW
-from salience.stores.index.words.bm25 import WordScores
-from salience.stores.index.words.inverted_index import MEASURES
-from salience.stores.index.words.postings import Postings
-from salience.stores.postgres.search.read_cache import SearchCache
-from salience.stores.postgres.search.row_reader import RowReader
-from salience.stores.postgres.search.snapshot import NamespaceSnapshot
-from salience.stores.postgres.sql import postings as segments
-from salience.stores.postgres.sql.filters import (
-    compile_filter,
-    parse_mask,
-    row_condition,
-    select_mask,
-)
+from salience.stores.postgres.search.route_search import R, RouteSearch, SearchContext
+from salience.stores.postgres.search.row_reader import stored_names
+from salience.stores.postgres.search.vector_search import VectorSearch
+from salience.stores.postgres.search.word_search import LexicalSearch
+from salience.stores.postgres.sql.expressions import SqlExpression
+from salience.stores.postgres.sql.filters import Condition, compile_filter
 from salience.stores.postgres.sql.identifiers import (
     SPELLED_FIELDS,
     cell_value,
@@ -54,362 +49,292 @@ from salience.stores.postgres.sql.identifiers import (
     trigram_scores,
     trigram_texts,
 )
-from salience.stores.postgres.sql.vectors import (
-    embedder_fingerprint,
-    exact_cosines,
-    is_cut_among_ties,
-    parse_cosines,
-    select_cosines,
-    select_nearest,
-    select_within,
-)
 from salience.stores.postgres.wire.commands import Statement, Steps, set_local
-from salience.stores.postgres.wire.types import float_array
+from salience.stores.postgres.wire.types import IntegerArray
 
-USE_INDEXES = True
-"""Whether indexes of vectors are used; without, all vectors are compared."""
 _SIMILARITY_MARGIN = 1e-6  # more than pg_trgm's single precision can be off
 
 
-class Routes:
-    """Finds rows by route within one namespace."""
+class SqlSearch(RouteSearch[R]):
+    """A route whose score is an expression in SQL over a memory `m`; above a threshold is a hit."""
 
-    def __init__(self, reader: RowReader) -> None:
-        self._reader = reader
+    @abstractmethod
+    def score_expression(self, route: R, query: Query) -> SqlExpression:
+        """The score of a memory `m`, NULL where it has none."""
 
-    def found(
-        self,
-        sight: SearchCache,
-        known: NamespaceSnapshot,
-        route: Route,
-        query: Query,
-        depth: int | None,
+    def min_score(self, route: R) -> float:
+        """The least score of a candidate; at 0 a candidate has a score above it."""
+        return 0.0
+
+    def search(
+        self, context: SearchContext, namespace: str, route: R, query: Query, depth: int | None
     ) -> Steps[tuple[Rows, Floats]]:
-        """A superset of the best `depth` rows of a route, with exact scores."""
-        if isinstance(route, Lexical):
-            return self._lexical(sight, known, route, query, depth)
-        if isinstance(route, Vector):
-            return self._vector(sight, known, route, query, depth)
-        if isinstance(route, (MatchAll, TimeWindow)):
-            return self._scan(sight, known, route, query, depth)
-        if isinstance(route, Trigram):
-            return self._trigram(sight, known, route, query)
-        return self._exact(sight, known, route, query)  # type: ignore[arg-type]
-
-    # Words
-
-    def _lexical(
-        self,
-        sight: SearchCache,
-        known: NamespaceSnapshot,
-        route: Lexical,
-        query: Query,
-        depth: int | None,
-    ) -> Steps[tuple[Rows, Floats]]:
-        name = known.namespace
-        filtering = select_mask(name, query.where)
-        found = yield from self.worded(sight, known, route, query, filtering)
-        scores, answers = found
-        size = len(scores.scores)
-        allowed = parse_mask(query.where, answers, size)
-        dense = scores.scores
-        keep = dense > 0.0
-        if allowed is not None:
-            keep &= allowed
-        ordinals = np.flatnonzero(keep)
-        best = dense[ordinals]
-        if depth is not None and len(best) > depth:
-            bound = np.partition(best, len(best) - depth)[len(best) - depth]
-            ordinals, best = ordinals[best >= bound], best[best >= bound]
-        return self._reader.numbers.rows(name, ordinals + 1), best
-
-    def worded(
-        self,
-        sight: SearchCache,
-        known: NamespaceSnapshot,
-        route: Lexical,
-        query: Query,
-        besides: Sequence[Statement] = (),
-    ) -> Steps[tuple[WordScores, list[Any]]]:
-        """The score of every memory; what is asked besides comes with it."""
-        reading = query.reading
-        key = (known.namespace, (route, reading.terms, reading.phrases, reading.prefixes))
-        if key in sight.scores and not besides:
-            return sight.scores[key], []
-        wanted = yield from self._expanded(sight, known, route, reading)
-        asked = [*_ids(wanted), *chain.from_iterable(map(worded_ids, reading.wordings.values()))]
-        fields = tuple(dict.fromkeys((*(f for f, _ in route.fields if f in LEXICAL), "content")))
-        news = known.news()
-        reads = segments.select_chunks(known.namespace, asked, fields)
-        answers = yield [*news, reads, *besides]
-        now = self.see(sight, known, answers[: len(news)])
-        sight.segments[known.namespace] = held = segments.parse_chunks(answers[len(news)])
-        if key not in sight.scores:
-            scored = score(now, held, route, wanted)
-            if route.operators and reading.phrases:
-                scored = yield from self._saying(now, held, scored, route, reading)
-            sight.scores[key] = scored
-        return sight.scores[key], answers[len(news) + 1 :]
-
-    def see(
-        self, sight: SearchCache, known: NamespaceSnapshot, answers: Sequence[Any]
-    ) -> NamespaceSnapshot:
-        """The namespace as of the answers to its news."""
-        now = sight.known.get(known.namespace)
-        if now is None:
-            now = sight.known[known.namespace] = known.advanced(answers)
-        return now
-
-    def _expanded(
-        self, sight: SearchCache, known: NamespaceSnapshot, route: Lexical, reading: QueryAnalysis
-    ) -> Steps[tuple[Term, ...]]:
-        if not route.operators or not reading.prefixes:
-            return reading.terms
-        from salience.stores.postgres.search.prefix_phrase import expand_prefixes
-
-        return (yield from expand_prefixes(known.namespace, reading))
-
-    def _saying(
-        self,
-        known: NamespaceSnapshot,
-        held: Any,
-        scored: WordScores,
-        route: Lexical,
-        reading: QueryAnalysis,
-    ) -> Steps[WordScores]:
-        from salience.stores.postgres.search.prefix_phrase import keep_phrases
-
-        return (yield from keep_phrases(known, held, scored, route, reading.phrases))
-
-    # Meaning
-
-    def _vector(
-        self,
-        sight: SearchCache,
-        known: NamespaceSnapshot,
-        route: Vector,
-        query: Query,
-        depth: int | None,
-    ) -> Steps[tuple[Rows, Floats]]:
-        asked = query.vector
-        news = known.news()
-        if (asked is None or not asked.any()) and depth is not None:  # none is nearer than another
-            self.see(sight, known, (yield news))
-            return np.empty(0, dtype=np.int64), np.empty(0)
-        if asked is None:
-            return (yield from self._holders(sight, known, route, query))
-        check_comparable(known, route, query)
-        if depth is None and known.tallies.get(("vector", route.vector), (0, 0))[0] > EXACT_BELOW:
-            return (yield from self._all(sight, known, route, query))
-        by_index = depth is not None and indexed(known, route)
-        held = known.tallies.get(("vector", route.vector), (0, 0))[0] if by_index else None
-        answers = yield [*news, *select_nearest(known.namespace, route, query, depth, held)]
-        now = self.see(sight, known, answers[: len(news)])
-        check_comparable(now, route, query)
-        [[given, packed, apart]] = answers[-1]
-        if depth is not None and apart is not None and is_cut_among_ties(float_array(apart), depth):
-            near = float_array(apart)[depth - 1]
-            [[[given, packed, _]]] = yield select_within(known.namespace, route, query, near)
-        rows = self._reader.see_vectors(sight, known.namespace, route.vector, given, packed)
-        scores = exact_cosines(sight.seen.vectors(route.vector, rows), asked)
-        keep = scores >= route.min_similarity
-        return rows[keep], scores[keep]
-
-    def _all(
-        self, sight: SearchCache, known: NamespaceSnapshot, route: Vector, query: Query
-    ) -> Steps[tuple[Rows, Floats]]:
-        """Every memory with the cosine that the server finds, within 1e-6.
-
-        Up to EXACT_BELOW vectors are read instead, and compared to the bit as everywhere.
-        """
-        assert query.vector is not None
-        news = known.news()
-        answers = yield [*news, select_cosines(known.namespace, route, query)]
-        now = self.see(sight, known, answers[: len(news)])
-        check_comparable(now, route, query)
-        rows, scores = parse_cosines(answers[-1])
-        found = self._reader.numbers.rows(known.namespace, rows)
-        sight.cosines[known.namespace, route.vector] = (found, scores)
-        keep = scores >= route.min_similarity
-        return found[keep], scores[keep]
-
-    def _holders(
-        self, sight: SearchCache, known: NamespaceSnapshot, route: Vector, query: Query
-    ) -> Steps[tuple[Rows, Floats]]:
-        """Every memory that has a vector, where there is none to compare it with."""
-        kept, news = row_condition(query.where, "v"), known.news()
-        answers = yield [
-            *news,
+        """See `RouteSearch.search`."""
+        score, where = self.score_expression(route, query), compile_filter(query.where, "m")
+        least = self.min_score(route)
+        order = 'm."row"' if route.newest_first else "scored.score"
+        first = "" if depth is None else f" FETCH FIRST {int(depth)} ROWS WITH TIES"
+        latest = context.snapshot(namespace)
+        delta, hits = yield [
+            latest.delta_query(),
             Statement(
-                'SELECT array_agg(v."row") FROM vectors v WHERE v.namespace = %s AND v.name = %s'
-                + kept.sql,
-                (known.namespace, route.vector, *kept.parameters),
+                'SELECT m."row", scored.score FROM memories m CROSS JOIN LATERAL '
+                f"(SELECT ({score.sql})::float8 AS score OFFSET 0) AS scored "
+                f"WHERE m.namespace = %s AND {where.sql} "
+                f"AND scored.score {'>=' if least > 0.0 else '>'} %s::float8 "
+                f"ORDER BY {order} DESC{first}",
+                (*score.parameters, namespace, *where.parameters, least),
             ),
         ]
-        self.see(sight, known, answers[: len(news)])
-        [[rows]] = answers[-1]
-        scores = np.zeros(0 if rows is None else len(rows))
-        keep = scores >= route.min_similarity
-        found = self._reader.numbers.rows(known.namespace, () if rows is None else rows)
-        return found[keep], scores[keep]
+        context.advance(latest, delta)
+        rows = context.row_ids.encode(namespace, [row for row, _ in hits])
+        return rows, np.array([score for _, score in hits], dtype=np.float64)
 
-    # Everything, and times
-
-    def _scan(
-        self,
-        sight: SearchCache,
-        known: NamespaceSnapshot,
-        route: MatchAll | TimeWindow,
-        query: Query,
-        depth: int | None,
-    ) -> Steps[tuple[Rows, Floats]]:
-        condition = compile_filter(query.where, "m")
-        clause, parameters = condition.sql, condition.parameters
-        if isinstance(route, TimeWindow):
-            time = query.reading.during
-            if time is None:
-                clause, parameters = "FALSE", ()
-            else:
-                clause += " AND m.created_at >= %s AND m.created_at < %s"
-                parameters = (*parameters, time.start, time.end)
-        limit = "" if depth is None else f" LIMIT {int(depth)}"
-        news = known.news()
-        answers = yield [
-            *news,
+    def score(
+        self, context: SearchContext, namespace: str, route: R, query: Query, rows: Rows
+    ) -> Steps[Floats]:
+        """See `RouteSearch.score`."""
+        score = self.score_expression(route, query)
+        [scored] = yield [
             Statement(
-                'SELECT array_agg("row") FROM (SELECT m."row" FROM memories m WHERE '
-                f'm.namespace = %s AND {clause} ORDER BY m."row" DESC{limit}) AS found',
-                (known.namespace, *parameters),
+                f'SELECT m."row", ({score.sql})::float8 FROM memories m '
+                'WHERE m.namespace = %s AND m."row" = ANY(%s::integer[])',
+                (*score.parameters, namespace, IntegerArray(rows)),
+            )
+        ]
+        by_row = dict(scored)
+        scores = [by_row.get(row) for row in rows.tolist()]
+        return np.array([np.nan if each is None else each for each in scores], dtype=np.float64)
+
+
+# Names
+
+
+class _TextSearch(RouteSearch[R]):
+    """A route that compares the texts of some fields, which are read for it."""
+
+    @abstractmethod
+    def fields(self, route: R) -> list[str]:
+        """The fields, or keys of the metadata, that are compared."""
+
+    @abstractmethod
+    def selects(self, route: R, query: Query) -> tuple[list[Statement], Condition]:
+        """Settings of the transaction, and a condition that no candidate `m` fails."""
+
+    @abstractmethod
+    def scores(self, route: R, query: Query, values: Sequence[Sequence[Any]]) -> Floats:
+        """The scores of memories by the values of their fields."""
+
+    def min_score(self, route: R) -> float:
+        """The least score of a candidate; at 0 a candidate has a score above it."""
+        return 0.0
+
+    def search(
+        self, context: SearchContext, namespace: str, route: R, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        """See `RouteSearch.search`."""
+        fields = self.fields(route)
+        settings, condition = self.selects(route, query)
+        where = compile_filter(query.where, "m")
+        latest = context.snapshot(namespace)
+        delta, *_, rows = yield [
+            latest.delta_query(),
+            *settings,
+            Statement(
+                f'SELECT m."row", {", ".join(map(column_expression, fields))} FROM memories m '
+                f"WHERE m.namespace = %s AND ({condition.sql}) AND {where.sql}",
+                (namespace, *condition.parameters, *where.parameters),
             ),
         ]
-        self.see(sight, known, answers[: len(news)])
-        [[rows]] = answers[-1]
-        rows = np.empty(0, dtype=np.int64) if rows is None else rows
-        found = self._reader.numbers.rows(known.namespace, rows)
-        return found, np.full(len(found), float(isinstance(route, TimeWindow)))
+        context.advance(latest, delta)
+        values = [
+            [cell_value(name, cell) for name, cell in zip(fields, cells, strict=True)]
+            for _, *cells in rows
+        ]
+        scores, least = self.scores(route, query, values), self.min_score(route)
+        hits = scores >= least if least > 0.0 else scores > 0.0
+        return context.row_ids.encode(namespace, [row for row, *_ in rows])[hits], scores[hits]
 
-    # Names
+    def score(
+        self, context: SearchContext, namespace: str, route: R, query: Query, rows: Rows
+    ) -> Steps[Floats]:
+        """See `RouteSearch.score`."""
+        fields = self.fields(route)
+        columns = yield from _stored_columns(context, namespace, rows, fields)
+        exist, values = columns[0], list(zip(*columns[1:], strict=True))
+        return np.where(exist, self.scores(route, query, values), np.nan)
 
-    def _trigram(
-        self, sight: SearchCache, known: NamespaceSnapshot, route: Trigram, query: Query
-    ) -> Steps[tuple[Rows, Floats]]:
-        fields = text_fields(route.fields, "trigram.fields")
+
+class TrigramSearch(_TextSearch[Trigram]):
+    """The best trigram similarity of the query, or of an entity in it, with some fields."""
+
+    def fields(self, route: Trigram) -> list[str]:
+        """See `_TextSearch.fields`."""
+        return text_fields(route.fields, "trigram.fields")
+
+    def min_score(self, route: Trigram) -> float:
+        """See `_TextSearch.min_score`."""
+        return route.min_similarity
+
+    def scores(self, route: Trigram, query: Query, values: Sequence[Sequence[Any]]) -> Floats:
+        """See `_TextSearch.scores`."""
+        return trigram_scores(trigram_texts(query, route), values)
+
+    def selects(self, route: Trigram, query: Query) -> tuple[list[Statement], Condition]:
+        """See `_TextSearch.selects`; pg_trgm leaves out fewer memories than the exact score."""
         texts = trigram_texts(query, route)
         conditions: list[str] = []
         parameters: list[Any] = []
-        plain = all(text.isascii() for text in texts)
-        for name in fields:
-            if plain and name in FIELDS and FIELDS[name].type == "text":
-                any_of = " OR ".join(
+        is_ascii = all(text.isascii() for text in texts)
+        for name in self.fields(route):
+            if is_ascii and name in FIELDS and FIELDS[name].type == "text":
+                any_similar = " OR ".join(
                     f"m.{name} %% %s::text"
                     if route.min_similarity > 0.0
                     else f"similarity(m.{name}, %s::text) > 0"
                     for _ in texts
                 )
-                conditions.append(f"{any_of} OR octet_length(m.{name}) <> char_length(m.{name})")
+                not_ascii = f"octet_length(m.{name}) <> char_length(m.{name})"
+                conditions.append(f"{any_similar} OR {not_ascii}")
                 parameters += texts
             else:
-                there = has_value(name)
-                conditions.append(there.sql)
-                parameters += there.parameters
-        kept = compile_filter(query.where, "m")
-        news = known.news()
+                condition = has_value(name)
+                conditions.append(condition.sql)
+                parameters += condition.parameters
         least = max(0.0, route.min_similarity - _SIMILARITY_MARGIN)
-        answers = yield [
-            *news,
-            set_local("pg_trgm.similarity_threshold", repr(least)),
-            Statement(
-                f'SELECT m."row", {", ".join(map(column_expression, fields))} FROM memories m '
-                f"WHERE m.namespace = %s AND ({' OR '.join(conditions)}) AND {kept.sql}",
-                (known.namespace, *parameters, *kept.parameters),
-            ),
-        ]
-        self.see(sight, known, answers[: len(news)])
-        rows = [row for row, *_ in answers[-1]]
-        scores = trigram_scores(texts, [_values(fields, cells) for _, *cells in answers[-1]])
-        least = route.min_similarity
-        keep = scores >= least if least > 0.0 else scores > 0.0
-        return self._reader.numbers.rows(known.namespace, rows)[keep], scores[keep]
+        settings = [set_local("pg_trgm.similarity_threshold", repr(least))]
+        return settings, Condition(" OR ".join(conditions), tuple(parameters))
 
-    def _exact(
-        self, sight: SearchCache, known: NamespaceSnapshot, route: ExactMatch, query: Query
-    ) -> Steps[tuple[Rows, Floats]]:
-        fields = text_fields(route.fields, "exact.fields")
-        unkept = [has_value(name) for name in fields if name not in SPELLED_FIELDS]
+
+class ExactMatchSearch(_TextSearch[ExactMatch]):
+    """1 for a memory with a field that is what the query is or names."""
+
+    def fields(self, route: ExactMatch) -> list[str]:
+        """See `_TextSearch.fields`."""
+        return text_fields(route.fields, "exact.fields")
+
+    def scores(self, route: ExactMatch, query: Query, values: Sequence[Sequence[Any]]) -> Floats:
+        """See `_TextSearch.scores`."""
+        return exact_scores(query, values)
+
+    def selects(self, route: ExactMatch, query: Query) -> tuple[list[Statement], Condition]:
+        """See `_TextSearch.selects`."""
+        fields = self.fields(route)
+        others = [has_value(name) for name in fields if name not in SPELLED_FIELDS]
         keys = [spelling_key(field, name) for name in exact_names(query) for field in fields]
-        clauses = ["m.spellings && %s::text[]", *(each.sql for each in unkept)]
-        parameters = [value for each in unkept for value in each.parameters]
-        kept = compile_filter(query.where, "m")
-        news = known.news()
-        columns = "".join(f", {column_expression(name)}" for name in fields)
-        answers = yield [
-            *news,
+        clauses = ["m.spellings && %s::text[]", *(each.sql for each in others)]
+        parameters = (value for each in others for value in each.parameters)
+        return [], Condition(" OR ".join(clauses), (keys, *parameters))
+
+
+# Everything, and times
+
+
+class _ScanSearch(RouteSearch[R]):
+    """The newest memories that meet a condition; all have one score."""
+
+    hit_score = 0.0
+
+    def condition(self, query: Query) -> Condition:
+        """The condition on memories `m`."""
+        return Condition("TRUE")
+
+    def search(
+        self, context: SearchContext, namespace: str, route: R, query: Query, depth: int | None
+    ) -> Steps[tuple[Rows, Floats]]:
+        """See `RouteSearch.search`."""
+        where, condition = compile_filter(query.where, "m"), self.condition(query)
+        limit = "" if depth is None else f" LIMIT {int(depth)}"
+        latest = context.snapshot(namespace)
+        delta, [[numbers]] = yield [
+            latest.delta_query(),
             Statement(
-                f'SELECT m."row"{columns} FROM memories m WHERE m.namespace = %s '
-                f"AND ({' OR '.join(clauses)}) AND {kept.sql}",
-                (known.namespace, keys, *parameters, *kept.parameters),
+                'SELECT array_agg("row") FROM (SELECT m."row" FROM memories m WHERE '
+                f"m.namespace = %s AND {where.sql} AND {condition.sql} "
+                f'ORDER BY m."row" DESC{limit}) AS newest',
+                (namespace, *where.parameters, *condition.parameters),
             ),
         ]
-        self.see(sight, known, answers[: len(news)])
-        rows = [row for row, *_ in answers[-1]]
-        scores = exact_scores(query, [_values(fields, cells) for _, *cells in answers[-1]])
-        return self._reader.numbers.rows(known.namespace, rows)[scores > 0.0], scores[scores > 0.0]
+        context.advance(latest, delta)
+        rows = context.row_ids.encode(namespace, () if numbers is None else numbers)
+        return rows, np.full(len(rows), self.hit_score)
 
 
-def _values(fields: Sequence[str], cells: Sequence[Any]) -> list[Any]:
-    return [cell_value(name, cell) for name, cell in zip(fields, cells, strict=True)]
+class MatchAllSearch(_ScanSearch[MatchAll]):
+    """Every memory, with a score of 0."""
+
+    def score(
+        self, context: SearchContext, namespace: str, route: MatchAll, query: Query, rows: Rows
+    ) -> Steps[Floats]:
+        """See `RouteSearch.score`."""
+        [exist] = yield from _stored_columns(context, namespace, rows, ())
+        return np.where(exist, 0.0, np.nan)
 
 
-def _ids(terms: Iterable[Term]) -> list[int]:
-    return [term_id(form) for term in terms for form in term]
+class TimeWindowSearch(_ScanSearch[TimeWindow]):
+    """Every memory from the time that the query names, with a score of 1."""
+
+    hit_score = 1.0
+
+    def condition(self, query: Query) -> Condition:
+        """See `_ScanSearch.condition`."""
+        time = query.reading.during
+        if time is None:
+            return Condition("FALSE")
+        return Condition("m.created_at >= %s AND m.created_at < %s", (time.start, time.end))
+
+    def score(
+        self, context: SearchContext, namespace: str, route: TimeWindow, query: Query, rows: Rows
+    ) -> Steps[Floats]:
+        """See `RouteSearch.score`."""
+        exist, created = yield from _stored_columns(context, namespace, rows, ("created_at",))
+        time = query.reading.during
+        if time is None:
+            return np.where(exist, 0.0, np.nan)
+        return np.where(exist, (created >= time.start) & (created < time.end), np.nan)
 
 
-def worded_ids(wordings: Iterable[Wording]) -> list[int]:
-    """The terms of all words of some wordings."""
-    return _ids(chain.from_iterable(wordings))
+def _stored_columns(
+    context: SearchContext, namespace: str, rows: Rows, names: Sequence[str]
+) -> Steps[list[Any]]:
+    """True for the rows that have a memory, and columns of all."""
+    ids = context.row_ids.encode(namespace, rows)
+    yield from context.reader.load(ids, stored_names(names) | {"id"})
+    return [context.cache.rows.exist(ids), *context.reader.columns(ids, names).values()]
 
 
-def postings(known: NamespaceSnapshot, held: Any) -> dict[str, Postings]:
-    """The postings of every field as far as they were read, the newest words included."""
-    return {
-        name: segments.StoredPostings(
-            (*held.get(name, ()), *known.tail.get(name, ())), known.columns[name]
-        )
-        for name in LEXICAL
-    }
+_SEARCHES: dict[type[Route], RouteSearch[Any]] = {
+    ExactMatch: ExactMatchSearch(),
+    Lexical: LexicalSearch(),
+    MatchAll: MatchAllSearch(),
+    TimeWindow: TimeWindowSearch(),
+    Trigram: TrigramSearch(),
+    Vector: VectorSearch(),
+}
 
 
-def score(
-    known: NamespaceSnapshot, held: Any, route: Lexical, wanted: Sequence[Term]
-) -> WordScores:
-    """How relevant every memory of a namespace is."""
-    read = postings(known, held)
-    names = tuple(name for name, _ in route.fields if name in read)
-    measure = MEASURES[route.measure]
-    return measure(read, route, wanted, known.lengths(names), known.living, known.neighbours)
+def register(route_class: type[R], search: RouteSearch[R]) -> None:
+    """Answer routes of a class, and of its subclasses that have none of their own, by `search`."""
+    _SEARCHES[route_class] = search
 
 
-def check_comparable(known: NamespaceSnapshot, route: Vector, query: Query) -> None:
-    """Refuse a query whose vector cannot be compared with those kept."""
-    if query.vector is None:
-        return
-    given = len(query.vector)
-    kept = known.vectors.get(route.vector, given)
-    # Another process may have had them made anew since this one opened the store.
-    asking = query.embedder if route.vector == "content" else None
-    if asking is not None and known.renewed_by not in (0, embedder_fingerprint(asking)):
-        raise EmbedderMismatch("another embedder", asking)
-    if kept == given:
-        return
-    if route.vector == "content":
-        raise EmbedderMismatch(f"{kept} dimensions", f"one of {given}; open it again")
+def is_searchable(route: Route) -> bool:
+    """True if the server can search by a route."""
+    return any(route_class in _SEARCHES for route_class in type(route).__mro__)
+
+
+def route_search(route: Route) -> RouteSearch[Any]:
+    """The search that answers a route.
+
+    Raises:
+        InvalidInput: none was registered for its class.
+    """
+    for route_class in type(route).__mro__:
+        if route_class in _SEARCHES:
+            return _SEARCHES[route_class]
     raise InvalidInput(
-        f"vectors.{route.vector}",
-        f"have {kept} dimensions, and the query's vector has {given}",
-        "use the embedder that they come from",
+        "route",
+        f"{type(route).__name__} has no SQL form, and the namespace is not held in this process",
+        "register one with salience.stores.postgres.search.routes.register, set "
+        "SALIENCE_POSTGRES_MEMORY_MB so that the namespace fits into memory, or use SQLite",
     )
-
-
-def indexed(known: NamespaceSnapshot, route: Vector) -> bool:
-    """Whether there is an index over the vectors of a route."""
-    return USE_INDEXES and known.tallies.get(("index", route.vector), (0, 0))[0] > 0

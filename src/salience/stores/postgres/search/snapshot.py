@@ -1,8 +1,8 @@
-"""What a process knows of a namespace: small numbers about every memory, kept by version.
+"""Snapshots: what a process knows of a namespace at a version.
 
-Lengths, neighbours and whether a memory lives take 33 bytes a memory; besides them there are who
-speaks, and the words of the few thousand newest memories. Everything else stays on the server. A
-round trip that searches also asks for what is newer than what is known.
+Lengths, session neighbors and life or death take 33 bytes a memory; besides them a snapshot has the
+speakers and the words of the few thousand newest memories. Everything else stays on the server. A
+round trip that searches also asks for the delta: whatever is newer than the last snapshot.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from salience.language.analysis_types import Speakers
 from salience.language.speakers import nicknames, speakers_of
 from salience.records.fields import LEXICAL
 from salience.records.link_graph import LinkGraph
+from salience.retrieval.candidates import Rows
 from salience.stores.index.words.bm25 import Lengths
-from salience.stores.index.words.postings import Segment
-from salience.stores.postgres.sql import postings
+from salience.stores.index.words.postings import Postings, Segment
+from salience.stores.postgres.sql.postings import StoredPostings, build_segments
 from salience.stores.postgres.wire.commands import Statement
 
 _NO_INTEGERS: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 _PLACE_COLUMNS = ("previous", "following", "position", *LEXICAL)
-_PLACES_WIDTH, _WORDS_WIDTH = (
-    2 + len(_PLACE_COLUMNS),
-    1 + len(LEXICAL),
-)  # columns that news has of them
+_PLACES_WIDTH = 2 + len(_PLACE_COLUMNS)  # columns of `places` in a delta
+_WORDS_WIDTH = 1 + len(LEXICAL)  # and of `words`
 _SELECT_DELTA = f"""
 SELECT s.counter, s.version, s.merged, s.erased, s.named, s.linked, p.*, t.*, w.*
 FROM spaces s CROSS JOIN (
@@ -78,38 +77,33 @@ class NamespaceSnapshot:
     erased: int = 0
     named: int = 0
     linked: int = 0
-    heard: int = 0  # up to where it is known how people are called
+    greetings_version: int = 0  # of `named`, when `greetings` were read
     living: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
     columns: Mapping[str, NDArray[np.int32]] = field(
         default_factory=lambda: dict.fromkeys(_PLACE_COLUMNS, _NO_INTEGERS)
     )
     tallies: Mapping[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    greeted: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
+    greetings: Mapping[str, Mapping[str | None, int]] = field(default_factory=dict)
     tail: Mapping[str, tuple[Segment, ...]] = field(default_factory=dict)
 
-    def news(self) -> tuple[Statement, ...]:
-        """What to ask for what is newer."""
+    def delta_query(self) -> Statement:
+        """Ask for whatever is newer."""
         name, since = self.namespace, (self.namespace, self.version)
-        return (Statement(_SELECT_DELTA, (*since, *since, name, self.counter, name, name)),)
+        return Statement(_SELECT_DELTA, (*since, *since, name, self.counter, name, name))
 
-    def greetings(self) -> Statement:
-        """What to ask for what people are called."""
+    def greetings_query(self) -> Statement:
+        """Ask for the names that speakers are greeted by."""
         return Statement(_SELECT_GREETINGS, (self.namespace,) * 3)
 
-    def advanced(self, results: Sequence[Any]) -> NamespaceSnapshot:
-        """With the answers to `news`."""
-        [head] = results
-        if not head:
+    def advance(self, rows: Sequence[Any]) -> NamespaceSnapshot:
+        """The snapshot as of the answer to `delta_query`."""
+        if not rows:
             return NamespaceSnapshot(self.namespace)
-        [[counter, version, merged, erased, named, linked, *fresh]] = head
+        [[counter, version, merged, erased, named, linked, *fresh]] = rows
         if version == self.version:
-            return self if merged == self.merged else self._merged(merged)
-        before = self if erased == self.erased else self._emptied(erased)
-        places, tallies, tail = (
-            fresh[:_PLACES_WIDTH],
-            fresh[_PLACES_WIDTH:-_WORDS_WIDTH],
-            fresh[-_WORDS_WIDTH:],
-        )
+            return self if merged == self.merged else self._without_tail(merged)
+        before = self if erased == self.erased else self._erased_up_to(erased)
+        places, tallies = fresh[:_PLACES_WIDTH], fresh[_PLACES_WIDTH:-_WORDS_WIDTH]
         return replace(
             before,
             counter=counter,
@@ -117,26 +111,27 @@ class NamespaceSnapshot:
             merged=merged,
             named=named,
             linked=linked,
-            **before._placed(places, counter),
+            **before._place_arrays(places, counter),
             tallies=_merge_tallies(before.tallies, tallies),
-            tail=before._tailed(_rows_of(tail), merged, counter),
+            tail=before._extended_tail(_rows_of(fresh[-_WORDS_WIDTH:]), merged, counter),
         )
 
-    def greeted_by(self, rows: Sequence[Any]) -> NamespaceSnapshot:
-        """With the answer to `greetings`."""
-        return replace(self, heard=self.named, greeted=_greetings_by_name(rows))
+    def with_greetings(self, rows: Sequence[Any]) -> NamespaceSnapshot:
+        """The snapshot with the answer to `greetings_query`."""
+        return replace(self, greetings_version=self.named, greetings=_greetings_by_name(rows))
 
-    def _merged(self, merged: int) -> NamespaceSnapshot:
-        """After others have put the newest words into a segment."""
+    def _without_tail(self, merged: int) -> NamespaceSnapshot:
+        """After another process has put the newest words into a segment."""
         return replace(self, merged=merged, tail={})
 
-    def _emptied(self, erased: int) -> NamespaceSnapshot:
+    def _erased_up_to(self, erased: int) -> NamespaceSnapshot:
         """After everything up to a row was erased."""
         living = self.living.copy()
         living[:erased] = False
-        return replace(self, erased=erased, living=living, tallies={}, greeted={}, tail={})
+        return replace(self, erased=erased, living=living, tallies={}, greetings={}, tail={})
 
-    def _placed(self, fresh: Sequence[Any], counter: int) -> dict[str, Any]:
+    def _place_arrays(self, fresh: Sequence[Any], counter: int) -> dict[str, Any]:
+        """The arrays by ordinal, with the new and changed rows of `places`."""
         rows, living, *values = fresh
         if rows is None:
             rows = living = _NO_INTEGERS
@@ -146,35 +141,48 @@ class NamespaceSnapshot:
         alive[: len(self.living)] = self.living
         alive[at] = living.astype(bool)
         columns = {}
-        for name, given in zip(_PLACE_COLUMNS, values, strict=True):
+        for name, new in zip(_PLACE_COLUMNS, values, strict=True):
             column = np.zeros(counter, dtype=np.int32)
             column[: len(self.columns[name])] = self.columns[name]
-            column[at] = given - 1 if name in ("previous", "following") else given
+            column[at] = new - 1 if name in ("previous", "following") else new
             columns[name] = column
         return {"living": alive, "columns": columns}
 
-    def _tailed(
+    def _extended_tail(
         self, rows: Sequence[Any], merged: int, counter: int
     ) -> Mapping[str, tuple[Segment, ...]]:
         """The words outside segments; the newest are added as a segment of their own."""
-        kept = {} if merged > self.merged else dict(self.tail)
-        fresh = postings.build_segments(rows, max(self.counter, merged), counter) if rows else {}
+        tail = {} if merged > self.merged else dict(self.tail)
+        fresh = build_segments(rows, max(self.counter, merged), counter) if rows else {}
         for name, segment in fresh.items():
-            parts = [*kept.get(name, ()), segment]
+            parts = [*tail.get(name, ()), segment]
             while len(parts) > 1 and parts[-2].size <= 8 * parts[-1].size:
                 parts[-2:] = [parts[-2].merged(parts[-1])]
-            kept[name] = tuple(parts)
-        return kept
+            tail[name] = tuple(parts)
+        return tail
 
-    def beside(self, rows: NDArray[np.int64], name: str) -> NDArray[np.int64]:
+    def place_column(self, name: str, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """One of the columns at rows of the namespace, -1 at those written since."""
-        found = np.full(len(rows), -1, dtype=np.int64)
+        values = np.full(len(rows), -1, dtype=np.int64)
         here = rows <= self.counter
-        found[here] = self.columns[name][rows[here] - 1]
-        return found
+        values[here] = self.columns[name][rows[here] - 1]
+        return values
+
+    def ordinals(self, rows: Rows) -> NDArray[np.int64]:
+        """The ordinals of rows of the namespace; rows written since get the last one."""
+        return np.minimum(rows, max(self.counter, 1)) - 1
+
+    def postings(self, segments: Mapping[str, Sequence[Segment]]) -> dict[str, Postings]:
+        """The postings of every field: some segments as they were read, and the newest words."""
+        return {
+            name: StoredPostings(
+                (*segments.get(name, ()), *self.tail.get(name, ())), self.columns[name]
+            )
+            for name in LEXICAL
+        }
 
     @cached_property
-    def neighbours(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def neighbors(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The ordinals right before and after each in its session, -1 for none."""
         return self.columns["previous"], self.columns["following"]
 
@@ -184,47 +192,55 @@ class NamespaceSnapshot:
 
     def lengths(self, fields: tuple[str, ...]) -> Lengths:
         """Words per memory over some fields."""
-        found = self._lengths.get(fields)
-        if found is None:
-            each = [postings.StoredPostings((), self.columns[name]) for name in fields]
-            found = self._lengths[fields] = Lengths.over(each, self.living)
-        return found
+        lengths = self._lengths.get(fields)
+        if lengths is None:
+            postings = [StoredPostings((), self.columns[name]) for name in fields]
+            lengths = self._lengths[fields] = Lengths.over(postings, self.living)
+        return lengths
 
     @cached_property
-    def people(self) -> Speakers:
-        """Who speaks here."""
-        spoken = {
+    def speakers(self) -> Speakers:
+        """The speakers and their nicknames."""
+        turns_by_speaker = {
             name: number
             for (kind, name), (number, _) in sorted(self.tallies.items())
             if kind == "speaker" and number
         }
-        return speakers_of(spoken, nicknames(self.greeted))
+        return speakers_of(turns_by_speaker, nicknames(self.greetings))
 
     @property
     def renewed_by(self) -> int:
-        """The fingerprint of the embedder that made all vectors anew, 0 if none did."""
+        """The fingerprint of the embedder that re-embedded everything, 0 if none did."""
         return self.tallies.get(("renewed", ""), (0, 0))[0]
 
     @property
-    def vectors(self) -> dict[str, int]:
-        """The length of the vectors by name."""
+    def dimensions(self) -> dict[str, int]:
+        """The dimensions of the vectors by name."""
         return {
             name: size
             for (kind, name), (number, size) in self.tallies.items()
             if kind == "vector" and number
         }
 
-    def said(self, terms: Set[int], parts: Sequence[Segment] | None = None) -> set[int]:
-        """Which terms a living memory holds, by some segments (those of the newest for None)."""
-        wanted = np.array(sorted(terms), dtype=np.uint64)
-        each = self.tail.get("content", ()) if parts is None else parts
-        held = postings.StoredPostings(each, self.columns["content"])
-        found: list[int] = wanted[held.known(wanted, self.living)].tolist()
-        return set(found)
+    def terms_in_use(self, terms: Set[int], segments: Sequence[Segment]) -> set[int]:
+        """The terms that the content of a living memory holds, according to some segments."""
+        ids = np.array(sorted(terms), dtype=np.uint64)
+        postings = StoredPostings(segments, self.columns["content"])
+        in_use: list[int] = ids[postings.known(ids, self.living)].tolist()
+        return set(in_use)
 
-    def newer(self, other: NamespaceSnapshot) -> bool:
-        """Whether this is of a later version, or knows more of the same."""
-        return (self.version, self.heard) > (other.version, other.heard)
+    def vector_count(self, name: str) -> int:
+        """The number of vectors of a name."""
+        return self.tallies.get(("vector", name), (0, 0))[0]
+
+    def has_vector_index(self, name: str) -> bool:
+        """True if there is an HNSW index over the vectors of a name."""
+        return self.tallies.get(("index", name), (0, 0))[0] > 0
+
+    def is_newer_than(self, other: NamespaceSnapshot) -> bool:
+        """True if this is of a later version, or has later greetings of the same."""
+        own = (self.version, self.greetings_version)
+        return own > (other.version, other.greetings_version)
 
     @property
     def living_count(self) -> int:
@@ -233,14 +249,14 @@ class NamespaceSnapshot:
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes of memory."""
         arrays = [self.living, *self.columns.values()]
         tail = sum(each.nbytes for parts in self.tail.values() for each in parts)
         return sum(array.nbytes for array in arrays) + tail + 200 * len(self.tallies)
 
 
 def _rows_of(arrays: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Arrays, which are all there or none, as rows."""
+    """Arrays of one length as rows; none if they are None."""
     return [] if arrays[0] is None else list(zip(*arrays, strict=True))
 
 
@@ -254,71 +270,71 @@ def _merge_tallies(
 def _greetings_by_name(
     rows: Iterable[tuple[str, str | None, int]],
 ) -> dict[str, dict[str | None, int]]:
-    found: dict[str, dict[str | None, int]] = {}
-    for name, who, count in rows:
-        found.setdefault(name, {})[who] = count
-    return found
+    counts: dict[str, dict[str | None, int]] = {}
+    for name, speaker, count in rows:
+        counts.setdefault(name, {})[speaker] = count
+    return counts
 
 
-_CACHE_BYTES = 512 << 20  # bytes; beyond it the namespace used longest ago is forgotten
+_CACHE_BYTES = 512 << 20  # beyond it, the snapshot used longest ago is forgotten
 
 
 class SnapshotCache:
-    """The last known state of namespaces, for all threads; a state never changes."""
+    """The latest snapshots of namespaces, for all threads; a snapshot never changes."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, NamespaceSnapshot] = OrderedDict()
+        self._snapshots: OrderedDict[str, NamespaceSnapshot] = OrderedDict()
         self._graphs: dict[str, tuple[int, LinkGraph]] = {}
         self._written: set[str] = set()
         self._size = 0
         self._lock = threading.Lock()
 
-    def known(self, namespace: str) -> NamespaceSnapshot:
-        """The last known state of a namespace."""
+    def latest(self, namespace: str) -> NamespaceSnapshot:
+        """The latest snapshot of a namespace, an empty one if there is none."""
         with self._lock:
-            found = self._known.get(namespace)
-            if found is not None:
-                self._known.move_to_end(namespace)
-            return found or NamespaceSnapshot(namespace)
+            snapshot = self._snapshots.get(namespace)
+            if snapshot is not None:
+                self._snapshots.move_to_end(namespace)
+            return snapshot or NamespaceSnapshot(namespace)
 
-    def settled(self, namespace: str) -> NamespaceSnapshot | None:
-        """The last known state, unless this process has written since."""
+    def latest_since_write(self, namespace: str) -> NamespaceSnapshot | None:
+        """The latest snapshot; None if there is none since this process wrote."""
         with self._lock:
-            return None if namespace in self._written else self._known.get(namespace)
+            return None if namespace in self._written else self._snapshots.get(namespace)
 
-    def learn(self, states: Iterable[NamespaceSnapshot]) -> None:
-        """Take in what a search has seen."""
+    def update(self, snapshots: Iterable[NamespaceSnapshot]) -> None:
+        """Keep snapshots that a search has made, unless newer ones are here."""
         with self._lock:
-            for known in states:
-                before = self._known.get(known.namespace)
-                if before is known or (before is not None and before.newer(known)):
+            for snapshot in snapshots:
+                before = self._snapshots.get(snapshot.namespace)
+                if before is snapshot or (before is not None and before.is_newer_than(snapshot)):
                     continue
-                self._size += known.nbytes - (before.nbytes if before is not None else 0)
-                self._known[known.namespace] = known
-                self._known.move_to_end(known.namespace)
-                self._written.discard(known.namespace)
-            while self._size > _CACHE_BYTES and len(self._known) > 1:
-                name, oldest = self._known.popitem(last=False)
+                self._size += snapshot.nbytes - (before.nbytes if before is not None else 0)
+                self._snapshots[snapshot.namespace] = snapshot
+                self._snapshots.move_to_end(snapshot.namespace)
+                self._written.discard(snapshot.namespace)
+            while self._size > _CACHE_BYTES and len(self._snapshots) > 1:
+                namespace, oldest = self._snapshots.popitem(last=False)
                 self._size -= oldest.nbytes
-                self._graphs.pop(name, None)
+                self._graphs.pop(namespace, None)
 
-    def written(self, namespaces: Iterable[str]) -> None:
+    def mark_written(self, namespaces: Iterable[str]) -> None:
         """Note that this process has written to namespaces."""
         with self._lock:
             self._written.update(namespaces)
 
     def graph(self, namespace: str, linked: int) -> LinkGraph | None:
-        """The graph of links as of a version, if it is known."""
+        """The graph of links at a version, None if it is not here."""
         with self._lock:
-            found = self._graphs.get(namespace)
-            return found[1] if found is not None and found[0] == linked else None
+            version, graph = self._graphs.get(namespace, (-1, None))
+            return graph if version == linked else None
 
-    def keep_graph(self, namespace: str, linked: int, graph: LinkGraph) -> None:
-        """Remember a graph of links."""
+    def store_graph(self, namespace: str, linked: int, graph: LinkGraph) -> None:
+        """Keep the graph of links at a version."""
         with self._lock:
             self._graphs[namespace] = (linked, graph)
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
+        """Bytes of memory."""
         return self._size

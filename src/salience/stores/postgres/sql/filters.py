@@ -23,7 +23,7 @@ from salience.records.filters import (
     Operator,
     Or,
     filter_fields,
-    satisfies,
+    passes,
 )
 from salience.stores.postgres.wire.commands import Statement
 
@@ -194,21 +194,12 @@ def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
         return None, None
     parts = where.parts if isinstance(where, And) else (where,)
     usual = tuple(
-        part for part in parts if filter_fields(part) <= _USUAL_VALUES.keys() and _passes(part)
+        part
+        for part in parts
+        if filter_fields(part) <= _USUAL_VALUES.keys() and passes(part, _USUAL_VALUES.__getitem__)
     )
     rest = tuple(part for part in parts if part not in usual)
     return (And(usual) if usual else None), (And(rest) if rest else None)
-
-
-def _passes(where: Filter) -> bool:
-    if isinstance(where, Compare):
-        return satisfies(where.operator, _USUAL_VALUES[where.field], where.value)
-    if isinstance(where, Not):
-        return not _passes(where.part)
-    if isinstance(where, And):
-        return all(map(_passes, where.parts))
-    assert isinstance(where, Or)
-    return any(map(_passes, where.parts))
 
 
 def row_condition(where: Filter | None, owner: str) -> Condition:

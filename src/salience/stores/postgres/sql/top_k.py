@@ -7,8 +7,8 @@ them is at most that of a memory that stands where they were left: the threshold
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import singledispatchmethod
 from typing import Any
 
@@ -155,84 +155,124 @@ def _merge_directions(parts: Iterable[Directions]) -> Directions:
     return found
 
 
+# All memories scored by the server
+
+
 def rank_all(op: TopK, namespace: str) -> Steps[TopKResult]:
     """The best rows of a namespace, every memory of which the server scores.
 
     Raises:
-        NoForm: the server cannot work the formula out, or not nearly enough.
+        NotCompilable: the server cannot compute the formula, or not exactly enough.
     """
     return _rank_steps(op, _rank_statement(op, namespace))
 
 
 def _rank_steps(op: TopK, statement: Statement) -> Steps[TopKResult]:
     [answer] = yield [statement]
-    found = np.array(answer, dtype=np.float64).reshape(-1, 2 + len(op.routes))
-    ranks = {route.name: found[:, 2 + at] for at, route in enumerate(op.routes)}
-    read = int(found[0, 0]) if len(found) else 0
-    return TopKResult(found[:, 1].astype(np.int64), ranks, read, read)
+    table = np.array(answer, dtype=np.float64).reshape(-1, 2 + len(op.routes))
+    ranks = {route.name: table[:, 2 + at] for at, route in enumerate(op.routes)}
+    scored = int(table[0, 0]) if len(table) else 0
+    return TopKResult(table[:, 1].astype(np.int64), ranks, scored, scored)
 
 
 def _rank_statement(op: TopK, namespace: str) -> Statement:
-    """How many were scored, the rows of the best, and their ranks on each route."""
-    joins, columns = join_routes(op.routes, op.query, namespace)
-    score = compile_signal(op.formula, op.query, columns)
+    """Read the number of scored memories, the rows of the best, and their ranks on each route."""
+    routes = route_columns(op.routes, op.query, namespace)
+    score = compile_signal(op.formula, op.query, _score_columns(op.routes, routes))
     if not math.isfinite(score.error) or score.endless:
         raise NotCompilable(f"the server's {op.formula} may be too far off to rank by")
     where = compile_filter(op.query.where, "m")
-    ranks = ", ".join(_rank_column(place, route) for place, route in enumerate(op.routes))
-    named = ", ".join(f"rank{place}" for place, _ in enumerate(op.routes))
+    joins = "".join(each.join.sql for each in routes)
+    join_parameters = [value for each in routes for value in each.join.parameters]
+    ranks = ", ".join(f"{each.rank} AS rank{place}" for place, each in enumerate(routes))
+    names = ", ".join(f"rank{place}" for place, _ in enumerate(routes))
     return Statement(
         f'WITH scored AS MATERIALIZED (SELECT m."row", {score.sql} AS score, {ranks} '
-        f"FROM memories m{joins.sql} WHERE m.namespace = %s AND {where.sql}), "
+        f"FROM memories m{joins} WHERE m.namespace = %s AND {where.sql}), "
         "least AS (SELECT score FROM scored ORDER BY score DESC NULLS LAST "
         "OFFSET %s::integer LIMIT 1) "
-        f'SELECT (SELECT count(*) FROM scored), "row", {named} FROM scored '
+        f'SELECT (SELECT count(*) FROM scored), "row", {names} FROM scored '
         "WHERE (SELECT score FROM least) IS NULL "
         'OR score >= (SELECT score FROM least) - %s::float8 ORDER BY "row"',
         (
-            *(*score.parameters, *joins.parameters, namespace, *where.parameters),
+            *(*score.parameters, *join_parameters, namespace, *where.parameters),
             *(op.query.k - 1, 2.0 * score.error),
         ),
     )
 
 
-def _rank_column(place: int, route: Route) -> str:
-    """The rank on a route as a column, NULL for what the route does not find."""
-    if isinstance(route, MatchAll):
-        return f'row_number() OVER (ORDER BY m."row" DESC) AS rank{place}'
-    near = f"n{place}.near"
-    number = f"row_number() OVER (ORDER BY {near} DESC NULLS LAST, m.id)"
-    return f"CASE WHEN {near} IS NOT NULL THEN {number} END AS rank{place}"
+@dataclass(frozen=True)
+class RouteColumns:
+    """A route in a statement over memories `m`: a join that adds its rows, score and rank.
+
+    The rank is NULL for a memory that the route does not find.
+    """
+
+    score: SqlExpression
+    rank: str
+    join: Condition
 
 
-def join_routes(
+def route_columns(
     routes: Sequence[Route], query: Query, namespace: str
-) -> tuple[Condition, dict[str, SqlExpression]]:
-    """What to join to memories so that all rows of the routes are there, and their scores."""
-    vectors = [route for route in routes if isinstance(route, Vector)]
-    scans = [route for route in routes if isinstance(route, MatchAll)]
-    if len(vectors) + len(scans) < len(routes) or not (scans or len(vectors) == 1):
+) -> tuple[RouteColumns, ...]:
+    """Each route as columns of memories.
+
+    Raises:
+        NotCompilable: the rows of these routes cannot be joined.
+    """
+    matches_all = any(type(route) is MatchAll for route in routes)
+    if not (matches_all or len(routes) == 1):
         raise NotCompilable("the server lists no rows of these routes")
-    if any(route.min_similarity > -1.0 for route in vectors):
-        raise NotCompilable("the server's cosines are not near enough to cut by")
-    sql, parameters = "", tuple[Any, ...]()
-    columns = {f"{route.name}.score": constant(0.0) for route in scans}
+    columns = []
     for place, route in enumerate(routes):
-        if isinstance(route, Vector):
-            near = cosine_expression(f"v{place}.vector", query, missing=bool(scans))
-            sql += (
-                f"{' LEFT' if scans else ''} JOIN vectors v{place} ON v{place}.namespace = %s "
-                f'AND v{place}.name = %s AND v{place}."row" = m."row" '
-                # Without the OFFSET it would be worked out wherever it is used.
-                f"CROSS JOIN LATERAL (SELECT {near.sql} AS near OFFSET 0) AS n{place}"
-            )
-            parameters += (namespace, route.vector, *near.parameters)
-            columns[f"{route.name}.score"] = replace(near, sql=f"n{place}.near", parameters=())
-    return Condition(sql, parameters), columns
+        columns_of = _COLUMNS_OF_ROUTE.get(type(route))
+        if columns_of is None:
+            raise NotCompilable("the server lists no rows of these routes")
+        columns.append(columns_of(route, place, query, namespace, matches_all))
+    return tuple(columns)
+
+
+def _match_all_columns(
+    route: MatchAll, place: int, query: Query, namespace: str, matches_all: bool
+) -> RouteColumns:
+    return RouteColumns(constant(0.0), 'row_number() OVER (ORDER BY m."row" DESC)', Condition(""))
+
+
+def _vector_columns(
+    route: Vector, place: int, query: Query, namespace: str, matches_all: bool
+) -> RouteColumns:
+    if route.min_similarity > -1.0:
+        raise NotCompilable("the server's cosines are not near enough to cut by")
+    near = cosine_expression(f"v{place}.vector", query, missing=matches_all)
+    join = Condition(
+        f"{' LEFT' if matches_all else ''} JOIN vectors v{place} ON v{place}.namespace = %s "
+        f'AND v{place}.name = %s AND v{place}."row" = m."row" '
+        # Without the OFFSET it would be computed wherever it is used.
+        f"CROSS JOIN LATERAL (SELECT {near.sql} AS near OFFSET 0) AS n{place}",
+        (namespace, route.vector, *near.parameters),
+    )
+    score = replace(near, sql=f"n{place}.near", parameters=())
+    number = f"row_number() OVER (ORDER BY {score.sql} DESC NULLS LAST, m.id)"
+    rank = f"CASE WHEN {score.sql} IS NOT NULL THEN {number} END"
+    return RouteColumns(score, rank, join)
+
+
+_COLUMNS_OF_ROUTE: dict[type[Route], Callable[[Any, int, Query, str, bool], RouteColumns]] = {
+    MatchAll: _match_all_columns,
+    Vector: _vector_columns,
+}
+
+
+def _score_columns(
+    routes: Sequence[Route], columns: Sequence[RouteColumns]
+) -> dict[str, SqlExpression]:
+    """The scores of routes by the names of their columns."""
+    return {f"{route.name}.score": each.score for route, each in zip(routes, columns, strict=True)}
 
 
 def cosine_expression(vector: str, query: Query, missing: bool = False) -> SqlExpression:
-    """q . m within [-1, 1], as `routes.cosines` has it but for the order of adding up."""
+    """q . m within [-1, 1], as `exact_cosines` has it but for the order of summation."""
     if query.vector is None:
         raise NotCompilable("there is no vector to compare with")
     apart = SqlExpression(
@@ -264,7 +304,7 @@ def threshold_top_k(op: TopK, namespace: str) -> Steps[TopKResult | None]:
     [route, *others] = op.routes
     if others or not isinstance(route, Vector):
         raise NotCompilable("only what has a vector has a place in the order of nearness")
-    _, columns = join_routes(op.routes, op.query, namespace)
+    columns = _score_columns(op.routes, route_columns(op.routes, op.query, namespace))
     near = f"{route.name}.score"
     along = rising_orders(op.formula, op.query, near, columns[near])
     score = compile_signal(op.formula, op.query, columns)

@@ -1,0 +1,195 @@
+"""Vectors: the server finds the nearest, and their cosines are computed exactly here."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from salience.errors import EmbedderMismatch, InvalidInput
+from salience.retrieval.candidates import Floats, Rows
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Vector
+from salience.stores.index.vector_index import EXACT_BELOW
+from salience.stores.postgres.search.route_search import RouteSearch, SearchContext
+from salience.stores.postgres.search.snapshot import NamespaceSnapshot
+from salience.stores.postgres.sql.vectors import (
+    embedder_fingerprint,
+    exact_cosines,
+    is_cut_among_ties,
+    parse_cosines,
+    select_cosines,
+    select_nearest,
+    select_vectors,
+    select_with_vector,
+    select_within,
+)
+from salience.stores.postgres.wire.commands import Steps
+from salience.stores.postgres.wire.types import float_array
+
+
+class VectorSearch(RouteSearch[Vector]):
+    """Cosines with the query's vector."""
+
+    uses_indexes: ClassVar[bool] = True
+    """False to compare all vectors even where there is an index of them."""
+
+    def search(
+        self,
+        context: SearchContext,
+        namespace: str,
+        route: Vector,
+        query: Query,
+        depth: int | None,
+    ) -> Steps[tuple[Rows, Floats]]:
+        """See `RouteSearch.search`."""
+        latest = context.snapshot(namespace)
+        no_direction = query.vector is None or not query.vector.any()
+        if no_direction and depth is not None:  # none is nearer than another
+            [delta] = yield [latest.delta_query()]
+            context.advance(latest, delta)
+            return np.empty(0, dtype=np.int64), np.empty(0)
+        if query.vector is None:
+            return (yield from self._with_vector(context, latest, route, query))
+        self.check(latest, route, query)
+        if depth is not None:
+            return (yield from self._nearest(context, latest, route, query, depth))
+        if latest.vector_count(route.vector) > EXACT_BELOW:
+            return (yield from self._all_cosines(context, latest, route, query))
+        return (yield from self._all(context, latest, route, query))
+
+    def _nearest(
+        self,
+        context: SearchContext,
+        latest: NamespaceSnapshot,
+        route: Vector,
+        query: Query,
+        depth: int,
+    ) -> Steps[tuple[Rows, Floats]]:
+        """The nearest rows, by an index or exactly; of equally near ones all."""
+        namespace = latest.namespace
+        indexed = latest.vector_count(route.vector) if self.has_index(latest, route) else None
+        delta, *_, [[numbers, packed, distances]] = yield [
+            latest.delta_query(),
+            *select_nearest(namespace, route, query, depth, indexed),
+        ]
+        self.check(context.advance(latest, delta), route, query)
+        if distances is not None and is_cut_among_ties(float_array(distances), depth):
+            farthest = float_array(distances)[depth - 1]
+            [[[numbers, packed]]] = yield [select_within(namespace, route, query, farthest)]
+        return self._scored(context, namespace, route, query, numbers, packed)
+
+    def _all(
+        self, context: SearchContext, latest: NamespaceSnapshot, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every row that has a vector; all vectors are read."""
+        namespace = latest.namespace
+        delta, [[numbers, packed]] = yield [
+            latest.delta_query(),
+            select_vectors(namespace, route, query),
+        ]
+        self.check(context.advance(latest, delta), route, query)
+        return self._scored(context, namespace, route, query, numbers, packed)
+
+    def _scored(
+        self,
+        context: SearchContext,
+        namespace: str,
+        route: Vector,
+        query: Query,
+        numbers: Rows | None,
+        packed: bytes | None,
+    ) -> tuple[Rows, Floats]:
+        """Rows whose vectors were read, with exact cosines."""
+        assert query.vector is not None
+        rows = context.reader.add_vectors(namespace, route.vector, numbers, packed)
+        scores = exact_cosines(context.cache.rows.vectors(route.vector, rows), query.vector)
+        similar = scores >= route.min_similarity
+        return rows[similar], scores[similar]
+
+    def _all_cosines(
+        self, context: SearchContext, latest: NamespaceSnapshot, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every row that has a vector, with the cosine that the server computes, within 1e-6.
+
+        Up to EXACT_BELOW vectors are read instead, and compared to the last bit.
+        """
+        namespace = latest.namespace
+        delta, answer = yield [
+            latest.delta_query(),
+            select_cosines(namespace, route, query),
+        ]
+        self.check(context.advance(latest, delta), route, query)
+        numbers, scores = parse_cosines(answer)
+        rows = context.row_ids.encode(namespace, numbers)
+        context.cache.cosines[namespace, route.vector] = (rows, scores)
+        similar = scores >= route.min_similarity
+        return rows[similar], scores[similar]
+
+    def _with_vector(
+        self, context: SearchContext, latest: NamespaceSnapshot, route: Vector, query: Query
+    ) -> Steps[tuple[Rows, Floats]]:
+        """Every row that has a vector, with a score of 0: the query has none to compare it with."""
+        delta, [[numbers]] = yield [
+            latest.delta_query(),
+            select_with_vector(latest.namespace, route, query),
+        ]
+        context.advance(latest, delta)
+        rows = context.row_ids.encode(latest.namespace, () if numbers is None else numbers)
+        scores = np.zeros(len(rows))
+        similar = scores >= route.min_similarity
+        return rows[similar], scores[similar]
+
+    def score(
+        self, context: SearchContext, namespace: str, route: Vector, query: Query, rows: Rows
+    ) -> Steps[Floats]:
+        """See `RouteSearch.score`."""
+        snapshot = yield from context.current(namespace)
+        if query.vector is None:
+            return np.full(len(rows), np.nan)
+        self.check(snapshot, route, query)
+        ids = context.row_ids.encode(namespace, rows)
+        compared = context.cache.cosines.get((namespace, route.vector))
+        if compared is not None and np.isin(ids, compared[0]).all():
+            return compared[1][np.searchsorted(compared[0], ids)]
+        yield from context.reader.load_vectors(ids, route.vector)
+        return exact_cosines(context.cache.rows.vectors(route.vector, ids), query.vector)
+
+    def check(self, snapshot: NamespaceSnapshot, route: Vector, query: Query) -> None:
+        """Refuse a query whose vector cannot be compared with those stored.
+
+        Raises:
+            EmbedderMismatch: they come from another embedder.
+            InvalidInput: they have another length.
+        """
+        if query.vector is None:
+            return
+        query_dimensions = len(query.vector)
+        dimensions = snapshot.dimensions.get(route.vector, query_dimensions)
+        # Another process may have re-embedded the memories since this one opened the store.
+        embedder = query.embedder if route.vector == "content" else None
+        if embedder is not None and snapshot.renewed_by not in (0, embedder_fingerprint(embedder)):
+            raise EmbedderMismatch("another embedder", embedder)
+        if dimensions == query_dimensions:
+            return
+        if route.vector == "content":
+            raise EmbedderMismatch(
+                f"{dimensions} dimensions", f"one of {query_dimensions}; open it again"
+            )
+        raise InvalidInput(
+            f"vectors.{route.vector}",
+            f"have {dimensions} dimensions, and the query's vector has {query_dimensions}",
+            "use the embedder that they come from",
+        )
+
+    def has_index(self, snapshot: NamespaceSnapshot, route: Vector) -> bool:
+        """True if a search over a route asks an index."""
+        return self.uses_indexes and snapshot.has_vector_index(route.vector)
+
+    def read_ahead(
+        self, context: SearchContext, route: Vector, query: Query, rows: Rows
+    ) -> Steps[None] | None:
+        """See `RouteSearch.read_ahead`."""
+        if query.vector is None:
+            return None
+        return context.reader.load_vectors(rows, route.vector)
