@@ -14,8 +14,8 @@ from salience.ranking.expressions import Signal
 from salience.retrieval.operations import Op
 from salience.retrieval.query import Query
 
-_TEXT_CHARACTERS = 40
-_LISTED = 3  # elements of a list that are written out
+MAX_CHARACTERS = 40  # of a text
+MAX_LISTED = 5  # elements of a list that are written out; of a longer one the number
 
 
 def line_writer(trace: Any) -> Callable[[str], object]:
@@ -39,32 +39,39 @@ def trace_line(ops: Sequence[Op], elapsed_ms: float) -> str:
 
 def _operation(op: Op) -> str:
     """An operation with its main arguments: not its namespaces, nor what has its default."""
-    texts = (
+    arguments = (
         _argument(field.name, value)
         for field in fields(op)
         if (value := getattr(op, field.name)) is not field.default and value is not None
     )
-    return f"{type(op).__name__}({', '.join(filter(None, texts))})"
+    return f"{type(op).__name__}({', '.join(filter(None, arguments))})"
 
 
 def _argument(name: str, value: Any) -> str:
     """An argument in short; "" for one that says little."""
     if name.startswith("namespace") or isinstance(value, Query | Signal):
         return ""
-    if isinstance(value, str):
-        return repr(shorten(value, _TEXT_CHARACTERS))
+    if isinstance(value, bool):
+        return name if value else f"not {name}"
+    if isinstance(value, int | float):
+        return f"{name}={value}"
     if isinstance(value, datetime):
         return value.isoformat(" ", "seconds")
-    if isinstance(value, int | float):
-        return name if value is True else f"{name}={value}"
-    if isinstance(value, Collection):
+    if isinstance(value, Collection) and not isinstance(value, str):
         return _elements(name, value)
-    return str(getattr(value, "name", name))
+    return _named(value) or name
 
 
 def _elements(name: str, values: Collection[Any]) -> str:
-    """Few texts and routes by their names, and how many there are of anything else."""
-    named = [getattr(value, "name", value) for value in values]
-    if len(named) > _LISTED or not all(isinstance(value, str) for value in named):
-        return f"{len(values)} {name}"
-    return ", ".join(repr(shorten(value, _TEXT_CHARACTERS)) for value in named)
+    """A few texts and routes by their names, or the number of other elements."""
+    names = [_named(value) for value in values] if isinstance(values, tuple) else []
+    if 0 < len(names) <= MAX_LISTED and all(names):
+        return ", ".join(names)
+    return f"{len(values)} {name.removesuffix('s') if len(values) == 1 else name}"
+
+
+def _named(value: Any) -> str:
+    """A text in quotes, cut short, or the name that a route has; "" for anything else."""
+    if isinstance(value, str):
+        return repr(shorten(value, MAX_CHARACTERS))
+    return getattr(value, "name", "")
