@@ -53,7 +53,7 @@ def test_the_awaited_trace_is_the_same() -> None:
 
 
 def test_it_is_written_to_stderr_or_a_stream(
-    capfd: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stream = io.StringIO()
     for trace in (True, stream):
