@@ -8,5 +8,8 @@ from hypothesis import settings
 settings.register_profile("salience", deadline=None)
 settings.load_profile("salience")
 
+# What ranx compiles takes longer to compile than to interpret.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
+
 # What a process keeps of a PostgreSQL database in memory is tried where it is asked for.
 os.environ["SALIENCE_POSTGRES_MEMORY_MB"] = "0"

@@ -16,39 +16,24 @@ from hypothesis import strategies as st
 
 from salience import AsyncMemory, Memory
 from salience.evaluation import sample
-from salience.ranking import profiles
+from salience.ranking.profiles import BUILT_IN
 from salience.testing.embedder import WordHashEmbedder
+from support.ranked import NOW, PROFILES, QUESTIONS, Lists, ranked
 
-NOW = "2026-10-01T08:00:00Z"
-QUESTIONS = [question["text"] for question in sample.questions()][::3]
-PROFILES = [name for name in profiles.BUILT_IN if "." not in name]
 UNBOUNDED = ["balanced", "composite"]  # what they look at does not depend on the hits wanted
 TALK = 'the tea is in the blue tin that Ana bought in March for her "new" kitchen tea* 3'.split()
-Lists = list[list[tuple[str, float]]]
 
 SCRIPT = """
 import json, sys
 from salience import Memory
 from salience.evaluation import sample
-from test_determinism import ranked
+from support.ranked import ranked
 for url in sys.argv[1:]:
     with Memory.open(url) as memory:
         if not memory.get_all(limit=1).total:
             memory.add_many(sample.memories())
         print(json.dumps(ranked(memory)))
 """
-
-
-def ranked(memory: Memory) -> Lists:
-    """What each profile finds for each of the sample's questions."""
-    return [
-        [
-            (hit.id, hit.score)
-            for hit in memory.search(question, profile=profile, now=NOW, touch=False)
-        ]
-        for profile in PROFILES
-        for question in QUESTIONS
-    ]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +90,7 @@ def test_sync_and_async_rank_alike(expected: Lists) -> None:
 
 
 def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
-    here = os.pathsep.join(str(p) for p in (Path(__file__).parent, Path(__file__).parents[1]))
+    here = str(Path(__file__).parents[1])
 
     def answers(seed: int) -> list[Lists]:
         ran = subprocess.run(
@@ -141,7 +126,7 @@ def test_the_limit_does_not_change_the_order(expected: Lists, profile: str) -> N
 @given(
     st.lists(st.lists(st.sampled_from(TALK), min_size=1, max_size=9), min_size=1, max_size=12),
     st.lists(st.sampled_from(TALK), min_size=1, max_size=5).map(" ".join),
-    st.sampled_from(sorted(profiles.BUILT_IN)),
+    st.sampled_from(sorted(BUILT_IN)),
 )
 def test_searching_twice_without_touching_gives_the_same_bytes(
     texts: list[list[str]], question: str, profile: str

@@ -87,14 +87,20 @@ def postgres() -> Iterator[PostgresServer]:
         yield server
 
 
-@pytest.fixture
-def database(postgres: PostgresServer) -> str:
-    """The address of a database without memories."""
+@pytest.fixture(scope="session")
+def cleaner(postgres: PostgresServer) -> Iterator[psycopg.Connection[Any]]:
     with psycopg.connect(postgres.url, autocommit=True) as connection:
-        tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience'"
-        ).fetchall()
-        for (table,) in tables:
-            kept = " WHERE key NOT IN ('schema', 'features')" if table == "meta" else ""
-            connection.execute(f"DELETE FROM salience.{table}{kept}".encode())
+        yield connection
+
+
+@pytest.fixture
+def database(postgres: PostgresServer, cleaner: psycopg.Connection[Any]) -> str:
+    """The address of a database without memories."""
+    tables = cleaner.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = 'salience'"
+    ).fetchall()
+    deletions = [f"DELETE FROM salience.{table}" for (table,) in tables if table != "meta"]
+    if tables:
+        deletions.append("DELETE FROM salience.meta WHERE key NOT IN ('schema', 'features')")
+        cleaner.execute("; ".join(deletions).encode())
     return postgres.url
