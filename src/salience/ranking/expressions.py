@@ -18,6 +18,7 @@ from salience.errors import InvalidInput, InvalidProfile
 from salience.language.analysis_types import QUERY_FEATURES
 from salience.ranking.evaluation import Evaluation, Program, Values
 from salience.ranking.explanation import Explanation
+from salience.ranking.notation import call_text
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.query import Query
 
@@ -43,24 +44,24 @@ class Signal:
         raise TypeError(f"{type(self).__name__} does not say how it is computed")
 
     def compile(self, program: Program) -> int:
-        """Its place in a layout: a step after those of its children."""
-        of = [program.place(child) for child in self.children()]
-        return program.step(self._computed, (Program.EVALUATION, *of))
+        """The place of its values in a program: that of a step after those of its children."""
+        places = [program.place(child) for child in self.children()]
+        return program.step(self._checked, (Program.EVALUATION, *places))
 
-    def _computed(self, ev: Evaluation, *values: Any) -> Values:
-        """What `compute` gives, if that is a number or one for each candidate."""
-        found = self.compute(ev, *values)
-        shape = found.shape if found.__class__ is np.ndarray else np.shape(found)
+    def _checked(self, ev: Evaluation, *values: Any) -> Values:
+        """The values of `compute`, refused unless they are one number or one per candidate."""
+        computed = self.compute(ev, *values)
+        shape = computed.shape if computed.__class__ is np.ndarray else np.shape(computed)
         if shape and shape != (len(ev.candidates),):  # NumPy would spread one row over all
             raise InvalidProfile(
                 self.label(),
                 f"computes values of shape {shape} for {len(ev.candidates)} candidates",
                 "give one for each of ev.candidates, or a single number",
             )
-        return found
+        return computed
 
     def label(self) -> str:
-        """How this node is called in an explanation."""
+        """The name of this node in an explanation."""
         return str(self)
 
     def how(self) -> str:
@@ -84,6 +85,9 @@ class Signal:
             tuple(child.explain(ev, row) for child in self.children()),
             self.note(ev, row),
         )
+
+    def __str__(self) -> str:
+        return call_text(self)
 
     def named(self, name: str, doc: str = "", group: str = "") -> NamedExpression:
         """The same signal under a name of its own, with a line on its meaning and its group."""
@@ -129,7 +133,7 @@ def _signals(value: Any) -> Iterator[Signal]:
 
 
 class Elementwise(Signal):
-    """A signal for which nothing counts but the values of its children."""
+    """A signal whose values are a function of those of its children, and of nothing else."""
 
     def combine(self, *values: Any, **none: Any) -> Values:
         """This node's values, given those of its children in their order."""
@@ -138,11 +142,11 @@ class Elementwise(Signal):
     def compile(self, program: Program) -> int:
         return self._step(program, [program.place(child) for child in self.children()])
 
-    def _step(self, program: Program, of: Sequence[int]) -> int:
-        """A step, or the number that it would give every time."""
-        numbers = [program.numbers[place] for place in of]
+    def _step(self, program: Program, places: Sequence[int]) -> int:
+        """The place of a step over some values; of a number where all of them are numbers."""
+        numbers = [program.numbers[place] for place in places]
         if None in numbers:
-            return program.step(self.combine, of)
+            return program.step(self.combine, places)
         with np.errstate(all="ignore"):
             return program.number(self.combine(*numbers))
 
@@ -202,7 +206,7 @@ def _shown(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Lookup(Signal):
-    """table[value of a text column]; NaN for a value that is not in the table, or none at all."""
+    """table[value of a text column]; NaN where there is no value, or one not in the table."""
 
     column: str
     table: tuple[tuple[str, float], ...]
@@ -213,8 +217,8 @@ class Lookup(Signal):
     def compute(self, ev: Evaluation) -> Values:
         table: dict[Any, float] = dict(self.table)
         places, values = ev.distinct(self.column)
-        known = [table.get(v, np.nan) if isinstance(v, str) else np.nan for v in values]
-        return np.array(known, dtype=np.float64)[places]
+        numbers = [table.get(v, np.nan) if isinstance(v, str) else np.nan for v in values]
+        return np.array(numbers, dtype=np.float64)[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
         value = ev.candidates[self.column][row]
@@ -258,9 +262,6 @@ class WhenQuery(Signal):
             return self.of.explain(ev, row)
         return Explanation(self.of.label(), 0.0, note=f"{self.feature} does not hold")
 
-    def __str__(self) -> str:
-        return f"when({self.feature}, {self.of})"
-
 
 def _check_query_feature(name: str) -> None:
     """Refuse a name that no feature of a query has; it would be 0 for every query."""
@@ -279,16 +280,16 @@ class Sum(Elementwise):
     parts: tuple[Signal, ...]
 
     def __post_init__(self) -> None:
-        _some(self.parts)
+        _check_parts(self.parts)
 
     def compile(self, program: Program) -> int:
         first, *rest = map(program.place, self.parts)
-        rest = [place for place in rest if program.numbers[place] != 0.0]  # that changes nothing
+        rest = [place for place in rest if program.numbers[place] != 0.0]  # adding 0 is no step
         return self._step(program, (first, *rest)) if rest else first
 
     def combine(self, first: Values, *rest: Values) -> Values:
         for value in rest:
-            if value.__class__ is np.ndarray or value != 0.0:  # some find that they count nowhere
+            if value.__class__ is np.ndarray or value != 0.0:  # parts may be 0 for all candidates
                 first = first + value
         return first
 
@@ -309,12 +310,14 @@ class Product(Elementwise):
     parts: tuple[Signal, ...]
 
     def __post_init__(self) -> None:
-        _some(self.parts)
+        _check_parts(self.parts)
 
     def compile(self, program: Program) -> int:
         last, *_ = places = [program.place(part) for part in self.parts]
-        of = [place for place in places if program.numbers[place] != 1.0]  # that changes nothing
-        return self._step(program, of) if len(of) > 1 else of[0] if of else last
+        factors = [place for place in places if program.numbers[place] != 1.0]
+        if len(factors) > 1:
+            return self._step(program, factors)
+        return factors[0] if factors else last
 
     def combine(self, first: Values, *rest: Values) -> Values:
         for value in rest:
@@ -387,10 +390,10 @@ class Apply(Elementwise):
                 f"there is no function {self.function!r}",
                 f"use one of {', '.join(sorted(self.FUNCTIONS))}",
             )
-        wanted, given = arity(self.FUNCTIONS[self.function]), len(self.arguments)
-        if given != wanted:
+        takes, count = arity(self.FUNCTIONS[self.function]), len(self.arguments)
+        if count != takes:
             raise InvalidInput(
-                "arguments", f"are {given} where {self.function} takes {wanted}", f"give {wanted}"
+                "arguments", f"are {count} where {self.function} takes {takes}", f"give {takes}"
             )
 
     def combine(self, *values: Values) -> Values:
@@ -433,9 +436,6 @@ class Default(Elementwise):
             return Signal.explain(self, ev, row)
         return self.of.explain(ev, row)
 
-    def __str__(self) -> str:
-        return f"default({self.of}, {self.value:g})"
-
 
 @dataclass(frozen=True)
 class FirstOf(Elementwise):
@@ -444,19 +444,16 @@ class FirstOf(Elementwise):
     options: tuple[Signal, ...]
 
     def __post_init__(self) -> None:
-        _some(self.options)
+        _check_parts(self.options)
 
-    def combine(self, found: Values, *others: Values) -> Values:
+    def combine(self, values: Values, *others: Values) -> Values:
         for other in others:
-            found = np.where(np.isnan(found), other, found)
-        return _number(found)
+            values = np.where(np.isnan(values), other, values)
+        return _number(values)
 
     def explain(self, ev: Evaluation, row: int) -> Explanation:
-        there = (option for option in self.options if not np.isnan(ev.at(option, row)))
-        return next(there, self.options[-1]).explain(ev, row)
-
-    def __str__(self) -> str:
-        return f"first_of({', '.join(str(option) for option in self.options)})"
+        present = (option for option in self.options if not np.isnan(ev.at(option, row)))
+        return next(present, self.options[-1]).explain(ev, row)
 
 
 @dataclass(frozen=True)
@@ -493,13 +490,13 @@ def _number(values: Floats) -> Values:
     return values if np.ndim(values) else float(values)
 
 
-def _some(parts: tuple[Signal, ...]) -> None:
+def _check_parts(parts: tuple[Signal, ...]) -> None:
     if not parts:
         raise InvalidInput("parts", "are none", "give at least one")
 
 
 def arity(function: Callable[..., Floats]) -> int:
-    """How many arguments a function of `Apply` takes."""
+    """The number of arguments that a function of `Apply` takes."""
     return function.nin if isinstance(function, np.ufunc) else len(signature(function).parameters)
 
 

@@ -23,8 +23,8 @@ class MinMax(Elementwise):
     over: Signal | None = None
 
     def combine(self, values: Values, over: Values | None = None) -> Values:
-        yardstick = values if over is None else over
-        low, high = np.fmin.reduce(yardstick, axis=None), np.fmax.reduce(yardstick, axis=None)
+        scale = values if over is None else over
+        low, high = np.fmin.reduce(scale, axis=None), np.fmax.reduce(scale, axis=None)
         if not high > low:
             return values * 0.0
         scaled = (values - low) / (high - low)
@@ -37,10 +37,7 @@ class MinMax(Elementwise):
         return "min-max over the candidates"
 
     def label(self) -> str:
-        return f"minmax({self.of.label()})"
-
-    def __str__(self) -> str:
-        return f"minmax({self.of})" if self.over is None else f"minmax({self.of}; {self.over})"
+        return f"min_max({self.of.label()})"
 
 
 @dataclass(frozen=True)
@@ -64,10 +61,7 @@ class MaxScaled(Elementwise):
         return "share of the largest among the candidates"
 
     def label(self) -> str:
-        return f"overmax({self.of.label()})"
-
-    def __str__(self) -> str:
-        return f"overmax({self.of})" if self.over is None else f"overmax({self.of}; {self.over})"
+        return f"max_scaled({self.of.label()})"
 
 
 @dataclass(frozen=True)
@@ -90,11 +84,8 @@ class GroupMax(Signal):
     def how(self) -> str:
         return f"largest of its {self.group}"
 
-    def __str__(self) -> str:
-        return f"best({self.of}, {self.group})"
-
 
 def _scaled(scaled: MinMax | MaxScaled, ev: Evaluation, row: int) -> Explanation:
-    """The tree without `over`, which is not a part of the value but its yardstick."""
+    """The tree without `over`, which is not a part of the value but its scale."""
     inner = scaled.of.explain(ev, row)
     return Explanation(scaled.label(), ev.at(scaled, row), scaled.how(), (inner,))

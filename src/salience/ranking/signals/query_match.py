@@ -44,9 +44,6 @@ class SaidBy(Signal):
         places, speakers = ev.distinct("speaker")
         return np.array([speaker in wanted for speaker in speakers], dtype=np.float64)[places]
 
-    def __str__(self) -> str:
-        return f"said_by({self.who})"
-
 
 @dataclass(frozen=True)
 class EntityOverlap(Signal):
@@ -90,9 +87,6 @@ class EntityOverlap(Signal):
         shared = asked & ev.query.aliases.keys(each for value in held for each in strings_in(value))
         return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
 
-    def __str__(self) -> str:
-        return "entity_overlap()"
-
 
 @dataclass(frozen=True)
 class OnDate(Signal):
@@ -135,6 +129,3 @@ class OnDate(Signal):
                     continue
                 np.minimum(apart, np.abs((day - asked).astype(np.int64)), out=apart)
         return np.where(apart < _FAR, 1.0 - 0.2 * apart, 0.0)
-
-    def __str__(self) -> str:
-        return f"on_date({self.part})"

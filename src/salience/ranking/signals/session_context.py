@@ -49,9 +49,6 @@ class NeighborMass(Signal):
     def how(self) -> str:
         return "candidates around it in its session"
 
-    def __str__(self) -> str:
-        return f"nearby({self.of}, {self.tau:g}, {self.reach})"
-
 
 @dataclass(frozen=True)
 class SessionCover(Signal):
@@ -72,9 +69,6 @@ class SessionCover(Signal):
         if not total > 0.0:
             return 0.0
         return (np.add.reduce(covered, axis=1) / total)[groups.of]
-
-    def __str__(self) -> str:
-        return f"session_cover({self.matched})"
 
 
 def _later(values: Floats, reach: int) -> Floats:

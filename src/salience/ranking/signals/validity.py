@@ -54,9 +54,6 @@ class Expired(Signal):
         lapsed = (table.floats("valid_from") > last) | (table.floats("valid_to") <= first)
         return lapsed.astype(np.float64) if lapsed.any() else 0.0
 
-    def __str__(self) -> str:
-        return "lapsed()"
-
 
 @dataclass(frozen=True)
 class LatestFact(Signal):
@@ -80,6 +77,3 @@ class LatestFact(Signal):
         days = (last - known) / DAY
         held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
         return np.nan_to_num(held)
-
-    def __str__(self) -> str:
-        return "latest()"

@@ -92,9 +92,6 @@ class BaseLevel(Signal):
         first, last = _days(ev, ev.candidates.floats("created_at")), _days(ev, self._last(ev))
         return f"{count} accesses, the first {first[row]:.3g} and the last {last[row]:.3g} days ago"
 
-    def __str__(self) -> str:
-        return f"base_level({self.d})"
-
 
 def _times(ev: Evaluation) -> Floats:
     """Times of the most recent accesses, newest first: (candidates, at least 1), NaN-filled."""
