@@ -7,7 +7,7 @@ import pytest
 from salience.language.cues import CUES, Cue
 from salience.language.tokens import fold
 
-for module in ("english", "memory_cues", "query_cues"):
+for module in ("date_cues", "english", "memory_cues", "query_cues"):
     import_module(f"salience.language.{module}")
 
 _CASE_SENSITIVE = {"greeting", "name_inside"}
