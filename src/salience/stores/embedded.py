@@ -137,9 +137,9 @@ class EmbeddedStore(IndexReader):
                 if index.namespace not in op.query.namespaces:
                     continue
                 ids = index.ids_of(index.maybe_linked(rows))
-                links = self._records.neighbors(index.namespace, ids)
+                links = self._records.links_of(index.namespace, ids)
                 ends = {end for link in links for end in (link.source, link.target)}
-                row_of = self._records.find(index.namespace, sorted(ends))
+                row_of = self._records.rows_by_id(index.namespace, sorted(ends))
                 rows = np.array(sorted(row_of.values()), dtype=np.int64)
                 passing = set(rows[index.table.passing(rows, op.query.where)].tolist())
                 found += [
@@ -152,10 +152,10 @@ class EmbeddedStore(IndexReader):
         return found
 
     def _same(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
-        return self._records.same(op.namespace, op.keys)
+        return self._records.rows_by_text_key(op.namespace, op.keys)
 
     def _find(self, op: operations.RowsById) -> dict[str, int]:
-        return self._records.find(op.namespace, op.ids)
+        return self._records.rows_by_id(op.namespace, op.ids)
 
     def _list(self, op: operations.ListRecords) -> operations.Page:
         for _ in range(_PAGE_ATTEMPTS):
@@ -192,7 +192,7 @@ class EmbeddedStore(IndexReader):
         return operations.Page(records, len(entries), cursor), len(records) == len(page)
 
     def _order(self, op: operations.RowsInWriteOrder) -> Rows:
-        return np.array(self._records.order(op.namespace), dtype=np.int64)
+        return np.array(self._records.rows_in_write_order(op.namespace), dtype=np.int64)
 
     def _put(self, op: operations.Put) -> tuple[str, ...]:
         return self._records.put(op)
@@ -219,7 +219,7 @@ class EmbeddedStore(IndexReader):
         return [(seq, name, decode_vector(blob)) for seq, name, blob in found]
 
     def _mend(self, op: operations.SetFields) -> None:
-        self._records.mend(op.namespace, op.values)
+        self._records.set_fields(op.namespace, op.values)
 
     def _touch(self, op: operations.Touch) -> None:
         rows = op.rows.tolist()
@@ -262,7 +262,7 @@ class EmbeddedStore(IndexReader):
         return self._records.adopt_vectors(op.source, op.target, op.embedder)
 
     def _neighbors(self, op: operations.LinksOf) -> list[Link]:
-        return self._records.neighbors(op.namespace, op.ids)
+        return self._records.links_of(op.namespace, op.ids)
 
     def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = self._records.namespaces()

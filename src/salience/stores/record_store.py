@@ -16,11 +16,11 @@ class RecordStore(ChangeFeed, Protocol):
     """The durable side of an embedded store."""
 
     def version(self) -> IndexVersion:
-        """What an index that is current has taken in, whichever process has written it."""
+        """The state that a current index has, whichever process has written it."""
         ...
 
     def put(self, op: operations.Put) -> tuple[str, ...]:
-        """Write all in one transaction, or nothing and the ids that stand in the way.
+        """Write everything in one transaction; or nothing, and return the conflicting ids.
 
         A link replaces the one between the same two of the same type.
 
@@ -35,7 +35,7 @@ class RecordStore(ChangeFeed, Protocol):
         ...
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
-        """Append events and apply them in one transaction, or nothing and the ids not there."""
+        """Append events and apply them in one transaction; or return the ids that are not there."""
         ...
 
     def events(self, op: operations.Events) -> list[Event]:
@@ -43,15 +43,15 @@ class RecordStore(ChangeFeed, Protocol):
         ...
 
     def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
-        """What edits replaced: (the edit's place in the log, name, float16 bytes)."""
+        """Vectors that edits replaced, as (the edit's place in the log, name, float16 bytes)."""
         ...
 
-    def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+    def set_fields(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Set patchable fields by id (as records have them) without an event."""
         ...
 
     def touch(self, op: operations.Touch) -> bool:
-        """Count a use of each row; may be written later. False where none is ever kept."""
+        """Count a use of each row, maybe written later; return False if the store keeps none."""
         ...
 
     def delete(
@@ -62,21 +62,21 @@ class RecordStore(ChangeFeed, Protocol):
         ids: Sequence[str] | None = None,
         where: Filter | None = None,
     ) -> int:
-        """Erase memories by row or id (else all), their vectors and links; how many there were.
+        """Erase memories by row or id (else all) with all they have; return their number.
 
         Those that do not pass the filter by then stay.
         """
         ...
 
-    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by `text.text_key`."""
+    def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by `language.tokens.text_key`."""
         ...
 
-    def order(self, namespace: str) -> list[int]:
+    def rows_in_write_order(self, namespace: str) -> list[int]:
         """Rows in the order in which their memories were first written."""
         ...
 
-    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+    def rows_by_id(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         ...
 
@@ -84,16 +84,16 @@ class RecordStore(ChangeFeed, Protocol):
         """Records by row."""
         ...
 
-    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
-        """Links from and to memories."""
+    def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+        """Links from and to memories (all for None), by source, target and type."""
         ...
 
     def notes(self, namespace: str) -> dict[str, str]:
-        """What is noted of a namespace."""
+        """The notes of a namespace, by key."""
         ...
 
     def note(self, op: operations.Note) -> bool:
-        """Note something, unless what is noted is not what it was; whether it was done."""
+        """Set a note, if it is as it was; return whether it was."""
         ...
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
@@ -101,15 +101,15 @@ class RecordStore(ChangeFeed, Protocol):
         ...
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes are loaded anew."""
+        """Give rows a vector; indexes load everything anew."""
         ...
 
     def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors once all memories have them; indexes are loaded anew."""
+        """Rename vectors if all memories have them; return whether they do. Indexes load anew."""
         ...
 
     def namespaces(self) -> dict[str, int]:
-        """Every namespace with how many memories it has."""
+        """The number of memories of each namespace."""
         ...
 
     def stats(self) -> dict[str, Any]:

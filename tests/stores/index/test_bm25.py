@@ -126,7 +126,9 @@ def scored(
     index: NamespaceIndex, records: RamRecords, route: Lexical, query: Sequence[Term]
 ) -> list[float]:
     """By id, of the memories that there are."""
-    ids = sorted(records.find("n", [f"m{i}" for i in range(1000)]).items(), key=lambda e: e[1])
+    ids = sorted(
+        records.rows_by_id("n", [f"m{i}" for i in range(1000)]).items(), key=lambda e: e[1]
+    )
     rows = np.array([row for _, row in ids], dtype=np.int64)
     asked = Query("x", ("n",), 0.0, reading=QueryAnalysis(terms=tuple(query)))
     return [float(score) for score in index.score(route, asked, rows)]
@@ -200,7 +202,7 @@ def test_what_was_erased_counts_for_nothing(
     gone = data.draw(st.sets(st.integers(0, len(docs) - 1), max_size=len(docs) - 1))
     index, records = index_of(docs)
     scored(index, records, route, query)
-    found = records.find("n", [f"m{i}" for i in gone])
+    found = records.rows_by_id("n", [f"m{i}" for i in gone])
     records.delete("n", rows=list(found.values()))
     index.table.refresh()
     kept = [doc for i, doc in enumerate(docs) if i not in gone]

@@ -95,7 +95,7 @@ class SqliteLog(SqliteReader, ABC):
         last = max(by_place, default=0)
         db.execute("UPDATE counter SET value = max(value, ?)", (last,))
 
-    def order(self, namespace: str) -> list[int]:
+    def rows_in_write_order(self, namespace: str) -> list[int]:
         """Rows by the sequence of their memories."""
         with self._reading() as db:
             found = db.execute(
@@ -157,7 +157,7 @@ class SqliteLog(SqliteReader, ABC):
                 db.execute("REPLACE INTO notes VALUES (?, ?, ?)", (space, op.key, op.value))
         return True
 
-    def mend(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
+    def set_fields(self, namespace: str, values: Mapping[str, Mapping[str, Any]]) -> None:
         """Set patchable fields by id without an event."""
         self._accesses.flush()
         with self._writing() as db:

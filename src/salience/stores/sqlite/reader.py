@@ -104,7 +104,7 @@ class SqliteReader:
                 known = self._names[space] = found[0]
         return known
 
-    def find(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
+    def rows_by_id(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         found: dict[str, int] = {}
         with self._reading() as db:
@@ -119,7 +119,7 @@ class SqliteReader:
                 )
         return found
 
-    def same(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
+    def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Rows outside of any session by `text.text_key`."""
         found: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
@@ -152,7 +152,7 @@ class SqliteReader:
                         found[row] = codec.decode_record(name, kept)
         return found
 
-    def neighbors(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
+    def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
         found = self._linked("source, target, type, weight, created_at", namespace, ids)
         with translate_damage(self.path):
