@@ -3,11 +3,24 @@
     from salience import Memory
 
     with Memory.open("sqlite:///memory.db") as memory:
-        memory.add("Ana moved to Lisbon in March.")
+        memory.add("Ana moved to Lisbon in March.", id="move")
         for hit in memory.search("Where does Ana live?"):
             print(hit.score, hit.content)
+        print(memory.explain("Where does Ana live?", "move"))  # why it is found, or why not
+        print(memory.get_context("Where does Ana live?"))  # a text within a token budget
 
-`AsyncMemory` has the same methods, awaited. `ARCHITECTURE.md` shows how a search flows.
+`AsyncMemory` has the same methods, awaited. What they return:
+
+    search        SearchResult, with a Hit for each memory; its Explanation if that is asked for
+    explain       ExplainReport
+    compare       Comparison, of two or more profiles
+    get_context   Context, made of Sections
+    add           AddResult
+    get           MemoryRecord; links gives Links
+    history       History, with its Events
+    verify        Verification
+
+A Profile says how to rank. Every error is a SalienceError, from `salience.errors`.
 """
 
 from salience.engine import AsyncMemory, Memory
@@ -45,3 +58,7 @@ __all__ = [
     "Section",
     "Verification",
 ]
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__doc__", "__version__"]

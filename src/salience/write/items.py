@@ -54,7 +54,10 @@ def _check(name: str) -> Check:
 
 CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
 _SETTABLE = frozenset(CHECKS) - {"status"}
-_ITEM = frozenset({*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"})
+ITEM_KEYS = frozenset(
+    {*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"}
+)
+"""The keys of an item: the fields that may be set, and what comes with them."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +99,10 @@ def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -
         given = {"content": given}
     if not isinstance(given, Mapping):
         raise InvalidInput("item", f"must be text or a mapping, not {type(given).__name__}")
-    unknown = set(given) - _ITEM
+    unknown = set(given) - ITEM_KEYS
     if unknown:
         raise InvalidInput(
-            str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(_ITEM))}"
+            str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(ITEM_KEYS))}"
         )
     values = {
         name: CHECKS[name](name, value)
