@@ -1,4 +1,4 @@
-"""Filters: which memories may be candidates at all.
+"""Filters: conditions on the fields of memories.
 
     {"user_id": "ana"}                                   equality
     {"importance": {"gte": 0.5, "lt": 0.9}}              ranges
@@ -27,7 +27,7 @@ Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains"
 _OPERATORS: tuple[Operator, ...] = (
     "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
 )  # fmt: skip
-_DEEPEST = 64  # levels of and, or, not
+MAX_FILTER_DEPTH = 64  # levels of and, or, not
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters")
 def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> Filter | None:
     if spec is None:
         return None
-    if depth > _DEEPEST:
-        raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
+    if depth > MAX_FILTER_DEPTH:
+        raise InvalidInput("filters", f"are nested more than {MAX_FILTER_DEPTH} levels deep")
     if isinstance(spec, (Compare, And, Or, Not)):
         return _checked(spec, path, depth)
     if not isinstance(spec, Mapping):
@@ -108,21 +108,22 @@ def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> F
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
-def _checked(given: Filter, path: str, depth: int) -> Filter:
-    """A filter that was built by hand, held to the same rules as one in mapping form."""
-    if depth > _DEEPEST:
-        raise InvalidInput("filters", f"are nested more than {_DEEPEST} levels deep")
-    if isinstance(given, Compare):
-        if given.operator not in _OPERATORS:
+def _checked(condition: Filter, path: str, depth: int) -> Filter:
+    """A filter built of objects, checked by the same rules as one in mapping form."""
+    if depth > MAX_FILTER_DEPTH:
+        raise InvalidInput("filters", f"are nested more than {MAX_FILTER_DEPTH} levels deep")
+    if isinstance(condition, Compare):
+        if condition.operator not in _OPERATORS:
             raise InvalidInput(
-                f"{path}.{given.field}",
-                f"{shown(given.operator)} is no operator",
+                f"{path}.{condition.field}",
+                f"{shown(condition.operator)} is no operator",
                 f"use one of {', '.join(_OPERATORS)}",
             )
-        return _compare(given.field, _type(given.field, path), given.operator, given.value, path)
-    if isinstance(given, Not):
-        return Not(_checked(given.part, path, depth + 1))
-    return type(given)(tuple(_checked(part, path, depth + 1) for part in given.parts))
+        name, operator = condition.field, condition.operator
+        return _compare(name, _type(name, path), operator, condition.value, path)
+    if isinstance(condition, Not):
+        return Not(_checked(condition.part, path, depth + 1))
+    return type(condition)(tuple(_checked(part, path, depth + 1) for part in condition.parts))
 
 
 def _type(name: str, path: str) -> Type:
@@ -142,7 +143,7 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
         return [_compare(name, kind, "eq", value, path)]
     if not value:
         raise InvalidInput(f"{path}.{name}", "has no condition")
-    found: list[Filter] = []
+    conditions: list[Filter] = []
     for key, operand in value.items():
         operator = key.removeprefix("$").lower() if isinstance(key, str) else ""
         if operator not in _OPERATORS:
@@ -151,12 +152,12 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
                 f"{shown(key)} is no operator",
                 f"use one of {', '.join(_OPERATORS)}",
             )
-        found.append(_compare(name, kind, operator, operand, path))
-    return found
+        conditions.append(_compare(name, kind, operator, operand, path))
+    return conditions
 
 
 def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Filter:
-    """One comparison; of a list with single values, what it means for the list's elements."""
+    """One comparison; of a list with single values, in terms of the elements of the list."""
     if kind != "list":
         operand = _operand(name, kind, operator, value, path)
         return Compare(_stored_path(name), operator, operand)
@@ -165,11 +166,11 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if operator in ("ne", "nin"):
         return Not(_compare(name, kind, "eq" if operator == "ne" else "in", value, path))
     if operator == "contains" and isinstance(value, (list, tuple)):
-        each = f'{{"{name}": {{"contains": ...}}}}'
+        one = f'{{"{name}": {{"contains": ...}}}}'
         raise InvalidInput(
             f"{path}.{name}",
             "contains takes one element, not a list",
-            f'give one; where several have to be in it, {{"and": [{each}, {each}]}}',
+            f'give one; where several have to be in it, {{"and": [{one}, {one}]}}',
         )
     operand = _operand(name, kind, operator, value, path)
     if operator == "in":
@@ -191,7 +192,7 @@ def _stored_path(name: str) -> str:
 
 
 def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -> Any:
-    """The right-hand side as it will be compared: times as seconds, lists as tuples."""
+    """The right-hand side of a comparison: times as seconds, lists as tuples."""
     where = f"{path}.{name}"
     if operator == "exists":
         if not isinstance(value, bool):
@@ -240,21 +241,21 @@ def _element(where: str, value: Any) -> Any:
 
 
 def satisfies(operator: Operator, value: Any, operand: Any) -> bool:
-    """Whether one stored value satisfies one comparison: the meaning of every operator."""
+    """Test whether one stored value satisfies one comparison; this defines every operator."""
     if operator == "exists":
         return (value is not None) == operand
     if operator in ("ne", "nin"):
         return not satisfies("eq" if operator == "ne" else "in", value, operand)
     if operator == "eq":
-        return _same(value, operand)
+        return _equal(value, operand)
     if operator == "in":
-        return any(_same(value, item) for item in operand)
+        return any(_equal(value, item) for item in operand)
     if value is None:
         return False
     if operator == "contains":
         if isinstance(value, str):
             return isinstance(operand, str) and operand.casefold() in value.casefold()
-        return isinstance(value, (list, tuple)) and any(_same(item, operand) for item in value)
+        return isinstance(value, (list, tuple)) and any(_equal(item, operand) for item in value)
     texts = isinstance(value, str) and isinstance(operand, str)
     if not texts and not (_is_number(value) and _is_number(operand)):
         return False
@@ -268,33 +269,33 @@ def satisfies(operator: Operator, value: Any, operand: Any) -> bool:
 
 
 def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
-    """Whether a memory passes a filter, given the values of its fields as they are compared."""
+    """Test whether a memory passes a filter; `value_of` gives its fields, times in seconds."""
     if condition is None:
         return True
     if isinstance(condition, Compare):
         return satisfies(condition.operator, value_of(condition.field), condition.value)
     if isinstance(condition, Not):
         return not passes(condition.part, value_of)
-    held = (passes(part, value_of) for part in condition.parts)
-    return all(held) if isinstance(condition, And) else any(held)
+    results = (passes(part, value_of) for part in condition.parts)
+    return all(results) if isinstance(condition, And) else any(results)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _same(value: Any, operand: Any) -> bool:
+def _equal(value: Any, operand: Any) -> bool:
     if isinstance(value, (list, tuple)) and isinstance(operand, (list, tuple)):
-        return len(value) == len(operand) and all(map(_same, value, operand))
+        return len(value) == len(operand) and all(map(_equal, value, operand))
     if isinstance(value, Mapping) and isinstance(operand, Mapping):
-        return value.keys() == operand.keys() and all(_same(value[k], operand[k]) for k in value)
+        return value.keys() == operand.keys() and all(_equal(value[k], operand[k]) for k in value)
     if isinstance(value, bool) != isinstance(operand, bool):
         return False
     return bool(value == operand)
 
 
 def filter_fields(condition: Filter | None) -> frozenset[str]:
-    """The names of every field a filter looks at."""
+    """The names of all fields that a filter compares."""
     if condition is None:
         return frozenset()
     if isinstance(condition, Compare):

@@ -185,7 +185,7 @@ def _json_text(value: Any) -> str:
 
 
 _UNUSUAL_MEMORY = "(m.status <> 'active' OR m.expires_at IS NOT NULL)"
-_USUAL_VALUES = {"status": "active", "expires_at": None}
+_USUAL_VALUES: dict[str, Any] = {"status": "active", "expires_at": None}
 
 
 def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
