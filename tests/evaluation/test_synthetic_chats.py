@@ -1,15 +1,15 @@
 import re
 import statistics
-import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, islice, pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 
-from salience.evaluation import _word_lists
+from salience.evaluation import _word_lists, synthetic_chats
 from salience.evaluation.synthetic_chats import _ASKED, queries, realistic
 
 Item = dict[str, Any]
@@ -114,13 +114,17 @@ def test_turns_of_a_session_share_words() -> None:
     assert shared(near[:3_000]) > 1.5 * shared(far[:3_000])
 
 
-def test_it_is_fast() -> None:
-    made = realistic(30_000)
-    next(made)
-    start = time.perf_counter()
-    count = sum(1 for _ in made)
-    # A tenth of what it does on an idle machine, so that a busy one passes.
-    assert count / (time.perf_counter() - start) > 15_000
+def test_turns_are_made_in_large_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = synthetic_chats._batch
+    starts: list[int] = []
+
+    def counted(rng: np.random.Generator, start: int, total: int) -> Iterator[Item]:
+        starts.append(start)
+        return batch(rng, start, total)
+
+    monkeypatch.setattr(synthetic_chats, "_batch", counted)
+    assert sum(1 for _ in realistic(30_000)) == 30_000
+    assert len(starts) <= 30_000 / 1_000
 
 
 def test_word_lists_have_no_word_twice() -> None:

@@ -31,7 +31,6 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.seen.append((self.path, dict(self.headers), body))
-        self.server.times.append(time.monotonic())
         step = self.server.script.pop(0) if self.server.script else embeddings()
         step(self, body)
 
@@ -60,7 +59,6 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.script: list[Step] = []
         self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
-        self.times: list[float] = []
         self._embedders: list[OpenAIEmbedder] = []
 
     def embedder(self, **options: Any) -> OpenAIEmbedder:
