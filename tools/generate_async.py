@@ -64,6 +64,32 @@ TWINS = {
         awaited=frozenset({"drive", "self._core.dispatcher.batch", "self._core.dispatcher.close"}),
         threaded=frozenset({"Core.open", "Core.reembed", "self._core.dispatcher.flush"}),
     ),
+    "stores/postgres/wire/async_connection.py": Twin(
+        ("stores/postgres/wire/connection.py",),
+        "`AsyncConnections`: connections awaited, of a pool for each event loop.",
+        {
+            "Connections": "AsyncConnections",
+            "ConnectionPool": "AsyncConnectionPool",
+            "psycopg.Connection": "psycopg.AsyncConnection",
+            "psycopg.Cursor": "psycopg.AsyncCursor",
+            "time.sleep": "asyncio.sleep",
+        },
+        awaited=frozenset(
+            {
+                "connection.rollback",
+                "copy.write_row",
+                "cursor.execute",
+                "cursor.executemany",
+                "cursor.fetchall",
+                "failed.close",
+                "pool.close",
+                "probe.close",
+                "psycopg.Connection.connect",
+                "time.sleep",
+            }
+        ),
+        entered=frozenset({"connection.pipeline", "cursor.copy", "pool.connection"}),
+    ),
 }
 
 
@@ -186,6 +212,7 @@ def generated(target: str) -> str:
         + "\n# ".join(twin.sources)
         + f"\n\nfrom __future__ import annotations\n{text}"
     )
+    text = re.sub(r"^( +)\((await .*)\)$", r"\1\2", text, flags=re.MULTILINE)  # statements
     ruff = (sys.executable, "-m", "ruff")
     for command in (("check", "--fix", "-q", "--select", "I,F401,UP034"), ("format", "-q")):
         text = subprocess.run(

@@ -337,11 +337,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             InvalidInput: an unknown type, or a weight outside [0, 1].
         """
         scope = self._core.write_context()
-        (
-            await self._run(
-                update.put_links([parse_link(scope, source, target, type, weight)], scope)
-            )
-        )
+        await self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
 
     async def supersede(self, old: str, new: str) -> None:
         """Let a memory take the place of an older one, from whose place on it holds.
@@ -355,7 +351,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: one of them does not exist.
             InvalidInput: the older one has taken the place of the newer one.
         """
-        (await self._run(judgments.supersede(old, new, self._core.write_context())))
+        await self._run(judgments.supersede(old, new, self._core.write_context()))
 
     async def contradict(self, one: str, other: str) -> None:
         """Say that two memories contradict each other; recalled together, the weaker gives way.
@@ -363,7 +359,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: one of them does not exist.
         """
-        (await self._run(judgments.contradict(one, other, self._core.write_context())))
+        await self._run(judgments.contradict(one, other, self._core.write_context()))
 
     async def links(self, id: str | None = None) -> list[Link]:
         """The links from and to a memory, or all of the namespace."""
@@ -411,9 +407,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         at = self._core.time("now", now)
         scope = replace(self._core.write_context(), now=at)
         utility = None if utility is None else unit("utility", utility)
-        (await self._run(judgments.touch(ids, use, at, session_id, scope)))
+        await self._run(judgments.touch(ids, use, at, session_id, scope))
         if utility is not None:
-            (await self._run(spread_boost(texts("ids", ids), utility, scope)))
+            await self._run(spread_boost(texts("ids", ids), utility, scope))
 
     async def feedback(
         self, id: str, kind: str, context: str | None = None, *, session_id: str | None = None
@@ -463,7 +459,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Days are counted since the last time, at first since creation; what is outdated loses
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        (await self._run(judgments.decay_all(self._core.write_context())))
+        await self._run(judgments.decay_all(self._core.write_context()))
 
     async def pin(self, id: str) -> MemoryRecord:
         """Keep a memory from ever being archived by itself.
@@ -708,11 +704,11 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
 
     async def flush(self) -> None:
         """Write the accesses that are still queued."""
-        (await in_thread(self._core.dispatcher.flush))
+        await in_thread(self._core.dispatcher.flush)
 
     async def close(self) -> None:
         """Write what is queued and release the store."""
-        (await self._core.dispatcher.aclose())
+        await self._core.dispatcher.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -723,4 +719,4 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        (await self.close())
+        await self.close()

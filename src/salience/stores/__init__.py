@@ -81,7 +81,7 @@ def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> 
     if _is_postgres(url):
         _require_postgres()
         from salience.stores.postgres import schema
-        from salience.stores.postgres.wire.connection import Database
+        from salience.stores.postgres.wire.database import Database
 
         database = Database(url)
         versions = schema.migrate(database, citus)
@@ -111,7 +111,7 @@ def build_indexes(url: str, progress: Callable[[int, int], None] | None = None) 
 
     store = PostgresStore(url)
     try:
-        return schema.build_vector_indexes(store.database, progress)
+        return schema.build_vector_indexes(store.connections, progress)
     finally:
         store.close()
 

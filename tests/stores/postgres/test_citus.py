@@ -19,7 +19,8 @@ from salience.stores import migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore, schema
 from salience.stores.postgres.wire.commands import Command, Copy, Many, Statement, Steps, set_local
-from salience.stores.postgres.wire.connection import Database
+from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.types import IntegerArray
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance import StoreConformance
@@ -178,7 +179,7 @@ def test_every_other_statement_is_one_task(
         memory.add_many(again, dedup=True)
         memory.search('"word3 number3" numb*', profile="vitality")
     store = PostgresStore(cluster)
-    assert schema.build_vector_indexes(store.database) == 1
+    assert schema.build_vector_indexes(store.connections) == 1
     with Memory.open(store, embedder=EMBEDDER) as memory:
         found = memory.search("word3 number40", limit=20, touch=False)
         indexed = [sql for sql in plans.said if "::halfvec(" in sql]
@@ -203,15 +204,16 @@ def test_a_setting_reaches_the_worker(cluster: str) -> None:
         memory.add("An apple.")
     database = Database(cluster)
     database.open()
+    connections = Connections(database)
     asked = Statement(
         "SELECT current_setting('hnsw.ef_search'), current_setting('transaction_isolation') "
         "FROM spaces WHERE namespace = %s",
         ("default",),
     )
-    assert database.read(lambda: one_trip([set_local("hnsw.ef_search", "77"), asked])) == [
+    assert connections.read(lambda: one_trip([set_local("hnsw.ef_search", "77"), asked])) == [
         ("77", "repeatable read")
     ]
-    database.close()
+    connections.close()
 
 
 def one_trip(commands: list[Command]) -> Steps[Any]:

@@ -105,7 +105,7 @@ def test_every_event_loop_has_connections_of_its_own(database: str) -> None:
         memory = await AsyncMemory.open(store, embedder=WordHashEmbedder())
         await memory.add(text, id=id)
         found = (await memory.search(text, touch=False)).ids
-        await store.async_database.close()
+        await store.async_connections.close()
         return found
 
     assert asyncio.run(one("An apple.", "a")) == ("a",)

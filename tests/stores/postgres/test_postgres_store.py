@@ -17,7 +17,7 @@ from salience.stores import build_indexes, migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.wire.commands import Command, Many, Statement
-from salience.stores.postgres.wire.connection import Database
+from salience.stores.postgres.wire.connection import Connections
 from salience.testing import WordHashEmbedder
 from salience.testing.postgres import PostgresServer
 
@@ -186,9 +186,9 @@ def test_an_access_shows_before_it_is_written_and_counts_once(
             memory.search("apple", now=start + days * day)
         assert seen() == (3, 3.0, 4)
         assert not any(sql.startswith("UPDATE") for sql in said)
-        sent, during = Database.trip, []
+        sent, during = Connections.trip, []
 
-        def trip(self: Database, connection: Any, commands: Any, **kept: Any) -> Any:
+        def trip(self: Connections, connection: Any, commands: Any, **kept: Any) -> Any:
             if list(commands) == [Statement("COMMIT")]:
                 during.append(seen())
                 answer = sent(self, connection, commands, **kept)
@@ -196,7 +196,7 @@ def test_an_access_shows_before_it_is_written_and_counts_once(
                 return answer
             return sent(self, connection, commands, **kept)
 
-        monkeypatch.setattr(Database, "trip", trip)
+        monkeypatch.setattr(Connections, "trip", trip)
         store.flush()
         assert any(sql.startswith("UPDATE") for sql in said)
         assert during == [(3, 3.0, 4)] * 2
@@ -436,9 +436,9 @@ def test_a_write_whose_commit_was_not_answered_is_there_once(
     """The connection breaks right after, or right before, the server commits."""
     with opened(empty) as memory:
         memory.add("The first.", id="first")
-        sent, breaks = Database.trip, iter([True])
+        sent, breaks = Connections.trip, iter([True])
 
-        def trip(self: Database, connection: Any, commands: Any, **kept: Any) -> Any:
+        def trip(self: Connections, connection: Any, commands: Any, **kept: Any) -> Any:
             last = list(commands) == [Statement("COMMIT")]
             if not last or not next(breaks, False):
                 return sent(self, connection, commands, **kept)
@@ -447,7 +447,7 @@ def test_a_write_whose_commit_was_not_answered_is_there_once(
             connection.close()
             raise psycopg.OperationalError("the connection broke")
 
-        monkeypatch.setattr(Database, "trip", trip)
+        monkeypatch.setattr(Connections, "trip", trip)
         result = memory.add("The second.", id="second")
         assert [item.outcome for item in result] == ["ADDED"]
         assert next(breaks, "used") == "used"

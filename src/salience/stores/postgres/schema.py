@@ -16,7 +16,8 @@ from salience.retrieval.operations import STAGED
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
 from salience.stores.postgres.wire.commands import Analyze, Statement, Steps, quote_literal
-from salience.stores.postgres.wire.connection import Database
+from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
@@ -247,8 +248,9 @@ _INDEX_LOCK = 0x52454349  # only one process builds at a time
 Progress = Callable[[int, int], None]
 
 
-def build_vector_indexes(database: Database, progress: Progress | None = None) -> int:
+def build_vector_indexes(connections: Connections, progress: Progress | None = None) -> int:
     """Build the indexes that are missing; how many. Searches and writes go on meanwhile."""
+    database = connections.database
     with database.connect() as connection, translate_errors(database.server):
         connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
         connection.execute("ANALYZE")
@@ -263,7 +265,7 @@ def build_vector_indexes(database: Database, progress: Progress | None = None) -
             if progress is not None:
                 progress(done, len(wanted))
             _build_vector_index(connection, namespace, name, size)
-            database.write(partial(_note_vector_index, namespace, name, size), (namespace,))
+            connections.write(partial(_note_vector_index, namespace, name, size), (namespace,))
         return len(wanted)
 
 

@@ -27,9 +27,10 @@ from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.routes import is_searchable
 from salience.stores.postgres.search.searcher import Searcher
 from salience.stores.postgres.search.snapshot import SnapshotCache
-from salience.stores.postgres.wire.async_connection import AsyncDatabase
+from salience.stores.postgres.wire.async_connection import AsyncConnections
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
-from salience.stores.postgres.wire.connection import Database
+from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.write import erase, event_log, put
 
 T = TypeVar("T")
@@ -102,14 +103,15 @@ class PostgresStore:
         self.database = Database(url)
         check_schema(self.database)
         self.database.open()
-        self.async_database = AsyncDatabase(self.database)
+        self.connections = Connections(self.database)
+        self.async_connections = AsyncConnections(self.database)
         self._row_ids = RowIds()
         self._snapshots = SnapshotCache()
         self._search_cache: ContextVar[SearchCache | None] = ContextVar("cache", default=None)
         self._closed = False
         self._accesses = AccessQueue(self._write_accesses, one_by_one=self.database.distributed)
         self.replicas = Replicas(
-            self._row_ids, self._accesses.waiting, self.database.read, limit, at_once
+            self._row_ids, self._accesses.waiting, self.connections.read, limit, at_once
         )
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
@@ -127,7 +129,7 @@ class PostgresStore:
     def _perform(self, task: Flush | ReadOnly | ReadWrite) -> Any:
         if isinstance(task, Flush):
             return self._accesses.flush(task.namespaces)
-        run = self.database.read if isinstance(task, ReadOnly) else self.database.write
+        run = self.connections.read if isinstance(task, ReadOnly) else self.connections.write
         return run(task.steps, task.namespaces)
 
     async def _perform_async(self, task: Flush | ReadOnly | ReadWrite) -> Any:
@@ -135,14 +137,14 @@ class PostgresStore:
             if not self._accesses.is_empty():
                 await asyncio.to_thread(self._accesses.flush, task.namespaces)
             return None
-        database = self.async_database
-        run = database.read if isinstance(task, ReadOnly) else database.write
+        connections = self.async_connections
+        run = connections.read if isinstance(task, ReadOnly) else connections.write
         return await run(task.steps, task.namespaces)
 
     def embedder(self) -> str | None:
         """The identity of the embedder that the stored vectors came from."""
         select = Statement("SELECT value FROM meta WHERE key = 'embedder'")
-        rows = self.database.read(lambda: _answer(select))
+        rows = self.connections.read(lambda: _answer(select))
         return rows[0][0] if rows else None
 
     def flush(self) -> None:
@@ -158,11 +160,12 @@ class PostgresStore:
                 self._closed = True
                 self._search_cache.set(None)
                 self.replicas.close()
-                self.database.close()
+                self.database.is_open = False
+                self.connections.close()
 
     async def aclose(self) -> None:
         """`close`, awaited, and the connections of this event loop."""
-        await self.async_database.close()
+        await self.async_connections.close()
         await asyncio.to_thread(self.close)
 
     def _answers(self, batch: Sequence[operations.Op]) -> Work[list[Any]]:
@@ -370,7 +373,7 @@ class PostgresStore:
 
     def _write_accesses(self, batches: Mapping[str, Batch]) -> None:
         try:
-            self.database.write(lambda: event_log.write_accesses(batches), batches)
+            self.connections.write(lambda: event_log.write_accesses(batches), batches)
         except BaseException:
             for batch in batches.values():
                 batch.seq = None

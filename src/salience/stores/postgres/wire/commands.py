@@ -1,8 +1,7 @@
-"""What is sent to a server, as data.
+"""Commands to a server, as data, and steps: generators that yield the commands of a round trip.
 
-What the store asks for are *steps*: generators that yield the commands of one round trip and are
-sent their results. A *talk* makes transactions of them, trip by trip; who sends them and waits is
-`database.py` or, awaited, `awaited.py`.
+Steps are sent the results of their commands, one for each. Whoever runs them makes a transaction
+of them: see `connection.py` and, awaited, `async_connection.py`.
 """
 
 from __future__ import annotations
@@ -12,50 +11,6 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
-
-
-def _is_comparable(command: Command) -> bool:
-    return isinstance(command, Statement) and not any(
-        isinstance(value, np.ndarray) for value in command.parameters
-    )
-
-
-def _add_command(commands: list[Command], command: Command) -> int:
-    """Where a command stands among those to send; it is added unless it is there."""
-    for i, known in enumerate(commands):
-        if known is command or (
-            _is_comparable(known) and _is_comparable(command) and known == command
-        ):
-            return i
-    commands.append(command)
-    return len(commands) - 1
-
-
-def concurrently(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
-    """Several steps at once: what they ask for at the same time goes into the same round trip."""
-    answers: list[Any] = [None] * len(parts)
-    waiting: dict[int, Sequence[Command]] = {}
-
-    def advance(place: int, results: list[Any] | None) -> None:
-        part = parts[place]
-        try:
-            waiting[place] = next(part) if results is None else part.send(results)
-        except StopIteration as end:
-            waiting.pop(place, None)
-            answers[place] = end.value
-
-    for place in range(len(parts)):
-        advance(place, None)
-    while waiting:
-        commands: list[Command] = []
-        at: dict[int, list[int]] = {}
-        for place, asked in waiting.items():
-            at[place] = [_add_command(commands, command) for command in asked]
-        results = yield commands
-        for place, places in at.items():
-            advance(place, [results[i] for i in places])
-    return answers
-
 
 T = TypeVar("T")
 
@@ -98,13 +53,9 @@ class Copy:
         return Many(f"INSERT INTO {self.table} ({columns}) VALUES ({marks})", list(self.rows))
 
 
-class Abandon(Exception):
-    """Raised in steps that write: undo everything and answer with its first argument."""
-
-
 @dataclass(frozen=True)
 class Analyze:
-    """Look anew at how tables are filled; the workers of a cluster do that by themselves."""
+    """Renew the statistics of tables; the workers of a cluster do that by themselves."""
 
     tables: Sequence[str]
 
@@ -115,24 +66,55 @@ class Analyze:
 
 
 Command = Statement | Many | Copy | Analyze
-
-
-@dataclass(frozen=True)
-class Trip:
-    """Commands to be sent together and waited for once, after `first`; with `last`, commit."""
-
-    commands: Sequence[Command]
-    first: Sequence[Statement] = ()
-    last: bool = False
-
-
-class Rollback:
-    """Undo what the transaction under way has done."""
-
-
 Steps = Generator[Sequence[Command], list[Any], T]
-Exchange = Generator[Trip | Rollback, list[Any], T]
 CommandHook = Callable[[Command], None]
+
+
+class Abandon(Exception):
+    """Raised in steps that write: undo everything and answer with its first argument."""
+
+
+def concurrently(parts: Sequence[Steps[Any]]) -> Steps[list[Any]]:
+    """Run several steps at once: commands that they yield at the same time share a round trip."""
+    answers: list[Any] = [None] * len(parts)
+    waiting: dict[int, Sequence[Command]] = {}
+
+    def advance(place: int, results: list[Any] | None) -> None:
+        part = parts[place]
+        try:
+            waiting[place] = next(part) if results is None else part.send(results)
+        except StopIteration as end:
+            waiting.pop(place, None)
+            answers[place] = end.value
+
+    for place in range(len(parts)):
+        advance(place, None)
+    while waiting:
+        commands: list[Command] = []
+        indices: dict[int, list[int]] = {}
+        for place, own in waiting.items():
+            indices[place] = [_add_command(commands, command) for command in own]
+        results = yield commands
+        for place, at in indices.items():
+            advance(place, [results[i] for i in at])
+    return answers
+
+
+def _add_command(commands: list[Command], command: Command) -> int:
+    """The index of a command among those to send; it is added unless an equal one is there."""
+    for i, other in enumerate(commands):
+        if other is command or (
+            _is_comparable(other) and _is_comparable(command) and other == command
+        ):
+            return i
+    commands.append(command)
+    return len(commands) - 1
+
+
+def _is_comparable(command: Command) -> bool:
+    return isinstance(command, Statement) and not any(
+        isinstance(value, np.ndarray) for value in command.parameters
+    )
 
 
 def set_local(name: str, value: str) -> Statement:
@@ -141,6 +123,6 @@ def set_local(name: str, value: str) -> Statement:
 
 
 def quote_literal(text: str) -> str:
-    """A text as it is written in SQL."""
+    """A text as a literal in SQL."""
     escaped = text.replace("'", "''")
     return f"'{escaped}'" if "\\" not in text else "E'" + escaped.replace("\\", "\\\\") + "'"

@@ -1,190 +1,179 @@
-"""A PostgreSQL database: connections, transactions and round trips."""
+"""Connections to a database: transactions of round trips, retried while a server is away."""
 
 from __future__ import annotations
 
+# async: import asyncio
 import threading
-import time
+import time  # sync only
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
+# async: from weakref import WeakKeyDictionary
 import psycopg
-from psycopg.abc import AdaptContext
-from psycopg.types import TypeInfo
 from psycopg_pool import ConnectionPool
 
-from salience.errors import StoreClosed, StoreError
+from salience.errors import StoreClosed
 from salience.stores.postgres.wire.commands import (
+    Abandon,
     Analyze,
     Command,
-    CommandHook,
     Copy,
-    Exchange,
     Many,
-    Rollback,
     Statement,
     Steps,
-    T,
-    Trip,
 )
+from salience.stores.postgres.wire.database import CONNECTION_SETTINGS, Database
 from salience.stores.postgres.wire.errors import RetryPolicy, translate_errors
-from salience.stores.postgres.wire.transactions import (
-    COMMIT,
-    WriteTransaction,
-    namespace_scope,
-    reading,
-)
-from salience.stores.postgres.wire.types import register_types, vector_type
+from salience.stores.postgres.wire.transactions import COMMIT, ReadTransaction, WriteTransaction
 
-_SCHEMA = "salience"
-_OPTIONS = (
-    f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8 "
-    "-c plan_cache_mode=force_custom_plan "  # a plan for any namespace is one for none
-    "-c default_statistics_target=30 "  # what a plan depends on is in a small sample, too
-    "-c citus.propagate_set_commands=local"  # to the worker, too, where there is a cluster
-)
-MAX_CONNECTIONS = 8  # a process keeps at most
-POOL_WAIT_SECONDS = 5.0  # seconds to wait for a connection that others have, before looking again
+T = TypeVar("T")
+MAX_CONNECTIONS = 8  # of one pool
+POOL_WAIT_SECONDS = 5.0  # for a connection that others use, before looking again
+PROBE_SECONDS = 5  # to find out whether a server takes connections
 
 
-def connection_settings() -> dict[str, Any]:
-    """How every connection is made."""
-    return {"autocommit": True, "options": _OPTIONS, "application_name": "salience"}
+class Connections:
+    """A pool of connections, opened when first needed; asyncio has one for each event loop."""
 
-
-class Database:
-    """The database of an address; `on_command` is told every statement, `on_trip` every trip."""
-
-    def __init__(self, url: str) -> None:
-        with translate_errors("url"):
-            parts = psycopg.conninfo.conninfo_to_dict(url)
-        self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
-        self.url = url
-        self.on_command: CommandHook | None = None
-        self.on_trip: Callable[[], None] | None = None
-        self.row_security = False
-        self.distributed = False
-        self._vector: TypeInfo | None = None
-        self._pool: ConnectionPool[Any] | None = None
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self._pools: dict[None, ConnectionPool[Any]] = {}  # sync only
+        # async: self._pools: WeakKeyDictionary[
+        # async:     asyncio.AbstractEventLoop, ConnectionPool[Any]
+        # async: ] = WeakKeyDictionary()
         self._lock = threading.Lock()
-
-    def connect(self) -> psycopg.Connection[Any]:
-        """A connection of its own, outside the pool."""
-        with translate_errors(self.server):
-            return psycopg.connect(self.url, **connection_settings())
-
-    def open(self) -> None:
-        """Open the pool; the schema has to be there."""
-        with self.connect() as connection, translate_errors(self.server):
-            self._vector = vector_type(connection)
-        if self._vector is None:
-            raise StoreError(f"{self.server}: has no pgvector; CREATE EXTENSION vector")
-        with translate_errors(self.server):
-            self._pool = self._made()
-
-    def _made(self) -> ConnectionPool[Any]:
-        pool: ConnectionPool[Any] = ConnectionPool(
-            self.url,
-            min_size=1,
-            max_size=MAX_CONNECTIONS,
-            kwargs=connection_settings(),
-            configure=self.configure,
-            open=False,
-            timeout=POOL_WAIT_SECONDS,
-        )
-        pool.open()
-        return pool
-
-    def _renew(self, failed: ConnectionPool[Any]) -> None:
-        """Begin with new connections, as soon as the server takes them.
-
-        (The pool would try by itself, with pauses of many seconds.)
-        """
-        psycopg.connect(self.url, connect_timeout=5).close()
-        with self._lock:
-            if self._pool is failed:
-                self._pool = self._made()
-                failed.close(timeout=0)
-
-    @property
-    def opened(self) -> bool:
-        """Whether it can be asked."""
-        return self._pool is not None
-
-    def configure(self, connection: AdaptContext) -> None:
-        """Teach a connection the types."""
-        assert self._vector is not None
-        register_types(connection, self._vector)
-
-    def close(self) -> None:
-        """Close every connection."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
 
     def read(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps that only read: each round trip sees one state of the database."""
-        named = self.scope(namespaces)
-        return self._patiently(lambda: reading(steps(), named))
+        return self._run(steps, ReadTransaction(self.database.scope(namespaces)))
 
     def write(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str] = ()) -> T:
         """Run steps as one transaction, which is on disk when this returns.
 
         If the connection breaks, it is tried again, and done once.
         """
-        return self._patiently(self.attempt(steps, namespaces).talk)
-
-    def attempt(self, steps: Callable[[], Steps[T]], namespaces: Iterable[str]) -> WriteTransaction:
-        """A write that may have to be tried again."""
         names = tuple(namespaces)
-        return WriteTransaction(steps, names, self.scope(names))
+        return self._run(steps, WriteTransaction(names, self.database.scope(names)))
 
-    def scope(self, namespaces: Iterable[str]) -> tuple[Statement, ...]:
-        """What tells row-level security, where there is any, what a transaction is about."""
-        return namespace_scope(tuple(namespaces)) if self.row_security else ()
+    def close(self) -> None:
+        """Close the connections."""
+        pool = self._pools.pop(None, None)  # sync only
+        # async: pool = self._pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            pool.close()
 
-    def allowed(self, commands: Sequence[Command]) -> Sequence[Command]:
-        """Commands as this role may send them."""
-        if not self.row_security:
-            return commands
-        return [each.inserted() if isinstance(each, Copy) else each for each in commands]
+    def _pool(self) -> ConnectionPool[Any]:
+        if not self.database.is_open:
+            raise StoreClosed("the store is closed; open it again with Memory.open(...)")
+        owner = None  # sync only
+        # async: owner = asyncio.get_running_loop()
+        with self._lock:
+            pool = self._pools.get(owner)
+            if pool is not None:
+                return pool
+            pool = self._pools[owner] = ConnectionPool(
+                self.database.url,
+                min_size=1,
+                max_size=MAX_CONNECTIONS,
+                kwargs=CONNECTION_SETTINGS,
+                configure=self._configure,
+                open=True,  # sync only
+                # async: open=False,
+                timeout=POOL_WAIT_SECONDS,
+            )
+        # async: await pool.open()
+        return pool
 
-    def _patiently(self, talk: Callable[[], Exchange[T]]) -> T:
-        """Talk over a connection; once more, with growing pauses, when that breaks."""
-        patience = RetryPolicy()
-        with translate_errors(self.server):
+    # async: async def _configure(self, connection: psycopg.Connection[Any]) -> None:
+    def _configure(self, connection: psycopg.Connection[Any]) -> None:  # sync only
+        self.database.configure(connection)
+
+    def _renew(self, failed: ConnectionPool[Any]) -> None:
+        """Let a failed pool be replaced, as soon as the server takes connections.
+
+        (It would try by itself, with pauses of many seconds.)
+        """
+        probe = psycopg.Connection.connect(self.database.url, connect_timeout=PROBE_SECONDS)
+        probe.close()
+        owner = None  # sync only
+        # async: owner = asyncio.get_running_loop()
+        with self._lock:
+            if self._pools.get(owner) is not failed:
+                return
+            del self._pools[owner]
+        failed.close(timeout=0)
+
+    def _run(
+        self, steps: Callable[[], Steps[T]], transaction: ReadTransaction | WriteTransaction
+    ) -> T:
+        """Run steps in a transaction; again, after growing pauses, when the connection breaks."""
+        policy = RetryPolicy()
+        with translate_errors(self.database.server):
             while True:
-                pool = self._pool
-                if pool is None:
-                    raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-                talking = talk()
+                pool = self._pool()
+                running = steps()
                 try:
-                    first = next(talking)
-                except StopIteration as end:  # it needs no server
+                    commands = next(running)
+                except StopIteration as end:  # they need no server
                     return end.value
+                except Abandon as end:
+                    return end.args[0]
                 try:
                     with pool.connection() as connection:
-                        return self._talked(connection, talking, first)
+                        if isinstance(transaction, ReadTransaction):
+                            return self._read(connection, transaction, running, commands)
+                        return self._write(connection, transaction, running, commands)
                 except RetryPolicy.PASSING as problem:
-                    pause = patience.bear(problem, pool)
+                    pause = policy.pause_after(problem, pool)
                 time.sleep(pause)
-                if patience.broken:
+                if policy.pool_is_broken:
                     with suppress(psycopg.OperationalError):  # not yet
                         self._renew(pool)
 
-    def _talked(
-        self, connection: psycopg.Connection[Any], talk: Exchange[T], step: Trip | Rollback
+    def _read(
+        self,
+        connection: psycopg.Connection[Any],
+        transaction: ReadTransaction,
+        steps: Steps[T],
+        commands: Sequence[Command],
     ) -> T:
-        while True:
-            if isinstance(step, Rollback):
+        try:
+            while True:
+                results = self.trip(connection, commands, first=transaction.begin, last=True)
+                commands = steps.send(results)
+        except StopIteration as end:
+            return end.value
+
+    def _write(
+        self,
+        connection: psycopg.Connection[Any],
+        transaction: WriteTransaction,
+        steps: Steps[T],
+        commands: Sequence[Command],
+    ) -> T:
+        begin = transaction.begin
+        if transaction.may_be_committed:
+            *_, mark = self.trip(connection, transaction.select_mark(), first=begin)
+            if mark:
                 connection.rollback()
-                results: list[Any] = []
-            else:
-                results = self.trip(connection, step.commands, first=step.first, last=step.last)
-            try:
-                step = talk.send(results)
-            except StopIteration as end:
-                return end.value
+                return transaction.answer
+            begin = ()
+        try:
+            marked = [*commands, *transaction.marks()]
+            results = self.trip(connection, marked, first=begin)[: len(commands)]
+            while True:
+                results = self.trip(connection, steps.send(results))
+        except StopIteration as end:
+            transaction.answer = end.value
+            self.trip(connection, [COMMIT])
+            return end.value
+        except Abandon as end:
+            connection.rollback()
+            return end.args[0]
+        except BaseException:
+            self._rollback(connection)
+            raise
 
     def trip(
         self,
@@ -194,26 +183,32 @@ class Database:
         first: Sequence[Statement] = (),
         last: bool = False,
     ) -> list[Any]:
-        """Send commands together and wait once; with `last`, commit."""
-        if self.on_trip is not None:
-            self.on_trip()
-        every = [*first, *self.allowed(commands), *([COMMIT] if last else ())]
+        """Send commands together, after `first`, and wait once; with `last`, commit."""
+        if self.database.on_trip is not None:
+            self.database.on_trip()
+        sent = [*first, *self.database.permitted(commands), *([COMMIT] if last else ())]
         try:
-            if any(isinstance(command, Copy) for command in every):
-                found = [_rows(self._send(connection, command)) for command in every]
+            if any(isinstance(command, Copy) for command in sent):
+                results = [_rows(self._send(connection, command)) for command in sent]
             else:
                 with connection.pipeline():
-                    cursors = [self._send(connection, command) for command in every]
-                found = [_rows(cursor) for cursor in cursors]
-            return found[len(first) : len(first) + len(commands)]
+                    cursors = [self._send(connection, command) for command in sent]
+                results = [_rows(cursor) for cursor in cursors]
+            return results[len(first) : len(first) + len(commands)]
+        # async: except asyncio.CancelledError:  # what the server still does would be waited for
+        # async:     await connection.close()
+        # async:     raise
         except BaseException:
-            if not connection.closed and not connection.broken:
-                connection.rollback()
+            self._rollback(connection)
             raise
 
+    def _rollback(self, connection: psycopg.Connection[Any]) -> None:
+        if not connection.closed and not connection.broken:
+            connection.rollback()
+
     def _send(self, connection: psycopg.Connection[Any], command: Command) -> psycopg.Cursor[Any]:
-        if self.on_command is not None:
-            self.on_command(command)
+        if self.database.on_command is not None:
+            self.database.on_command(command)
         cursor = connection.cursor(binary=True)
         if isinstance(command, Copy):
             with cursor.copy(command.sql) as copy:
@@ -223,7 +218,7 @@ class Database:
         elif isinstance(command, Many):
             cursor.executemany(command.sql, command.rows)
         elif isinstance(command, Analyze):
-            if not self.distributed:
+            if not self.database.distributed:
                 cursor.execute(command.sql.encode())
         else:
             cursor.execute(command.sql, command.parameters or None)

@@ -1,4 +1,4 @@
-"""What goes wrong between a process and a server: what is tried again, and what errors say."""
+"""Errors between a process and a server: the retry policy, and what each error says to do."""
 
 from __future__ import annotations
 
@@ -59,27 +59,30 @@ def translate_errors(server: str) -> Iterator[None]:
 
 
 class RetryPolicy:
-    """How long something is tried again, with growing pauses, that failed."""
+    """Whether and when to try again after an error, with growing pauses, for half a minute."""
 
     PASSING = (PoolClosed, *_RETRIED_ERRORS, psycopg.OperationalError, psycopg.InterfaceError)
     """The errors that may pass."""
 
     def __init__(self) -> None:
         self._pause, self._until = _FIRST_PAUSE_SECONDS, time.monotonic() + _RETRY_SECONDS
-        self.broken = False  # whether connections are worth nothing any more
+        self.pool_is_broken = False
 
-    def bear(self, problem: Exception, pool: Any) -> float:
-        """The seconds to wait before trying again; raises the problem where that is no use."""
-        self.broken = False
-        if not isinstance(problem, PoolClosed):  # else somebody else has renewed it
+    def pause_after(self, problem: Exception, pool: Any) -> float:
+        """The seconds to wait before trying again; raises the problem where that is no use.
+
+        Afterwards `pool_is_broken` tells whether new connections are needed.
+        """
+        self.pool_is_broken = False
+        if not isinstance(problem, PoolClosed):  # else another thread has renewed it
             if isinstance(problem, errors.QueryCanceled | errors.DiskFull):
                 raise problem
             if time.monotonic() + self._pause > self._until:
                 raise problem
-            # Where the server tells of it, it is of another machine of its cluster.
-            self.broken = not isinstance(problem, (*_RETRIED_ERRORS, *_WORKER_ERRORS))
+            # A server that reports the error itself means another machine of its cluster.
+            self.pool_is_broken = not isinstance(problem, (*_RETRIED_ERRORS, *_WORKER_ERRORS))
             if isinstance(problem, PoolTimeout):  # all busy, or none could be made
-                self.broken = bool(pool.get_stats().get("connections_errors"))
+                self.pool_is_broken = bool(pool.get_stats().get("connections_errors"))
         pause = self._pause * random.uniform(0.5, 1.0)
         self._pause = min(2 * self._pause, _MAX_PAUSE_SECONDS)
         return pause

@@ -1,0 +1,81 @@
+"""A PostgreSQL database at an address, and how every connection to it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import psycopg
+from psycopg.abc import AdaptContext
+from psycopg.types import TypeInfo
+
+from salience.errors import StoreError
+from salience.stores.postgres.wire.commands import Command, CommandHook, Copy, Statement
+from salience.stores.postgres.wire.errors import translate_errors
+from salience.stores.postgres.wire.transactions import namespace_scope
+from salience.stores.postgres.wire.types import register_types, vector_type
+
+_SCHEMA = "salience"
+_OPTIONS = (
+    f"-c search_path={_SCHEMA},public -c jit=off -c client_encoding=UTF8 "
+    "-c plan_cache_mode=force_custom_plan "  # a generic plan would fit no namespace
+    "-c default_statistics_target=30 "  # a small sample shows what plans depend on
+    "-c citus.propagate_set_commands=local"  # settings reach the workers of a cluster
+)
+CONNECTION_SETTINGS: dict[str, Any] = {
+    "autocommit": True,
+    "options": _OPTIONS,
+    "application_name": "salience",
+}
+
+
+class Database:
+    """The database of an address; `on_command` hears every statement, `on_trip` every round trip.
+
+    `row_security` is True where rows are hidden from this role unless a transaction names their
+    namespaces, `distributed` where the tables are spread over a cluster.
+    """
+
+    def __init__(self, url: str) -> None:
+        with translate_errors("url"):
+            parts = psycopg.conninfo.conninfo_to_dict(url)
+        self.server = f"{parts.get('host', 'localhost')}/{parts.get('dbname', '')}"
+        self.url = url
+        self.on_command: CommandHook | None = None
+        self.on_trip: Callable[[], None] | None = None
+        self.row_security = False
+        self.distributed = False
+        self.is_open = False
+        self._vector: TypeInfo | None = None
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A connection of its own, outside any pool."""
+        with translate_errors(self.server):
+            return psycopg.connect(self.url, **CONNECTION_SETTINGS)
+
+    def open(self) -> None:
+        """Let pools be made; the schema has to be there.
+
+        Raises:
+            StoreError: the database does not have pgvector.
+        """
+        with self.connect() as connection, translate_errors(self.server):
+            self._vector = vector_type(connection)
+        if self._vector is None:
+            raise StoreError(f"{self.server}: has no pgvector; CREATE EXTENSION vector")
+        self.is_open = True
+
+    def configure(self, connection: AdaptContext) -> None:
+        """Register the types of NumPy and pgvector with a connection."""
+        assert self._vector is not None
+        register_types(connection, self._vector)
+
+    def scope(self, namespaces: Iterable[str]) -> tuple[Statement, ...]:
+        """Name the namespaces of a transaction to row-level security, where there is any."""
+        return namespace_scope(tuple(namespaces)) if self.row_security else ()
+
+    def permitted(self, commands: Sequence[Command]) -> Sequence[Command]:
+        """The commands as this role may send them."""
+        if not self.row_security:
+            return commands
+        return [each.inserted() if isinstance(each, Copy) else each for each in commands]
