@@ -1,27 +1,34 @@
-"""The dates that a question names, and the past time they stand for."""
+"""The two readings of dates: the wordings of texts, and the times that dates stand for."""
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import Memory, Profile
-from salience.language.analysis_types import NamedDates
-from salience.language.dates import date_wordings, named_dates, past_interval
+from salience.language.dates import date_wordings, named_dates, past_interval, search_interval
 from salience.language.tokens import terms
 from salience.ranking.signals import OnDate
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import MatchAll
+from support.scoring import NOW
 
 
-def days(text: str, now: str) -> tuple[str, ...] | None:
-    found = past_interval(text, datetime.fromisoformat(now).replace(tzinfo=timezone.utc))
-    return found and tuple(
-        datetime.fromtimestamp(t, timezone.utc).date().isoformat() for t in found
+def iso_dates(interval: tuple[float, float] | None) -> tuple[str, ...] | None:
+    return interval and tuple(
+        datetime.fromtimestamp(seconds, timezone.utc).date().isoformat() for seconds in interval
     )
+
+
+# The past time that a question is about
+
+
+def past_days(text: str, now: str) -> tuple[str, ...] | None:
+    moment = datetime.fromisoformat(now).replace(tzinfo=timezone.utc)
+    return iso_dates(past_interval(text, moment))
 
 
 @pytest.mark.parametrize(
@@ -57,81 +64,12 @@ def days(text: str, now: str) -> tuple[str, ...] | None:
     ],
 )
 def test_the_past_time(text: str, now: str, start: str, end: str) -> None:
-    assert days(text, now) == (start, end)
+    assert past_days(text, now) == (start, end)
 
 
 @pytest.mark.parametrize("text", ["who may march?", "I march on", "in June 2031", "what is new?"])
 def test_no_past_time(text: str) -> None:
-    assert days(text, "2025-06-01") is None
-
-
-def test_the_parts_of_dates() -> None:
-    assert named_dates("in 2024 january") == NamedDates(frozenset({2024}), frozenset({1}))
-    assert named_dates("on 2024-05-00 and 3 june") == NamedDates(
-        frozenset({2024}), frozenset({5, 6}), frozenset({(6, 3)})
-    )
-
-
-def parts(text: str) -> tuple[list[int], list[int], list[tuple[int, int]]]:
-    found = named_dates(text)
-    return sorted(found.years), sorted(found.months), sorted(found.days)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [  # in lower case, as they are read
-        "what does jan like?",
-        "where does april work?",
-        "what is the name of april's dog?",
-        "what do jan and april like?",
-        "how may 5 people fit?",
-        "which 3 may join?",
-        "what broke with python 3.11.14?",
-        "is 10.1.12.15 the gateway?",
-        "is 10.1.12.2015 the gateway?",
-        "what is in /logs/3/11/14/?",
-        "the ratio of 45/10/24",
-        "how did i spend 2000 dollars?",
-        "what cost $2000?",
-        "did 2000 guests come?",
-        "who is in room 2012?",
-        "where is order no. 2024?",
-        "what does 2000,500 mean?",
-        "is version 2.2019 out?",
-    ],
-)
-def test_what_is_no_date(text: str) -> None:
-    assert parts(text) == ([], [], [])
-
-
-@pytest.mark.parametrize(
-    ("text", "years", "months", "days"),
-    [
-        ("what did i do in april?", [], [4], []),
-        ("what is due this june?", [], [6], []),
-        ("plans for august", [], [8], []),
-        ("june expenses", [], [6], []),
-        ("what broke in the june release?", [], [6], []),
-        ("in march, april or june", [], [3, 4, 6], []),
-        ("what was in april's letter, in april?", [], [4], []),
-        ("what did jan buy on 5 jan?", [], [1], [(1, 5)]),
-        ("what broke in the may 5 release?", [], [5], [(5, 5)]),
-        ("what did we do may 5 at work?", [], [5], [(5, 5)]),
-        ("who came on may 5th, 2024?", [2024], [5], [(5, 5)]),
-        ("from 31.5.2024-3.6.2024", [2024], [5, 6], [(5, 31), (6, 3)]),
-        ("on 5/31/24", [2024], [5], [(5, 31)]),
-        ("born 5.3.1999", [1999], [3], [(3, 5)]),
-        ("on december 1,2023", [2023], [12], [(12, 1)]),
-        ("the summer 2023 trip", [2023], [], []),
-        ("the 2024 goals", [2024], [], []),
-        ("2024 goals", [2024], [], []),
-        ("was that 2019?", [2019], [], []),
-    ],
-)
-def test_what_is_a_date(
-    text: str, years: list[int], months: list[int], days: list[tuple[int, int]]
-) -> None:
-    assert parts(text) == (years, months, days)
+    assert past_days(text, "2025-06-01") is None
 
 
 PIECES = st.sampled_from(
@@ -144,72 +82,9 @@ PIECES = st.sampled_from(
     st.lists(PIECES, max_size=12).map(" ".join),
     st.datetimes(timezones=st.just(timezone.utc)),
 )
-def test_any_dates_are_a_stretch_that_has_begun(text: str, now: datetime) -> None:
-    found = past_interval(text, now)
-    assert found is None or (found[0] < found[1] and found[0] <= now.timestamp())
-
-
-def test_days_around_new_year_are_near_whatever_else_is_remembered() -> None:
-    near = Profile("near", retrieve(MatchAll(), depth=None) >> score(OnDate("day")) >> cut())
-    with Memory.open("ram://", embedder=None) as memory:
-        memory.add("Eve.", id="eve", created_at="2023-12-30")
-        memory.add("Before.", id="before", created_at="2023-12-28")
-        [first, *_] = memory.search("on January 1", profile=near)
-        assert (first.id, first.score) == ("eve", 0.6)
-        memory.add("Epiphany.", id="after", created_at="2024-01-06")
-        scores = {hit.id: hit.score for hit in memory.search("on January 1", profile=near)}
-        assert scores == {"eve": 0.6, "before": 0.0, "after": 0.0}
-        scores = {hit.id: hit.score for hit in memory.search("on January 1, 2023", profile=near)}
-        assert scores["eve"] == 0.0
-
-
-def test_what_is_of_the_very_day_comes_before_the_days_around_it() -> None:
-    with Memory.open("ram://") as memory:
-        days = [f"2026-02-{day:02d}" for day in range(1, 29)]
-        memory.add_many([{"id": day, "content": "Pulse 64.", "created_at": day} for day in days])
-        found = memory.search("What was the pulse on 20 February?")
-        assert found.ids[0] == "2026-02-20"
-        assert set(found.ids[1:3]) == {"2026-02-19", "2026-02-21"}
-
-
-@pytest.mark.parametrize(
-    ("question", "text", "parts"),
-    [
-        ("on 12 June", "Dentist on 12 June at 9:15", "month day"),
-        ("on June 12th, 2026", "Dentist on Jun 12", "month day"),
-        ("on 2026-06-12", "Dentist on the 12th of June", "month day"),
-        ("on 12 June", "dentist 2026-06-12", "month day"),
-        ("on 12 June", "dentist 12.06.2026", "month day"),
-        ("on 12 June", "dentist 2019-06-12", ""),
-        ("on 12 June 2019", "dentist 2019-06-12", "year month day"),
-        ("on 1 February", "Paid on the 1st of February", "month day"),
-        ("on 22 February", "Paid on February 22nd", "month day"),
-        ("on 3 February", "Paid on February 03", "month day"),
-        ("on 31 February", "Paid on February 31st", "month day"),
-        ("on 12 June", "Dentist on 13 June", "month"),
-        ("on 12 June", "Dentist on 12 July", ""),
-        ("in June", "The rent goes up in June", "month"),
-        ("in 2026", "The passport is good until June 2026", "year"),
-        ("in June or in July", "Holidays begin in July", "month"),
-        # words that are mostly not a month
-        ("in May", "I may be late", ""),
-        ("in May 2026", "I may be late", ""),
-        ("in May 2026", "The rent goes up in May 2026", "year month"),
-        ("on 5 May", "The fair is on 5 May", "month day"),
-        ("on 5 March", "We march on", ""),
-        ("what happened?", "Dentist on 12 June 2026", ""),
-    ],
-)
-def test_what_a_text_names_of_the_dates_that_a_question_names(
-    question: str, text: str, parts: str
-) -> None:
-    held = set(terms(text))
-    wordings = date_wordings(named_dates(question.lower()), 2026)
-    assert parts.split() == [
-        part
-        for part, ways in wordings.items()
-        if any(all(held.intersection(word) for word in way) for way in ways)
-    ]
+def test_the_past_time_of_any_dates_has_begun(text: str, now: datetime) -> None:
+    interval = past_interval(text, now)
+    assert interval is None or (interval[0] < interval[1] and interval[0] <= now.timestamp())
 
 
 PRESENT = [
@@ -240,11 +115,189 @@ FORMER = [
 
 
 @pytest.mark.parametrize("text", PRESENT)
-def test_what_something_is_used_to_do_is_no_past(text: str) -> None:
+def test_a_use_is_no_past_time(text: str) -> None:
     assert past_interval(text, datetime(2025, 6, 1, tzinfo=timezone.utc)) is None
 
 
 @pytest.mark.parametrize("text", FORMER)
-def test_what_once_was(text: str) -> None:
+def test_a_former_state_is_all_the_past(text: str) -> None:
     now = datetime(2025, 6, 1, tzinfo=timezone.utc)
     assert past_interval(text, now) == (float("-inf"), now.timestamp())
+
+
+# The time that a search keeps to
+
+
+def search_days(text: str) -> tuple[str, ...] | None:
+    interval = search_interval(text, NOW)
+    return iso_dates((interval.start, interval.end)) if interval else None
+
+
+@pytest.mark.parametrize(
+    ("text", "start", "end"),
+    [  # seen from Tuesday, 10 March 2026, noon
+        ("what did we discuss last Tuesday?", "2026-03-03", "2026-03-04"),
+        ("on Tuesday", "2026-03-03", "2026-03-04"),
+        ("this monday", "2026-03-09", "2026-03-10"),
+        ("who called yesterday", "2026-03-09", "2026-03-10"),
+        ("the day before yesterday", "2026-03-08", "2026-03-09"),
+        ("this morning", "2026-03-10", "2026-03-11"),
+        ("3 days ago", "2026-03-07", "2026-03-08"),
+        ("two weeks ago", "2026-02-23", "2026-03-02"),
+        ("last week", "2026-03-02", "2026-03-09"),
+        ("this week", "2026-03-09", "2026-03-16"),
+        ("last month", "2026-02-01", "2026-03-01"),
+        ("last year", "2025-01-01", "2026-01-01"),
+        ("decided in March", "2026-03-01", "2026-04-01"),
+        ("in early May", "2025-05-01", "2025-06-01"),
+        ("last june", "2025-06-01", "2025-07-01"),
+        ("in December 2024", "2024-12-01", "2025-01-01"),
+        ("in 2024", "2024-01-01", "2025-01-01"),
+        ("on March 5th, 2025", "2025-03-05", "2025-03-06"),
+        ("the 5th of May", "2025-05-05", "2025-05-06"),
+        ("2025-12-24", "2025-12-24", "2025-12-25"),
+        ("24.12.2025", "2025-12-24", "2025-12-25"),
+        ("between 1 March and 5 March", "2026-03-01", "2026-03-06"),
+        ("the last two weeks", "2026-02-24", "2026-03-10"),
+        ("since Monday", "2026-03-09", "2026-03-10"),
+        ("after 2025-12-24", "2025-12-25", "2026-03-10"),
+        ("before March", "0001-01-01", "2026-03-01"),
+        ("until yesterday", "0001-01-01", "2026-03-10"),
+        ("before 1950-01-01", "0001-01-01", "1950-01-01"),
+        ("during 2023", "2023-01-01", "2024-01-01"),
+        ("during March", "2026-03-01", "2026-04-01"),
+        # of two, the one without a year is next to the other
+        ("between January and May", "2026-01-01", "2026-06-01"),
+        ("between May and March", "2025-05-01", "2026-04-01"),
+        ("from March to May", "2026-03-01", "2026-06-01"),
+        ("between Friday and Monday", "2026-03-06", "2026-03-10"),
+        ("from Monday to Friday", "2026-03-09", "2026-03-14"),
+        ("from December to February 2024", "2023-12-01", "2024-03-01"),
+        ("from December 2023 to February", "2023-12-01", "2024-03-01"),
+        ("from 1 January to 31 December 2024", "2024-01-01", "2025-01-01"),
+        ("in January and may I ask", "2026-01-01", "2026-02-01"),
+        # months that people are called, too
+        ("due by April", "2025-04-01", "2025-05-01"),
+        ("early June", "2025-06-01", "2025-07-01"),
+        ("the June release", "2025-06-01", "2025-07-01"),
+        ("June expenses", "2025-06-01", "2025-07-01"),
+        ("from June to August", "2025-06-01", "2025-09-01"),
+    ],
+)
+def test_the_time_that_a_search_keeps_to(text: str, start: str, end: str) -> None:
+    assert search_days(text) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "what is new?", "who said may be", "I march on", "31 february 2025", "at 10:15",
+     "what does Jan like?", "April's job", "Where did June go?"],
+)  # fmt: skip
+def test_no_time_to_keep_to(text: str) -> None:
+    assert search_days(text) is None
+
+
+def test_the_words_of_the_time() -> None:
+    interval = search_interval("What was said between 1 March and 5 March of it?", NOW)
+    assert interval is not None
+    assert interval.words == "1 March and 5 March"
+
+
+@given(st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1), timezones=st.just(timezone.utc)))
+def test_yesterday_is_the_day_before_now(now: datetime) -> None:
+    interval = search_interval("yesterday", now)
+    assert interval is not None
+    midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    assert (interval.start, interval.end) == (
+        (midnight - timedelta(days=1)).timestamp(),
+        midnight.timestamp(),
+    )
+
+
+PHRASES = ["today", "yesterday", "this week", "this month", "this year", "on 3 January", "May",
+           "last year", "the last 2 days", "2 days ago", "between December and May"]  # fmt: skip
+
+
+@given(
+    st.sampled_from(PHRASES),
+    st.sampled_from(["", "since ", "after ", "before ", "until "]),
+    st.sampled_from([datetime.min, datetime.min + timedelta(days=1), datetime.max]),
+)
+def test_times_at_the_ends_of_the_calendar(text: str, bound: str, now: datetime) -> None:
+    interval = search_interval(bound + text, now.replace(tzinfo=timezone.utc))
+    if interval is not None:
+        assert interval.start < interval.end
+        assert interval.to_dict()["words"]
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_read(text: str) -> None:
+    for question in (text, f"{text} ago", f"last {text} 2025", f"since {text}"):
+        interval = search_interval(question, NOW)
+        assert interval is None or interval.start < interval.end
+
+
+# In a search, and as wording
+
+
+def test_days_around_new_year_are_near_whatever_else_is_in_memory() -> None:
+    near = Profile("near", retrieve(MatchAll(), depth=None) >> score(OnDate("day")) >> cut())
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("Eve.", id="eve", created_at="2023-12-30")
+        memory.add("Before.", id="before", created_at="2023-12-28")
+        [first, *_] = memory.search("on January 1", profile=near)
+        assert (first.id, first.score) == ("eve", 0.6)
+        memory.add("Epiphany.", id="after", created_at="2024-01-06")
+        scores = {hit.id: hit.score for hit in memory.search("on January 1", profile=near)}
+        assert scores == {"eve": 0.6, "before": 0.0, "after": 0.0}
+        scores = {hit.id: hit.score for hit in memory.search("on January 1, 2023", profile=near)}
+        assert scores["eve"] == 0.0
+
+
+def test_a_memory_of_the_day_comes_before_the_days_around_it() -> None:
+    with Memory.open("ram://") as memory:
+        days = [f"2026-02-{day:02d}" for day in range(1, 29)]
+        memory.add_many([{"id": day, "content": "Pulse 64.", "created_at": day} for day in days])
+        ids = memory.search("What was the pulse on 20 February?").ids
+        assert ids[0] == "2026-02-20"
+        assert set(ids[1:3]) == {"2026-02-19", "2026-02-21"}
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "parts"),
+    [
+        ("on 12 June", "Dentist on 12 June at 9:15", "month day"),
+        ("on June 12th, 2026", "Dentist on Jun 12", "month day"),
+        ("on 2026-06-12", "Dentist on the 12th of June", "month day"),
+        ("on 12 June", "dentist 2026-06-12", "month day"),
+        ("on 12 June", "dentist 12.06.2026", "month day"),
+        ("on 12 June", "dentist 2019-06-12", ""),
+        ("on 12 June 2019", "dentist 2019-06-12", "year month day"),
+        ("on 1 February", "Paid on the 1st of February", "month day"),
+        ("on 22 February", "Paid on February 22nd", "month day"),
+        ("on 3 February", "Paid on February 03", "month day"),
+        ("on 31 February", "Paid on February 31st", "month day"),
+        ("on 12 June", "Dentist on 13 June", "month"),
+        ("on 12 June", "Dentist on 12 July", ""),
+        ("in June", "The rent goes up in June", "month"),
+        ("in 2026", "The passport is good until June 2026", "year"),
+        ("in June or in July", "Holidays begin in July", "month"),
+        # words that are mostly not a month
+        ("in May", "I may be late", ""),
+        ("in May 2026", "I may be late", ""),
+        ("in May 2026", "The rent goes up in May 2026", "year month"),
+        ("on 5 May", "The fair is on 5 May", "month day"),
+        ("on 5 March", "We march on", ""),
+        ("what happened?", "Dentist on 12 June 2026", ""),
+    ],
+)
+def test_the_parts_of_the_dates_of_a_question_that_a_text_names(
+    question: str, text: str, parts: str
+) -> None:
+    stems = set(terms(text))
+    wordings = date_wordings(named_dates(question.lower()), 2026)
+    assert parts.split() == [
+        part
+        for part, ways in wordings.items()
+        if any(all(stems.intersection(term) for term in way) for way in ways)
+    ]

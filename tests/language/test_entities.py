@@ -1,3 +1,5 @@
+"""Entities by rules, aliases, and extractors from outside."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -24,7 +26,7 @@ from support.scoring import NOW
         ("I spoke to Dr. Meyer and J. Doe", ["Meyer", "Doe"]),
         ("It is O'Brien and Jean-Luc", ["O'Brien", "Jean-Luc"]),
         ("Привет, Анна живёт в Москве", ["Привет", "Анна", "Москве"]),
-        # A capital at the beginning of a sentence says nothing of an ordinary word
+        # A capital at the beginning of a sentence does not make a name of an ordinary word
         ("The migration is late. Please ask Ana.", ["Ana"]),
         ("What does the user prefer? Nobody knows.", []),
         ("Working hard. Deployment failed. Unfortunately it rained.", []),
@@ -39,10 +41,10 @@ from support.scoring import NOW
             "mail ana.b@example.com or @jo.doe, see https://x.org/a?b=1.",
             ["ana.b@example.com", "@jo.doe", "https://x.org/a?b=1"],
         ),
-        # Titles in quotation marks, but not what somebody said
+        # Titles in quotation marks, but not speech
         ('we read "Attention Is All You Need"', ["Attention Is All You Need"]),
         ('she said "hello there"', []),
-        # No entities: days and months, first person, code, text that shouts
+        # No entities: days and months, first person, code, text in capitals
         ("On Tuesday in March I'm off", []),
         ("use `FooBar.baz` here", []),
         ("DO NOT TOUCH THIS", []),
@@ -50,7 +52,7 @@ from support.scoring import NOW
         ("", []),
     ],
 )
-def test_the_rules_find_what_the_spelling_gives_away(text: str, entities: list[str]) -> None:
+def test_entities_that_are_told_by_their_spelling(text: str, entities: list[str]) -> None:
     assert list(RULES.extract(text)) == entities
 
 
@@ -60,9 +62,9 @@ def test_an_entity_is_named_once_in_its_first_spelling() -> None:
 
 @given(st.text(max_size=200))
 def test_any_text_has_entities_that_occur_in_it(text: str) -> None:
-    found = RULES.extract(text)
-    assert all(entity in text and entity.strip() for entity in found)
-    assert len(set(found)) == len(found)
+    entities = RULES.extract(text)
+    assert all(entity in text and entity.strip() for entity in entities)
+    assert len(set(entities)) == len(entities)
 
 
 def test_entities_are_compared_folded_and_by_alias() -> None:
@@ -72,24 +74,26 @@ def test_entities_are_compared_folded_and_by_alias() -> None:
     assert NO_ALIASES.key("New  York") == "new york"
 
 
-@pytest.mark.parametrize("given", [{"a": "b", "b": "a"}, {"a": 1}, ["JS"]])
-def test_aliases_that_mean_nothing_are_refused(given: object) -> None:
+@pytest.mark.parametrize("aliases", [{"a": "b", "b": "a"}, {"a": 1}, ["JS"]])
+def test_aliases_in_a_circle_or_of_another_type_are_refused(aliases: object) -> None:
     with pytest.raises(InvalidInput, match="aliases"):
-        Aliases.of(given)  # type: ignore[arg-type]
+        Aliases.of(aliases)  # type: ignore[arg-type]
 
 
 def _open(**options: object) -> Memory:
     return Memory.open("ram://", embedder=None, clock=lambda: NOW, **options)  # type: ignore[arg-type]
 
 
-def test_entities_are_read_at_write_where_the_caller_gave_none() -> None:
+def test_entities_are_extracted_at_write_unless_the_caller_gives_them() -> None:
     with _open() as memory:
-        read = memory.add("We met Sarah in Utrecht").id
-        given = memory.add("We met Sarah in Utrecht", entities=["the meeting"]).id
-        none = memory.add("We met Sarah in Utrecht", entities=[]).id
-        titled = memory.add("it went well", title="Heron Dashboard").id
-        found = {id: memory.get(id) for id in (read, given, none, titled)}
-    assert [record and record.entities for record in found.values()] == [
+        added = [
+            memory.add("We met Sarah in Utrecht"),
+            memory.add("We met Sarah in Utrecht", entities=["the meeting"]),
+            memory.add("We met Sarah in Utrecht", entities=[]),
+            memory.add("it went well", title="Heron Dashboard"),
+        ]
+        records = [memory.get(result.id) for result in added]
+    assert [record and record.entities for record in records] == [
         ("Sarah", "Utrecht"),
         ("the meeting",),
         (),
@@ -97,22 +101,22 @@ def test_entities_are_read_at_write_where_the_caller_gave_none() -> None:
     ]
 
 
-def test_new_words_are_read_anew_unless_the_caller_gave_the_entities() -> None:
+def test_entities_of_new_content_are_extracted_unless_the_caller_gave_them() -> None:
     with _open() as memory:
-        read = memory.add("We met Sarah").id
-        given = memory.add("We met Sarah", entities=["Ana"]).id
-        assert memory.update(read, content="We met Bob").entities == ("Bob",)
-        assert memory.update(given, content="We met Bob").entities == ("Ana",)
-        assert memory.update(read, content="We met Eve", entities=["Lee"]).entities == ("Lee",)
+        extracted = memory.add("We met Sarah").id
+        explicit = memory.add("We met Sarah", entities=["Ana"]).id
+        assert memory.update(extracted, content="We met Bob").entities == ("Bob",)
+        assert memory.update(explicit, content="We met Bob").entities == ("Ana",)
+        assert memory.update(extracted, content="We met Eve", entities=["Lee"]).entities == ("Lee",)
 
 
-class _Shouts:
+class _Exclamations:
     def extract(self, text: str) -> Sequence[str]:
         return [word for word in text.split() if word.endswith("!")]
 
 
-def test_an_extractor_can_be_plugged_in_or_left_out() -> None:
-    with _open(entities=_Shouts()) as memory:
+def test_an_extractor_can_be_replaced_or_left_out() -> None:
+    with _open(entities=_Exclamations()) as memory:
         record = memory.get(memory.add("hey! Sarah").id)
         assert record is not None
         assert record.entities == ("hey!",)

@@ -45,7 +45,7 @@ def test_folding_twice_is_folding_once_for_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("", []),
         ("?!", []),
@@ -69,12 +69,12 @@ def test_folding_twice_is_folding_once_for_words(text: str) -> None:
         ("12,500 euros", ["12", "500", "euros"]),
     ],
 )
-def test_words(text: str, found: list[str]) -> None:
-    assert words(text) == found
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("", []),
         ("no names", ["no", "names"]),
@@ -92,12 +92,12 @@ def test_words(text: str, found: list[str]) -> None:
         ("MüllerKonto", ["mullerkonto", "muller", "konto"]),
     ],
 )  # fmt: skip
-def test_a_text_may_be_found_by_the_words_inside_its_names(text: str, found: list[str]) -> None:
-    assert indexed_words(text) == found
-    assert indexed_words(text, words(text)) == found
+def test_a_text_is_indexed_by_the_words_inside_its_names(text: str, expected: list[str]) -> None:
+    assert indexed_words(text) == expected
+    assert indexed_words(text, words(text)) == expected
 
 
-def test_encoded_data_is_not_taken_apart() -> None:
+def test_encoded_data_is_not_split() -> None:
     data = "aGVsbG8" * 10
     assert indexed_words(data) == [data.lower()]
 
@@ -111,10 +111,10 @@ def test_stems_by_script() -> None:
 
 
 def test_term_ids_are_the_hashes_of_the_stems() -> None:
-    found = words("The walking Cafés of 東京 walk")
-    assert term_ids(found).tolist() == [term_id(stem(word)) for word in found]
+    tokens = words("The walking Cafés of 東京 walk")
+    assert term_ids(tokens).tolist() == [term_id(stem(word)) for word in tokens]
     assert term_ids([]).tolist() == []
-    assert all(0 <= number < 2**40 for number in term_ids(found).tolist())
+    assert all(0 <= number < 2**40 for number in term_ids(tokens).tolist())
 
 
 def test_term_ids_are_the_same_in_every_process() -> None:
@@ -133,13 +133,13 @@ def test_term_ids_are_the_same_in_every_process() -> None:
         for seed in ("0", "1", "424242")
     }
     assert answers == {f"{term_ids(words('Café walks 東京'))}\n"}
-    # Fixed for ever, since the stores keep them: blake2b("cafe", 5 bytes), big-endian.
+    # Never to be changed, as the stores keep them: blake2b("cafe", 5 bytes), big-endian.
     assert term_id("cafe") == 0x2FE4E73EE5
     assert term_id("walk") == 0x92D62B05D3
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "figure"),
+    ("left", "right", "expected"),
     [
         ("Cedrci Hurst", "Cedric Hurst", 0.625),
         ("Cedrci", "Cedric Hurst", 0.25),
@@ -151,9 +151,9 @@ def test_term_ids_are_the_same_in_every_process() -> None:
         ("", "x", 0.0),
     ],
 )
-def test_trigram_similarity_as_postgresql_gives_it(left: str, right: str, figure: float) -> None:
+def test_trigram_similarity_is_that_of_postgresql(left: str, right: str, expected: float) -> None:
     similarity = trigram_similarity(trigrams(left), trigrams(right))
-    assert round(similarity, 4) == figure
+    assert round(similarity, 4) == expected
     assert trigram_similarity(trigrams(right), trigrams(left)) == similarity
 
 
@@ -169,26 +169,26 @@ def test_trigrams_by_hand() -> None:
 
 
 @given(st.text(), st.text())
-def test_trigram_similarity_is_a_share(left: str, right: str) -> None:
+def test_trigram_similarity_is_between_0_and_1(left: str, right: str) -> None:
     similarity = trigram_similarity(trigrams(left), trigrams(right))
     assert 0.0 <= similarity <= 1.0
     assert (similarity == 1.0) == (trigrams(left) == trigrams(right) != frozenset())
 
 
 def test_long_words_are_not_kept() -> None:
-    words_of = [f"{letter}{number:0200}" for letter in "ABCD" for number in range(1_000)]
+    long_words = [f"{letter}{number:0200}" for letter in "ABCD" for number in range(1_000)]
     term_ids(["warm"])
     tracemalloc.start()
     try:
-        for word in words_of:
+        for word in long_words:
             term_ids([word.lower()])
             term_id(f"{word} ")
             fold_name(word)
             RULES.extract(f"With {word}")
-        kept, _ = tracemalloc.get_traced_memory()
+        kept_bytes, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert kept < 100_000  # of 800,000
+    assert kept_bytes < 100_000  # of 800,000
 
 
 @pytest.mark.parametrize("word", ["running", "running" * 20, "Ærø" * 30])
