@@ -35,7 +35,7 @@ def threads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, bool]]:
     ranking: Callable[..., Ranking] = index_reader._ranking
 
     def watched(op: SearchRoute, *rest: Any) -> Ranking:
-        beside = threading.current_thread().name.startswith("salience-helper")
+        beside = threading.current_thread().name.startswith("salience-worker")
         seen.append((isinstance(op.route, Vector), beside))
         return ranking(op, *rest)
 

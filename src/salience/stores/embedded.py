@@ -1,8 +1,8 @@
 """The embedded store: durable records on one side, an in-memory index per namespace on the other.
 
-Records are written through `RecordStore`; the index learns of it by the records' change feed, as it
-learns of the writes of other processes. So there is one way for data to flow, and an index can be
-dropped and loaded anew at any time. Only accesses it counts in ahead of the feed.
+Writes go to the `RecordStore`; an index reads them from its change feed, as it reads the writes of
+other processes. Data flows one way, so an index can be dropped and loaded anew at any time. Only
+accesses are counted in the index before the feed brings them.
 """
 
 from __future__ import annotations
@@ -21,42 +21,40 @@ from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
-from salience.stores import cursor as paging
 from salience.stores.codec import decode_vector, encode_vector
+from salience.stores.cursor import encode_cursor, parse_cursor
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.record_store import RecordStore
 
-_ONE_STATE_OPERATIONS = frozenset(
-    {operations.FindSpeakers, operations.VectorNames, operations.SearchRoute}
-)
-"""Operations of one batch that look at one state of the store."""
-_PAGE_ATTEMPTS = 10  # of reading a page while others edit what is on it
-_INDEX_BYTES = 3 << 30  # bytes of indexes kept; beyond it the one used longest ago is dropped
+_SAME_STATE = frozenset({operations.FindSpeakers, operations.VectorNames, operations.SearchRoute})
+"""Operations that read the same state of the store if they follow each other in a batch."""
+_PAGE_ATTEMPTS = 10  # at reading a page while others edit its memories
+_MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped
 
 
 class _BatchState(threading.local):
-    """Which state of the store the batch of each thread looks at."""
+    """The state of the records that the batch of a thread reads; None if it has to be asked."""
 
     version: IndexVersion | None = None
 
 
 class EmbeddedStore(IndexReader):
-    """A store in this process over `records`."""
+    """A store in this process: records, and indexes over them."""
 
-    def __init__(self, records: RecordStore, memory_limit: int = _INDEX_BYTES) -> None:
+    def __init__(self, records: RecordStore, memory_limit: int = _MAX_INDEX_BYTES) -> None:
         super().__init__(memory_limit)
         self._records = records
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
-        self._seen = _BatchState()
+        self._state = _BatchState()
         self._closed = False
         self._process = os.getpid()
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
         """Answer every operation, in order."""
         self._check_open()
-        self._last_holding = self._seen.version = None
+        self._last_index_rows = self._state.version = None
         searches = [op for op in batch if isinstance(op, operations.SearchRoute)]
         if searches and len(searches) == len(batch):
             return [*self._searches(searches)]
@@ -65,7 +63,7 @@ class EmbeddedStore(IndexReader):
     def _check_open(self) -> None:
         if self._closed:
             raise StoreClosed("the store is closed; open it again with Memory.open(...)")
-        if self._process != os.getpid():  # its locks may be held by threads that are not here
+        if self._process != os.getpid():  # threads that hold its locks are not here
             raise StoreError("the store was opened before a fork; open it again in this process")
 
     def embedder(self) -> str | None:
@@ -74,23 +72,23 @@ class EmbeddedStore(IndexReader):
         return self._records.embedder()
 
     def flush(self) -> None:
-        """Write queued touches."""
+        """Write the accesses that wait."""
         self._check_open()
         self._records.flush()
 
     def close(self) -> None:
-        """Flush and release everything; after a fork that is left to the one that opened it."""
+        """Flush and release everything; in a forked copy, do nothing."""
         if not self._closed and self._process == os.getpid():
             self._closed = True
-            self._helper.close()
+            self._worker.close()
             self._indexes.clear()
             self._records.close()
 
     def _answer(self, op: operations.Op) -> Any:
         kind = type(op)
-        if kind not in _ONE_STATE_OPERATIONS:
-            self._seen.version = None  # what is asked next may have to see what this one writes
-        answer = self._ANSWERS.get(kind)
+        if kind not in _SAME_STATE:
+            self._state.version = None  # the next operation may have to see what this one writes
+        answer = self.ANSWERS.get(kind)
         if answer is None:
             raise TypeError(f"a store does not answer {kind.__name__}")
         return answer(self, op)
@@ -98,10 +96,10 @@ class EmbeddedStore(IndexReader):
     # Indexes
 
     def _index(self, namespace: str) -> NamespaceIndex:
-        """The current index of a namespace."""
-        version = self._seen.version
+        """The index of a namespace, brought up to date."""
+        version = self._state.version
         if version is None:
-            version = self._seen.version = self._records.version()
+            version = self._state.version = self._records.version()
         index = self._indexes.get(namespace)
         if index is None or self._epochs[namespace] != version.epoch:
             index = NamespaceIndex(self._records, namespace) if index is None else index
@@ -114,26 +112,28 @@ class EmbeddedStore(IndexReader):
         return index
 
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
-        """The loaded indexes; then those of rows still missing, dropped since they were found."""
+        """The loaded indexes; then those of rows still missing, whose indexes were dropped."""
         yield from reversed(self._indexes.values())
-        left = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
-        for namespace in sorted({record.namespace for record in left} - self._indexes.keys()):
+        records = self._records.read(rows[missing].tolist()).values() if missing.any() else ()
+        for namespace in sorted({record.namespace for record in records} - self._indexes.keys()):
             yield self._index(namespace)
 
     # Operations
 
     def _read(self, op: operations.ReadRecords) -> list[MemoryRecord | None]:
-        found = self._records.read(op.rows.tolist())
-        return [found.get(row) for row in op.rows.tolist()]
+        rows = op.rows.tolist()
+        records = self._records.read(rows)
+        return [records.get(row) for row in rows]
 
     def _texts(self, op: operations.ReadTexts) -> list[str | None]:
-        found = self._records.read(op.rows.tolist())
-        return [found[row].content if row in found else None for row in op.rows.tolist()]
+        rows = op.rows.tolist()
+        records = self._records.read(rows)
+        return [records[row].content if row in records else None for row in rows]
 
-    def _linked(self, op: operations.LinksBetween) -> list[operations.Edge]:
-        found: list[operations.Edge] = []
+    def _links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
+        edges: list[operations.Edge] = []
         with self._lock:
-            for index, rows, _ in self._holding(op.rows):
+            for index, rows, _ in self._indexes_of(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
                 ids = index.ids_of(index.maybe_linked(rows))
@@ -142,32 +142,32 @@ class EmbeddedStore(IndexReader):
                 row_of = self._records.rows_by_id(index.namespace, sorted(ends))
                 rows = np.array(sorted(row_of.values()), dtype=np.int64)
                 passing = set(rows[index.table.passing(rows, op.query.where)].tolist())
-                found += [
+                edges += [
                     operations.Edge(
                         row_of[link.source], row_of[link.target], link.weight, link.type
                     )
                     for link in links
                     if {row_of.get(link.source), row_of.get(link.target)} <= passing
                 ]
-        return found
+        return edges
 
-    def _same(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
+    def _find_by_text_hash(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
         return self._records.rows_by_text_key(op.namespace, op.keys)
 
-    def _find(self, op: operations.RowsById) -> dict[str, int]:
+    def _rows_by_id(self, op: operations.RowsById) -> dict[str, int]:
         return self._records.rows_by_id(op.namespace, op.ids)
 
     def _list(self, op: operations.ListRecords) -> operations.Page:
         for _ in range(_PAGE_ATTEMPTS):
-            page, whole = self._page(op)
-            if whole:
+            page, is_complete = self._page(op)
+            if is_complete:
                 break
-            self._seen.version = None  # an edit has given one of them another row meanwhile
+            self._state.version = None  # an edit has given one of them another row meanwhile
         return page
 
     def _page(self, op: operations.ListRecords) -> tuple[operations.Page, bool]:
-        """A page, and whether all that belong to it are in it."""
-        after = paging.parse_cursor(op.cursor)
+        """A page, and whether all of its memories could be read."""
+        after = parse_cursor(op.cursor)
         entries: list[tuple[float, str, int]] = []
         with self._lock:
             for namespace in op.namespaces:
@@ -185,13 +185,13 @@ class EmbeddedStore(IndexReader):
         if after is not None:
             start = next((i for i, e in enumerate(entries) if e[:2] > after), len(entries))
         page = entries[start : start + op.limit]
-        found = self._records.read([row for _, _, row in page])
+        by_row = self._records.read([row for _, _, row in page])
         more = start + op.limit < len(entries)
-        records = tuple(found[row] for _, _, row in page if row in found)
-        cursor = paging.encode_cursor(page[-1][:2]) if more and page else None
+        records = tuple(by_row[row] for _, _, row in page if row in by_row)
+        cursor = encode_cursor(page[-1][:2]) if more and page else None
         return operations.Page(records, len(entries), cursor), len(records) == len(page)
 
-    def _order(self, op: operations.RowsInWriteOrder) -> Rows:
+    def _rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Rows:
         return np.array(self._records.rows_in_write_order(op.namespace), dtype=np.int64)
 
     def _put(self, op: operations.Put) -> tuple[str, ...]:
@@ -215,29 +215,28 @@ class EmbeddedStore(IndexReader):
     def _former_vectors(
         self, op: operations.FormerVectors
     ) -> list[tuple[int, str, NDArray[np.float32]]]:
-        found = self._records.former_vectors(op.namespace)
-        return [(seq, name, decode_vector(blob)) for seq, name, blob in found]
+        former = self._records.former_vectors(op.namespace)
+        return [(seq, name, decode_vector(blob)) for seq, name, blob in former]
 
-    def _mend(self, op: operations.SetFields) -> None:
+    def _set_fields(self, op: operations.SetFields) -> None:
         self._records.set_fields(op.namespace, op.values)
 
     def _touch(self, op: operations.Touch) -> None:
-        rows = op.rows.tolist()
-        if not rows:
+        if not len(op.rows):
             return
         at = op.at.timestamp()
         with self._lock:
             if not self._records.touch(op):
                 return
-            for index, rows, _ in self._holding(op.rows):
+            for index, rows, _ in self._indexes_of(op.rows):
                 index.table.touch(rows, at)
 
     def _delete(self, op: operations.Delete) -> int:
         if op.where is None or op.ids is not None:
             return self._records.delete(op.namespace, ids=op.ids)
         erased, before = 0, list[int]()
-        while rows := self._matching(op.namespace, op.where):  # an edit meanwhile gives a new row
-            if rows == before:  # when they were to be erased, none of them passed
+        while rows := self._matching(op.namespace, op.where):  # an edit gives a memory a new row
+            if rows == before:  # none of them passed any more when they were to be erased
                 break
             erased += self._records.delete(op.namespace, rows=rows, where=op.where)
             before = rows
@@ -246,7 +245,7 @@ class EmbeddedStore(IndexReader):
     def _matching(self, namespace: str, where: Filter) -> list[int]:
         """The rows that pass a filter now."""
         with self._lock:
-            self._seen.version = None
+            self._state.version = None
             return self._index(namespace).table.matching(where).tolist()
 
     def _unembedded(self, op: operations.Unembedded) -> Rows:
@@ -255,36 +254,37 @@ class EmbeddedStore(IndexReader):
 
     def _put_vectors(self, op: operations.PutVectors) -> None:
         blobs = map(encode_vector, op.vectors)
-        given = dict(zip(op.rows.tolist(), blobs, strict=True))
-        self._records.put_vectors(op.namespace, op.name, given)
+        by_row = dict(zip(op.rows.tolist(), blobs, strict=True))
+        self._records.put_vectors(op.namespace, op.name, by_row)
 
     def _adopt_vectors(self, op: operations.AdoptVectors) -> bool:
         return self._records.adopt_vectors(op.source, op.target, op.embedder)
 
-    def _neighbors(self, op: operations.LinksOf) -> list[Link]:
+    def _links_of(self, op: operations.LinksOf) -> list[Link]:
         return self._records.links_of(op.namespace, op.ids)
 
     def _stats(self, op: operations.ReadStats) -> dict[str, Any]:
         counts = self._records.namespaces()
-        chosen = {n: counts.get(n, 0) for n in op.namespaces} if op.namespaces else counts
+        if op.namespaces:
+            counts = {name: counts.get(name, 0) for name in op.namespaces}
         with self._lock:
             loaded = {name: index.table.nbytes for name, index in self._indexes.items()}
         return {
-            "memories": sum(chosen.values()),
-            "namespaces": chosen,
+            "memories": sum(counts.values()),
+            "namespaces": counts,
             "embedder": self._records.embedder(),
             "index_mb": round(sum(loaded.values()) / 1e6, 3),
             **self._records.stats(),
         }
 
-    _ANSWERS: ClassVar[dict[type, Any]] = {
-        **IndexReader.INDEXED,
+    ANSWERS: ClassVar[dict[type, Any]] = {
+        **IndexReader.ANSWERS,
         operations.ReadRecords: _read,
         operations.ReadTexts: _texts,
-        operations.LinksBetween: _linked,
-        operations.FindByTextHash: _same,
-        operations.RowsById: _find,
-        operations.RowsInWriteOrder: _order,
+        operations.LinksBetween: _links_between,
+        operations.FindByTextHash: _find_by_text_hash,
+        operations.RowsById: _rows_by_id,
+        operations.RowsInWriteOrder: _rows_in_write_order,
         operations.ListRecords: _list,
         operations.Put: _put,
         operations.Dimensions: _dimensions,
@@ -293,12 +293,12 @@ class EmbeddedStore(IndexReader):
         operations.Notes: _notes,
         operations.Note: _note,
         operations.FormerVectors: _former_vectors,
-        operations.SetFields: _mend,
+        operations.SetFields: _set_fields,
         operations.Touch: _touch,
         operations.Delete: _delete,
         operations.Unembedded: _unembedded,
         operations.PutVectors: _put_vectors,
         operations.AdoptVectors: _adopt_vectors,
-        operations.LinksOf: _neighbors,
+        operations.LinksOf: _links_of,
         operations.ReadStats: _stats,
     }

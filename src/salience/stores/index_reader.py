@@ -1,13 +1,12 @@
-"""What is answered out of indexes in memory, one for each namespace."""
+"""Answers out of indexes in memory, one index for each namespace."""
 
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,82 +16,84 @@ from salience.retrieval.candidates import Held, Rows, best_first
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
+from salience.stores.worker_thread import WorkerThread
 
-_PARALLEL_SEARCH_MIN_ROWS = 300_000  # memories from which on a second thread is worth its waiting
+_PARALLEL_SEARCH_MIN_ROWS = 300_000  # memories above which a second thread pays off
 
 _IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
+"""An index, the rows that it holds of those asked for, and their places among these."""
 
 
-class IndexReader:
-    """Indexes of the namespaces used lately, and answers out of them."""
+class IndexReader(ABC):
+    """Keeps the indexes of the namespaces used last, up to a memory limit, and reads them."""
 
     def __init__(self, memory_limit: int) -> None:
         self._memory_limit = memory_limit
         self._indexes: OrderedDict[str, NamespaceIndex] = OrderedDict()
         self._sizes: dict[str, int] = {}  # bytes of each index when it was last refreshed
-        self._held = 0  # and of all of them
+        self._index_bytes = 0  # the sum of these
         self._lock = threading.RLock()
-        self._last_holding: tuple[Rows, list[_IndexRows]] | None = None
-        self._helper = WorkerThread()
+        self._last_index_rows: tuple[Rows, list[_IndexRows]] | None = None
+        self._worker = WorkerThread()
 
     @abstractmethod
     def _index(self, namespace: str) -> NamespaceIndex:
-        """The current index of a namespace."""
+        """The index of a namespace, brought up to date."""
 
     @abstractmethod
     def _candidates(self, rows: Rows, missing: NDArray[np.bool_]) -> Iterator[NamespaceIndex]:
         """The indexes that may hold some of the rows, likely ones first.
 
-        While it goes on, rows that were found are not `missing` any more.
+        `missing` is True for the rows that none of the indexes so far holds.
         """
 
     def _keep(self, namespace: str, index: NamespaceIndex) -> None:
-        """Keep an index, the one used last; drop those used longest ago while all are too large."""
+        """Keep an index, and drop those used longest ago while all together are too large."""
         self._indexes[namespace] = index
         self._indexes.move_to_end(namespace)
         size = index.table.nbytes
-        self._held += size - self._sizes.get(namespace, 0)
+        self._index_bytes += size - self._sizes.get(namespace, 0)
         self._sizes[namespace] = size
-        while self._held > self._memory_limit and len(self._indexes) > 1:
+        while self._index_bytes > self._memory_limit and len(self._indexes) > 1:
             self._drop(next(iter(self._indexes)))
 
     def _drop(self, namespace: str) -> None:
-        """Forget the index of a namespace."""
+        """Drop the index of a namespace."""
         if self._indexes.pop(namespace, None) is not None:
-            self._held -= self._sizes.pop(namespace)
+            self._index_bytes -= self._sizes.pop(namespace)
 
-    def _holding(self, rows: Rows) -> list[_IndexRows]:
-        """The indexes that hold some of the rows, with those rows and their places.
+    def _indexes_of(self, rows: Rows) -> list[_IndexRows]:
+        """The indexes that hold some of the rows, with these rows and their places.
 
         The operations of a batch are about the same rows, so the last answer is kept.
         """
-        if self._last_holding is not None and self._last_holding[0] is rows:
-            return self._last_holding[1]
-        found: list[_IndexRows] = []
+        if self._last_index_rows is not None and self._last_index_rows[0] is rows:
+            return self._last_index_rows[1]
+        index_rows: list[_IndexRows] = []
         missing = np.ones(len(rows), dtype=bool)
         for index in self._candidates(rows, missing):
             here = missing & index.table.contains(rows)
             if here.all():
-                found.append((index, rows, slice(None)))
+                index_rows.append((index, rows, slice(None)))
                 break
             if here.any():
-                found.append((index, rows[here], np.flatnonzero(here)))
+                index_rows.append((index, rows[here], np.flatnonzero(here)))
                 missing &= ~here
                 if not missing.any():
                     break
-        self._last_holding = (rows, found)
-        return found
+        self._last_index_rows = (rows, index_rows)
+        return index_rows
 
     # Routes
 
     def _searches(self, searches: Sequence[operations.SearchRoute]) -> list[operations.Ranking]:
-        """All routes of a search, or of several."""
-        if searches and self._divisible(searches):
-            return self._side_by_side(searches)
+        """The rankings of the routes of one search, or of several."""
+        if searches and self._is_worth_two_threads(searches):
+            return self._search_in_two_threads(searches)
         return [self._search(op) for op in searches]
 
-    def _divisible(self, searches: Sequence[operations.SearchRoute]) -> bool:
-        """Whether one query is compared with many vectors, and something else is looked for too."""
+    def _is_worth_two_threads(self, searches: Sequence[operations.SearchRoute]) -> bool:
+        """Test whether one query compares many vectors, and searches by something else as well."""
         query = searches[0].query
         if len(query.namespaces) > 1 or any(op.query is not query for op in searches):
             return False
@@ -101,40 +102,39 @@ class IndexReader:
             and len({route_search(op.route).runs_in_thread for op in searches}) == 2
         )
 
-    def _side_by_side(self, searches: Sequence[operations.SearchRoute]) -> list[operations.Ranking]:
-        """Compare vectors in a second thread while this one looks for words.
+    def _search_in_two_threads(
+        self, searches: Sequence[operations.SearchRoute]
+    ) -> list[operations.Ranking]:
+        """Compare vectors in a second thread, while this one searches by words.
 
-        The two share which memories pass the filter, so that is worked out before.
+        Both need the mask of the filter, so it is worked out before.
         """
-        compared = {
-            at: op for at, op in enumerate(searches) if route_search(op.route).runs_in_thread
+        in_thread = {
+            place: op for place, op in enumerate(searches) if route_search(op.route).runs_in_thread
         }
         with self._lock:  # the index may not change until both are done
             query = searches[0].query
             index = self._index(query.namespaces[0])
             index.table.mask(query.where)
-            others = self._helper.begin(
-                lambda: {at: _ranking(op, [index]) for at, op in compared.items()}
+            thread_rankings = self._worker.start(
+                lambda: {place: _ranking(op, [index]) for place, op in in_thread.items()}
             )
             try:
-                found = {
-                    at: _ranking(op, [index])
-                    for at, op in enumerate(searches)
-                    if at not in compared
+                rankings = {
+                    place: _ranking(op, [index])
+                    for place, op in enumerate(searches)
+                    if place not in in_thread
                 }
             finally:
-                found_by_vector = others()
-        found.update(found_by_vector)
-        return [found[at] for at in range(len(searches))]
-
-    def _names(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
-        with self._lock:
-            found = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
-        return operations.SpeakerMatches.together(found)
+                others = thread_rankings()
+        rankings.update(others)
+        return [rankings[place] for place in range(len(searches))]
 
     def _search(self, op: operations.SearchRoute) -> operations.Ranking:
         with self._lock:
             return _ranking(op, [self._index(namespace) for namespace in op.query.namespaces])
+
+    # Values by row
 
     def _score(self, op: operations.ScoreRows) -> NDArray[np.float64]:
         return self._by_row(
@@ -143,7 +143,7 @@ class IndexReader:
             lambda: np.full(len(op.rows), np.nan),
         )
 
-    def _matched(self, op: operations.MatchedTerms) -> NDArray[np.float64]:
+    def _matched_terms(self, op: operations.MatchedTerms) -> NDArray[np.float64]:
         return self._by_row(
             op.rows,
             lambda index, rows: index.matched_terms(op.route, op.query, rows),
@@ -161,27 +161,27 @@ class IndexReader:
         self,
         rows: Rows,
         answer: Callable[[NamespaceIndex, Rows], NDArray[np.float64]],
-        nothing: Callable[[], NDArray[np.float64]],
+        default: Callable[[], NDArray[np.float64]],
     ) -> NDArray[np.float64]:
-        """What each index answers about its rows; `nothing` is what there is of those of none."""
+        """The answers of the indexes about their rows; those of `default` for all other rows."""
         with self._lock:
-            holding = self._holding(rows)
-            if len(holding) == 1 and holding[0][1] is rows:
-                return answer(holding[0][0], rows)
-            found = nothing()
-            for index, own, places in holding:
-                found[places] = answer(index, own)
-        return found
+            index_rows = self._indexes_of(rows)
+            if len(index_rows) == 1 and index_rows[0][1] is rows:
+                return answer(index_rows[0][0], rows)
+            values = default()
+            for index, own_rows, places in index_rows:
+                values[places] = answer(index, own_rows)
+        return values
 
     def _fetch(self, op: operations.FetchColumns) -> dict[str, Held]:
         with self._lock:
-            holding = self._holding(op.rows)
-            if len(holding) == 1 and holding[0][1] is op.rows:
-                return holding[0][0].fetch(op.rows, op.names)
+            index_rows = self._indexes_of(op.rows)
+            if len(index_rows) == 1 and index_rows[0][1] is op.rows:
+                return index_rows[0][0].fetch(op.rows, op.names)
             columns: dict[str, NDArray[Any]] = {}
-            for index, rows, places in holding:
-                for name, held in index.fetch(rows, op.names).items():
-                    values = np.asarray(held)
+            for index, rows, places in index_rows:
+                for name, column in index.fetch(rows, op.names).items():
+                    values = np.asarray(column)
                     if name not in columns:
                         empty = None if values.dtype == object else np.nan
                         shape = (len(op.rows), *values.shape[1:])
@@ -195,14 +195,28 @@ class IndexReader:
         with self._lock:
             parts = [
                 (places, index.vectors(rows, op.name))
-                for index, rows, places in self._holding(op.rows)
+                for index, rows, places in self._indexes_of(op.rows)
             ]
-        wide = max((part.shape[1] for _, part in parts), default=0)
-        found = np.full((len(op.rows), wide), np.nan, dtype=np.float32)
+        dimensions = max((part.shape[1] for _, part in parts), default=0)
+        vectors = np.full((len(op.rows), dimensions), np.nan, dtype=np.float32)
         for places, part in parts:
-            if part.shape[1] == wide:
-                found[places] = part
-        return found
+            if part.shape[1] == dimensions:
+                vectors[places] = part
+        return vectors
+
+    def _session_neighbors(self, op: operations.SessionNeighbors) -> Rows:
+        neighbors = np.full((2, len(op.rows)), -1, dtype=np.int64)
+        with self._lock:
+            for index, rows, places in self._indexes_of(op.rows):
+                neighbors[:, places] = index.session_neighbors(rows, op.query.where)
+        return neighbors
+
+    # Answers about namespaces
+
+    def _find_speakers(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
+        with self._lock:
+            matches = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
+        return operations.SpeakerMatches.together(matches)
 
     def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
@@ -211,77 +225,43 @@ class IndexReader:
                 return None
             return frozenset[str]().union(*(index.vector_names for index in indexes))
 
-    def _beside(self, op: operations.SessionNeighbors) -> Rows:
-        found = np.full((2, len(op.rows)), -1, dtype=np.int64)
+    def _nearest_vectors(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
         with self._lock:
-            for index, rows, places in self._holding(op.rows):
-                found[:, places] = index.session_neighbors(rows, op.query.where)
-        return found
+            index = self._index(op.namespace)
+            return index.nearest_vectors(op.name, op.vectors, op.least, op.where)
 
-    def _alike(self, op: operations.NearestVectors) -> list[tuple[int, float] | None]:
-        with self._lock:
-            return self._index(op.namespace).nearest_vectors(
-                op.name, op.vectors, op.least, op.where
-            )
-
-    INDEXED: ClassVar[dict[type, Any]] = {
-        operations.TopK: lambda indexed, op: None,  # it has every column at hand
-        operations.FindSpeakers: _names,
+    ANSWERS: ClassVar[dict[type, Any]] = {
+        operations.TopK: lambda reader, op: None,  # every column is at hand
+        operations.FindSpeakers: _find_speakers,
         operations.SearchRoute: _search,
         operations.ScoreRows: _score,
-        operations.MatchedTerms: _matched,
+        operations.MatchedTerms: _matched_terms,
         operations.Mentions: _mentions,
         operations.FetchColumns: _fetch,
         operations.FetchVectors: _vectors,
         operations.VectorNames: _vector_names,
-        operations.SessionNeighbors: _beside,
-        operations.NearestVectors: _alike,
+        operations.SessionNeighbors: _session_neighbors,
+        operations.NearestVectors: _nearest_vectors,
     }
-    """How operations are answered."""
+    """The method that answers each operation."""
 
 
 def _ranking(op: operations.SearchRoute, indexes: Sequence[NamespaceIndex]) -> operations.Ranking:
-    """What a route finds in some namespaces together."""
-    found = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
-    if len(found) == 1:
-        return operations.Ranking(*found[0])
-    rows = np.concatenate([rows for rows, _ in found])
-    scores = np.concatenate([scores for _, scores in found])
+    """The ranking of a route over some namespaces together."""
+    parts = [index.search(op.route, op.query, op.depth, op.ordered) for index in indexes]
+    if len(parts) == 1:
+        return operations.Ranking(*parts[0])
+    rows = np.concatenate([rows for rows, _ in parts])
+    scores = np.concatenate([scores for _, scores in parts])
     if op.depth is None and not op.ordered:
         return operations.Ranking(rows, scores)
-    if op.route.newest_first:  # newest first, wherever it is
+    if op.route.newest_first:
         order = np.argsort(-rows)[: op.depth]
         return operations.Ranking(rows[order], scores[order])
-    each = zip(indexes, found, strict=True)
-    names = [(id, index.namespace) for index, (own, _) in each for id in index.ids_of(own)]
-    order = best_first(scores, lambda at: [names[place] for place in at.tolist()], op.depth)
+    keys = [
+        (id, index.namespace)
+        for index, (own_rows, _) in zip(indexes, parts, strict=True)
+        for id in index.ids_of(own_rows)
+    ]
+    order = best_first(scores, lambda places: [keys[p] for p in places.tolist()], op.depth)
     return operations.Ranking(rows[order], scores[order])
-
-
-_Found = TypeVar("_Found")
-
-
-class WorkerThread:
-    """One thread, started when there is something for it to do.
-
-    Two threads are faster than one where most of the work is done by NumPy, which lets go of
-    Python's lock in long loops.
-    """
-
-    def __init__(self) -> None:
-        self._pool: ThreadPoolExecutor | None = None
-
-    def begin(self, work: Callable[[], _Found]) -> Callable[[], _Found]:
-        """Begin some work; what is returned waits for its result, or raises what it raised."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "salience-helper")
-        try:
-            return self._pool.submit(work).result
-        except RuntimeError:  # the interpreter is shutting down
-            return work
-
-    def close(self) -> None:
-        """End the thread."""
-        if self._pool is not None:
-            self._pool.shutdown()
-            self._pool = None

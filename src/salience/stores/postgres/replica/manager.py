@@ -160,7 +160,7 @@ class ReplicaManager(IndexReader):
                 continue
             with self._lock:
                 self._searched[name] += 1
-                full = self._held + living * _BYTES_PER_MEMORY > self._memory_limit
+                full = self._index_bytes + living * _BYTES_PER_MEMORY > self._memory_limit
                 enough = (
                     _SEARCHES_BEFORE_EVICTION
                     if full
@@ -439,7 +439,7 @@ class ReplicaManager(IndexReader):
             self.forget(list(self._indexes))
         if reader is not None:
             reader.join(_CLOSE_WAIT_SECONDS)
-        self._helper.close()
+        self._worker.close()
 
     @property
     def loading(self) -> int:
@@ -449,4 +449,4 @@ class ReplicaManager(IndexReader):
     @property
     def nbytes(self) -> int:
         """Memory held."""
-        return self._held
+        return self._index_bytes

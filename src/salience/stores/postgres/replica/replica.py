@@ -51,7 +51,7 @@ class Replicas(ReplicaManager):
     def _linked(self, op: operations.LinksBetween) -> list[operations.Edge]:
         found: list[operations.Edge] = []
         with self._lock:
-            for index, rows, _ in self._holding(op.rows):
+            for index, rows, _ in self._indexes_of(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
                 edges = self._net(index).of(rows)
@@ -70,7 +70,7 @@ class Replicas(ReplicaManager):
             space.net = LinkTable(space.feed.links_by_weight(index.namespace), row_of)
         return space.net
 
-    INDEXED: ClassVar[dict[type, Any]] = {**IndexReader.INDEXED, operations.LinksBetween: _linked}
+    ANSWERS: ClassVar[dict[type, Any]] = {**IndexReader.ANSWERS, operations.LinksBetween: _linked}
 
     def answer(self, op: operations.Op) -> Steps[Any]:
         """Answer an operation that is covered.
@@ -81,7 +81,7 @@ class Replicas(ReplicaManager):
         if isinstance(op, operations.FetchColumns):
             with self._lock:
                 self._asked.update(name for name in op.names if _is_indexed_column(name))
-        return (yield from self._supplied(lambda: self.INDEXED[type(op)](self, op)))
+        return (yield from self._supplied(lambda: self.ANSWERS[type(op)](self, op)))
 
     def rankings(
         self, searches: Sequence[operations.SearchRoute]
