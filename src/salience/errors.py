@@ -1,15 +1,15 @@
-"""Every error salience raises: what was wrong, with which field, and what to do about it."""
+"""Every error that salience raises: it names the field, the problem and the remedy."""
 
 from __future__ import annotations
 
 import reprlib
 
-_LONGEST = 2_000  # characters of an error's text, and of one of its parts
-_LONGEST_PART = 400
+MAX_MESSAGE_CHARACTERS = 2_000
+MAX_PART_CHARACTERS = 400
 
 
-class _Shown(reprlib.Repr):
-    """How values are written in errors: short, and of a number too long for decimals its size."""
+class _ShortRepr(reprlib.Repr):
+    """A short `repr`, which gives the size of a number that has too many digits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -21,35 +21,35 @@ class _Shown(reprlib.Repr):
         return f"a whole number of {x.bit_length():,} bits"
 
 
-shown = _Shown().repr
-"""A value as an error names it: `repr`, but never long and never an error itself."""
+shown = _ShortRepr().repr
+"""The text of a value in an error message: a `repr` that is never long and never fails."""
 
 
-def _cut(text: str, longest: int) -> str:
-    """`text` as it can be printed anywhere: without lone surrogates and cut short in its middle."""
+def _printable(text: str, characters: int) -> str:
+    """A text without lone surrogates, cut in its middle to at most so many characters."""
     whole = text.encode("utf-8", "backslashreplace").decode("utf-8")
-    if len(whole) <= longest:
+    if len(whole) <= characters:
         return whole
-    return f"{whole[: longest // 2]}...{whole[-(longest // 4) :]}"
+    return f"{whole[: characters // 2]}...{whole[-(characters // 4) :]}"
 
 
 class SalienceError(Exception):
     """Base of every error this package raises on purpose."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(_cut(message, _LONGEST))
+        super().__init__(_printable(message, MAX_MESSAGE_CHARACTERS))
 
 
 class InvalidInput(SalienceError, ValueError):
-    """An argument was refused at the door: names the field, the problem and the remedy.
+    """An argument was refused: names the field, the problem and the remedy.
 
     Nothing has been written when it is raised.
     """
 
     def __init__(self, field: str, problem: str, remedy: str = "") -> None:
-        self.field = _cut(field, _LONGEST_PART)
-        self.problem = _cut(problem, _LONGEST_PART)
-        self.remedy = _cut(remedy, _LONGEST_PART)
+        self.field = _printable(field, MAX_PART_CHARACTERS)
+        self.problem = _printable(problem, MAX_PART_CHARACTERS)
+        self.remedy = _printable(remedy, MAX_PART_CHARACTERS)
         parts = f"{self.field}: {self.problem}"
         super().__init__(f"{parts}; {self.remedy}" if remedy else parts)
 
@@ -59,7 +59,7 @@ class InvalidProfile(InvalidInput):
 
 
 class NotFound(SalienceError, KeyError):
-    """No memory (or profile, or link) goes by that name in the namespaces looked at."""
+    """There is no memory (or profile, or run) of that name in the namespaces searched."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else "not found"
@@ -74,7 +74,7 @@ class StoreClosed(StoreError):
 
 
 class Locked(SalienceError):
-    """Somebody else is doing what only one may do at a time; says who, and until when."""
+    """Another process is doing what only one may do at a time; says which, and until when."""
 
 
 class EmbedderError(SalienceError):
@@ -82,11 +82,11 @@ class EmbedderError(SalienceError):
 
 
 class EmbedderMismatch(EmbedderError, StoreError):
-    """The vectors in the store were made by another embedder than the one given."""
+    """The vectors in the store come from another embedder than the one given."""
 
-    def __init__(self, kept: str, given: str) -> None:
+    def __init__(self, stored: str, given: str) -> None:
         super().__init__(
-            f"the vectors in this store come from {kept}, not from {given}; open it with the one "
-            "that they come from, or have all made anew by the one that you name: `salience "
-            "reembed --embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own"
+            f"the vectors in this store come from {stored}, not from {given}; open it with the "
+            "embedder that they come from, or make all anew with another: `salience reembed "
+            "--embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own"
         )

@@ -107,13 +107,13 @@ class AsyncWriteApi(AsyncPlanRunner):
 
         A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
 
-        A fact or note (not a turn of a session) that says what an active memory of the same
-        `agent_id`, `user_id` and `speaker` says already is not added again; the outcome in the
-        result tells (see `salience.write.outcomes.Added`). That holds unless it brings an `id` of
-        its own, or a field whose value the other does not have (tags and metadata are merged, and a
-        fact is the same whenever it was told); with `dedup` True or a cosine it does even so, with
-        False never. What differs in a number, date, name or negation is added, and told to perhaps
-        supersede the other.
+        A fact or note (not a turn of a session) is not added again if an active memory of the same
+        `agent_id`, `user_id` and `speaker` says the same already; the outcome in the result tells
+        (see `salience.write.outcomes.Added`). It is added, though, if it brings an `id` of its own,
+        or a field whose value the other does not have (tags and metadata are merged, and the time
+        of a fact makes no difference). With `dedup` True or a cosine it is compared even then, with
+        False never. A text that differs in a number, date, name or negation is added, and its
+        outcome says that it may supersede the other.
 
         Args:
             content: a text, or chat messages.
@@ -140,8 +140,8 @@ class AsyncWriteApi(AsyncPlanRunner):
     ) -> AddResult:
         """Remember a chat as questions with their answers, for the profile "multi_route".
 
-        Messages of a session that is there already continue it: what an assistant says first goes
-        on in the last chunk, and what the user says next makes that chunk found by it, too.
+        Messages of a stored session continue it: the assistant's first words go into the last
+        chunk, and the user's next words become one more way to find that chunk.
 
         Args:
             messages: `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
@@ -175,11 +175,12 @@ class AsyncWriteApi(AsyncPlanRunner):
         dedup: DedupPolicy | bool | float | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
-        """Remember many: texts, or mappings with the arguments of `add` as keys.
+        """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
-        `content` has to be text there, and `dedup` holds for all. Written in transactions of some
-        thousand. A wrong item is REJECTED with its reason and the others are added; with `strict`
-        it raises instead. `progress` is called with the number of items done.
+        The `content` of a mapping has to be text, and `dedup` holds for all items. They are written
+        in transactions of some thousand. A wrong item is REJECTED with its reason and the others
+        are added; with `strict` it raises an error instead. `progress` is called with the number of
+        items done.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
         progress = callable_or_none("progress", progress)
@@ -325,12 +326,15 @@ class AsyncSearchApi(AsyncPlanRunner):
 
 
 class AsyncJudgmentApi(AsyncPlanRunner):
-    """Link, use and judge memories, let one take the place of another, look at their history."""
+    """Link, use and judge memories, supersede one by another, look at their history."""
 
     async def link(
         self, source: str, target: str, type: str = "mentions", weight: float = 1.0
     ) -> None:
-        """Link two memories: mentions, supports, contradicts, depends_on, same_as, supersedes.
+        """Link two memories.
+
+        `type` is mentions, supports, contradicts, depends_on, same_as or supersedes; `weight` is in
+        [0, 1].
 
         Raises:
             NotFound: one of them does not exist.
@@ -340,11 +344,11 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         await self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
 
     async def supersede(self, old: str, new: str) -> None:
-        """Let a memory take the place of an older one, from whose place on it holds.
+        """Let a memory take the place of an older one.
 
-        The older one becomes `superseded` and is `valid_to` the time from which the newer one is
-        `valid_from` (its creation, unless it says otherwise). Nothing of it is lost: "activation"
-        recalls it at half its score, "balanced" for questions about that time.
+        The older one becomes `superseded`, and its `valid_to` becomes the time from which the newer
+        one holds: its `valid_from`, else its creation. Nothing of it is lost: "activation" recalls
+        it at half its score, "balanced" for questions about the time when it held.
         `update(old, status="active", valid_to=None)` takes it back.
 
         Raises:
@@ -354,7 +358,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         await self._run(judgments.supersede(old, new, self._core.write_context()))
 
     async def contradict(self, one: str, other: str) -> None:
-        """Say that two memories contradict each other; recalled together, the weaker gives way.
+        """State that two memories contradict each other; recalled together, the weaker is dropped.
 
         Raises:
             NotFound: one of them does not exist.
@@ -362,14 +366,14 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         await self._run(judgments.contradict(one, other, self._core.write_context()))
 
     async def links(self, id: str | None = None) -> list[Link]:
-        """The links from and to a memory, or all of the namespace."""
+        """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
         return list(await self._run(ask(LinksOf(self._core.namespace, ids))))
 
     async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
-        """How alive each memory is (active, stale, fading, archived), the liveliest first.
+        """Label each memory by its vitality (active, stale, fading, archived), the liveliest first.
 
-        A zone is a label worked out for a time, the present by default; nothing is moved.
+        The zones are computed for a time, the present by default; no memory is moved.
         """
         at = self._core.time("now", now)
         return await self._run(
@@ -377,10 +381,10 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         )
 
     async def history(self, id: str) -> History:
-        """What happened to a memory, and what it said before each edit; looking is not a use.
+        """List what happened to a memory, with its content before each edit; looking is not a use.
 
         Raises:
-            NotFound: there is no such memory; of what is erased nothing is left.
+            NotFound: there is no such memory; erasing one erases its history, too.
         """
         return await self._run(history(text("id", id), self._core.namespace))
 
@@ -395,11 +399,12 @@ class AsyncJudgmentApi(AsyncPlanRunner):
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
-        Counted within a second, never waited for. What `search` returns is a retrieval by itself.
+        It is counted within a second and never waited for. `search` counts a retrieval of its hits
+        itself.
 
-        With `utility` in [0, 1], how much they helped (such as their score), those linked with them
-        become more alive: each within 2 hops gets utility * 0.6^hops as a boost, which adds up as
-        1 - (1 - a)(1 - b) and halves every 7 days.
+        `utility` in [0, 1] says how much they helped, for example their score. It makes the
+        memories linked with them more alive: each within 2 hops gets a boost of
+        utility * 0.6^hops. Boosts combine as 1 - (1 - a)(1 - b) and halve every 7 days.
 
         Raises:
             NotFound: one of them does not exist; nothing was counted.
@@ -417,9 +422,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         """Judge a memory: useful (+1), not_useful (-1), outdated (-1) or incorrect (-3).
 
         The weights add up to `feedback_for` and `feedback_against`, which "six_factor" ranks by;
-        `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. What is outdated or
-        incorrect is marked for `review`, and what is outdated fades twice as fast. `context` says
-        why, and is kept.
+        `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. An outdated or
+        incorrect memory is marked for `review`, and an outdated one fades twice as fast. `context`
+        is a reason to store with the judgement.
 
         Raises:
             NotFound: there is no such memory.
@@ -456,13 +461,13 @@ class AsyncJudgmentApi(AsyncPlanRunner):
     async def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
 
-        Days are counted since the last time, at first since creation; what is outdated loses
+        Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
         await self._run(judgments.decay_all(self._core.write_context()))
 
     async def pin(self, id: str) -> MemoryRecord:
-        """Keep a memory from ever being archived by itself.
+        """Keep a memory from ever being archived automatically.
 
         Raises:
             NotFound: there is no such memory.
@@ -482,10 +487,10 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         )
 
     async def verify(self, *, repair: bool = False) -> Verification:
-        """Hold what every memory is, bit by bit, against what its log says; true if it is the same.
+        """Compare every memory, bit by bit, with what its log gives; true if all are the same.
 
-        Accesses, status, judgements and all else beyond the contents follow from the log. With
-        `repair`, what differs is set to what the log says.
+        Accesses, status, judgements and every other field beside the contents follow from the log.
+        With `repair`, a field that differs is set to what the log gives.
         """
         return await self._run(verify(self._core.namespace, repair=repair))
 
@@ -496,10 +501,10 @@ class AsyncLifecycleApi(AsyncPlanRunner):
     async def prune(
         self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
     ) -> Pruning:
-        """Archive what has faded (vitality below 0.1), least alive first; a preview unless applied.
+        """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
 
-        At most `cap` memories are moved. Pinned ones and those that hold the link graph together
-        never are. The result says why each is a candidate; its `run` is what `undo` takes.
+        At most `cap` memories are moved, never pinned ones or those that hold the link graph
+        together. The result says why each is a candidate; `undo` takes its `run`.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -512,7 +517,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
     async def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
 
-        What is returned is the run's name for `undo`, None if all were archived already.
+        Returns the name of the run, for `undo`; None if all were archived already.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -521,7 +526,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         return await self._run(pruning.archive(self._core.write_context(), texts("ids", ids)))
 
     async def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
-        """Bring memories back from the archive; by id, the status that each has again.
+        """Bring memories back from the archive; returns the status that each has again, by id.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -540,14 +545,16 @@ class AsyncLifecycleApi(AsyncPlanRunner):
     ) -> Consolidation:
         """Merge active memories of one owner that say the same; a preview unless applied.
 
-        Clusters are at a cosine of 0.80 or more to their centroid, of at least 3 members, and of
-        owners (agent and user together) with more than 20 active memories. What stands for a
-        cluster has the text that `summarise` makes of its members, most central first; by default
-        the text of that one, and then clusters whose members differ in a number, a date, a name or
-        a negation are left as they are. Its importance is min(largest + 0.1, 1). The originals
-        become `consolidated` and stay linked to it. Conversation turns and pinned memories stay.
+        A cluster has at least 3 members, each at a cosine of 0.80 or more to the centroid. Only
+        owners (agent and user together) with more than 20 active memories are looked at. The memory
+        that replaces a cluster has the text that `summarise` makes of the members, most central
+        first. By default that is the text of the first, and clusters whose members differ in a
+        number, a date, a name or a negation are left as they are. Its importance is
+        min(largest + 0.1, 1). The originals become `consolidated` and stay linked to it.
+        Conversation turns and pinned memories are never merged.
 
-        Only what is new since the last applied run is looked at, unless `everything` is asked for.
+        Only memories that are new since the last applied run are looked at, unless `everything` is
+        True.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -566,11 +573,11 @@ class AsyncLifecycleApi(AsyncPlanRunner):
     async def undo(self, run: str) -> Undone:
         """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
 
-        What was changed again since is left alone, and the result says why.
+        Memories that were changed again since are left alone, and the result says why.
 
         Raises:
             NotFound: no run of that name changed anything.
-            InvalidInput: that is no name of a run.
+            InvalidInput: the name is not that of a run.
         """
         return await self._run(undo.undo(self._core.write_context(), run))
 
@@ -583,11 +590,13 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         summarise: Summariser = consolidation.central_text,
         progress: Progress | None = None,
     ) -> Maintenance:
-        """Do what is due: archive what has expired, complete tasks untouched for 7 days, let links
-        by name find their target; and, among the `steps` only if named, "consolidate" and "prune".
+        """Do what is due, in steps.
 
-        Twice at one time is as good as once; broken off, the next run goes on. A lock in the store
-        keeps a second run out; one whose owner died is taken over.
+        "expire" archives expired memories, "tasks" completes tasks untouched for 7 days, "links"
+        lets links by name find their target. "consolidate" and "prune" are done only if `steps`
+        names them. A second run at the same time changes nothing; a run that was broken off is
+        finished by the next one. A lock in the store keeps a second process out; the lock of a
+        process that died is taken over.
 
         Raises:
             Locked: somebody else maintains the namespace.
@@ -599,9 +608,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         return await self._run(maintenance.maintain(scope, request, this_process()))
 
     async def audit(self, *, progress: Progress | None = None) -> Audit:
-        """How many memories are duplicates, junk, stale, contradicted, orphaned or unembedded.
+        """Count the memories that are duplicates, junk, stale, contradicted, orphaned, unembedded.
 
-        With examples, and the command that mends each; nothing is changed.
+        The result has examples, and the command that mends each; nothing is changed.
         """
         return await self._run(auditing.audit(self._core.write_context(), progress=progress))
 
@@ -613,11 +622,11 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> ZoneHistory:
-        """How many memories were active, stale, fading or ready for the archive, time after time.
+        """Count the memories in each zone (active, stale, fading, archived) at several times.
 
-        At `points` times from `since` (the first event by default) to `until` (now), as the log
-        tells; times to come are worked out as if nothing was used any more. See
-        `salience.lifecycle.zone_chart` for a picture of it.
+        The `points` times go from `since` (the first event by default) to `until` (now by default).
+        The past comes from the log; the future is computed as if no memory was used any more.
+        `salience.lifecycle.zone_chart` draws the result.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -637,7 +646,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         )
 
     async def pending_links(self) -> list[Link]:
-        """The links that lead to no memory yet: to an id, title or alias that none has."""
+        """List the links that lead to no memory yet: to an id, title or alias that none has."""
         return await self._run(link_targets.pending_links(self._core.namespace))
 
 
@@ -669,15 +678,15 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
 
     @property
     def namespace(self) -> str:
-        """The namespace that this sees."""
+        """The namespace whose memories this sees."""
         return self._core.namespace
 
     def within(self, namespace: str) -> Self:
-        """The memory of another namespace in the same store; closing either closes both."""
+        """Give the memory of another namespace in the same store; closing either closes both."""
         return type(self)(self._core.within(namespace))
 
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
-        """Figures about this namespace, or about all of them."""
+        """Count memories, links and more in this namespace, or in all of them."""
         namespaces = () if boolean("everywhere", everywhere) else (self._core.namespace,)
         return await self._run(ask(ReadStats(namespaces)))
 
@@ -689,13 +698,13 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Make the vectors of a whole store anew with an embedder; how many were made.
+        """Make the vectors of a whole store anew with an embedder; returns how many were made.
 
-        Without a name it is the default one, whose own vectors alone are then made anew. With
-        `missing`, only for memories that were kept without one. Searches go on meanwhile with the
-        old vectors; broken off, it goes on where it was. Other processes that have the store open
-        with another embedder have to open it again. `progress` is told how many are done, of how
-        many.
+        If no embedder is named, the default one replaces its own vectors, and no other's. With
+        `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
+        old vectors; a run that was broken off goes on where it was. Other processes that have the
+        store open with another embedder have to open it again. `progress` is called with the number
+        of vectors done, and of all.
 
         Raises:
             EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.

@@ -21,10 +21,13 @@ from salience.write.items import parse_link
 
 
 class JudgmentApi(PlanRunner):
-    """Link, use and judge memories, let one take the place of another, look at their history."""
+    """Link, use and judge memories, supersede one by another, look at their history."""
 
     def link(self, source: str, target: str, type: str = "mentions", weight: float = 1.0) -> None:
-        """Link two memories: mentions, supports, contradicts, depends_on, same_as, supersedes.
+        """Link two memories.
+
+        `type` is mentions, supports, contradicts, depends_on, same_as or supersedes; `weight` is in
+        [0, 1].
 
         Raises:
             NotFound: one of them does not exist.
@@ -34,11 +37,11 @@ class JudgmentApi(PlanRunner):
         self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
 
     def supersede(self, old: str, new: str) -> None:
-        """Let a memory take the place of an older one, from whose place on it holds.
+        """Let a memory take the place of an older one.
 
-        The older one becomes `superseded` and is `valid_to` the time from which the newer one is
-        `valid_from` (its creation, unless it says otherwise). Nothing of it is lost: "activation"
-        recalls it at half its score, "balanced" for questions about that time.
+        The older one becomes `superseded`, and its `valid_to` becomes the time from which the newer
+        one holds: its `valid_from`, else its creation. Nothing of it is lost: "activation" recalls
+        it at half its score, "balanced" for questions about the time when it held.
         `update(old, status="active", valid_to=None)` takes it back.
 
         Raises:
@@ -48,7 +51,7 @@ class JudgmentApi(PlanRunner):
         self._run(judgments.supersede(old, new, self._core.write_context()))
 
     def contradict(self, one: str, other: str) -> None:
-        """Say that two memories contradict each other; recalled together, the weaker gives way.
+        """State that two memories contradict each other; recalled together, the weaker is dropped.
 
         Raises:
             NotFound: one of them does not exist.
@@ -56,23 +59,23 @@ class JudgmentApi(PlanRunner):
         self._run(judgments.contradict(one, other, self._core.write_context()))
 
     def links(self, id: str | None = None) -> list[Link]:
-        """The links from and to a memory, or all of the namespace."""
+        """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
         return list(self._run(ask(LinksOf(self._core.namespace, ids))))
 
     def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
-        """How alive each memory is (active, stale, fading, archived), the liveliest first.
+        """Label each memory by its vitality (active, stale, fading, archived), the liveliest first.
 
-        A zone is a label worked out for a time, the present by default; nothing is moved.
+        The zones are computed for a time, the present by default; no memory is moved.
         """
         at = self._core.time("now", now)
         return self._run(zones((self._core.namespace,), at.timestamp(), parse_filter(filters)))
 
     def history(self, id: str) -> History:
-        """What happened to a memory, and what it said before each edit; looking is not a use.
+        """List what happened to a memory, with its content before each edit; looking is not a use.
 
         Raises:
-            NotFound: there is no such memory; of what is erased nothing is left.
+            NotFound: there is no such memory; erasing one erases its history, too.
         """
         return self._run(history(text("id", id), self._core.namespace))
 
@@ -87,11 +90,12 @@ class JudgmentApi(PlanRunner):
     ) -> None:
         """Count a use of memories: "reference" (it went into an answer), "read" or "retrieval".
 
-        Counted within a second, never waited for. What `search` returns is a retrieval by itself.
+        It is counted within a second and never waited for. `search` counts a retrieval of its hits
+        itself.
 
-        With `utility` in [0, 1], how much they helped (such as their score), those linked with them
-        become more alive: each within 2 hops gets utility * 0.6^hops as a boost, which adds up as
-        1 - (1 - a)(1 - b) and halves every 7 days.
+        `utility` in [0, 1] says how much they helped, for example their score. It makes the
+        memories linked with them more alive: each within 2 hops gets a boost of
+        utility * 0.6^hops. Boosts combine as 1 - (1 - a)(1 - b) and halve every 7 days.
 
         Raises:
             NotFound: one of them does not exist; nothing was counted.
@@ -109,9 +113,9 @@ class JudgmentApi(PlanRunner):
         """Judge a memory: useful (+1), not_useful (-1), outdated (-1) or incorrect (-3).
 
         The weights add up to `feedback_for` and `feedback_against`, which "six_factor" ranks by;
-        `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. What is outdated or
-        incorrect is marked for `review`, and what is outdated fades twice as fast. `context` says
-        why, and is kept.
+        `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. An outdated or
+        incorrect memory is marked for `review`, and an outdated one fades twice as fast. `context`
+        is a reason to store with the judgement.
 
         Raises:
             NotFound: there is no such memory.
@@ -148,13 +152,13 @@ class JudgmentApi(PlanRunner):
     def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
 
-        Days are counted since the last time, at first since creation; what is outdated loses
+        Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
         self._run(judgments.decay_all(self._core.write_context()))
 
     def pin(self, id: str) -> MemoryRecord:
-        """Keep a memory from ever being archived by itself.
+        """Keep a memory from ever being archived automatically.
 
         Raises:
             NotFound: there is no such memory.
@@ -174,9 +178,9 @@ class JudgmentApi(PlanRunner):
         )
 
     def verify(self, *, repair: bool = False) -> Verification:
-        """Hold what every memory is, bit by bit, against what its log says; true if it is the same.
+        """Compare every memory, bit by bit, with what its log gives; true if all are the same.
 
-        Accesses, status, judgements and all else beyond the contents follow from the log. With
-        `repair`, what differs is set to what the log says.
+        Accesses, status, judgements and every other field beside the contents follow from the log.
+        With `repair`, a field that differs is set to what the log gives.
         """
         return self._run(verify(self._core.namespace, repair=repair))

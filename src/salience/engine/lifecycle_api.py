@@ -1,4 +1,4 @@
-"""Upkeep: what keeps memories healthy, previewed first, recorded, and undone by a run's name."""
+"""Methods of upkeep: previewed first, recorded, and undone by the name of a run."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class LifecycleApi(PlanRunner):
     def prune(
         self, *, apply: bool = False, cap: int = pruning.DEFAULT_CAP, filters: Filters = None
     ) -> Pruning:
-        """Archive what has faded (vitality below 0.1), least alive first; a preview unless applied.
+        """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
 
-        At most `cap` memories are moved. Pinned ones and those that hold the link graph together
-        never are. The result says why each is a candidate; its `run` is what `undo` takes.
+        At most `cap` memories are moved, never pinned ones or those that hold the link graph
+        together. The result says why each is a candidate; `undo` takes its `run`.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -44,7 +44,7 @@ class LifecycleApi(PlanRunner):
     def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
 
-        What is returned is the run's name for `undo`, None if all were archived already.
+        Returns the name of the run, for `undo`; None if all were archived already.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -53,7 +53,7 @@ class LifecycleApi(PlanRunner):
         return self._run(pruning.archive(self._core.write_context(), texts("ids", ids)))
 
     def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
-        """Bring memories back from the archive; by id, the status that each has again.
+        """Bring memories back from the archive; returns the status that each has again, by id.
 
         Raises:
             NotFound: one of them does not exist; nothing was moved.
@@ -72,14 +72,16 @@ class LifecycleApi(PlanRunner):
     ) -> Consolidation:
         """Merge active memories of one owner that say the same; a preview unless applied.
 
-        Clusters are at a cosine of 0.80 or more to their centroid, of at least 3 members, and of
-        owners (agent and user together) with more than 20 active memories. What stands for a
-        cluster has the text that `summarise` makes of its members, most central first; by default
-        the text of that one, and then clusters whose members differ in a number, a date, a name or
-        a negation are left as they are. Its importance is min(largest + 0.1, 1). The originals
-        become `consolidated` and stay linked to it. Conversation turns and pinned memories stay.
+        A cluster has at least 3 members, each at a cosine of 0.80 or more to the centroid. Only
+        owners (agent and user together) with more than 20 active memories are looked at. The memory
+        that replaces a cluster has the text that `summarise` makes of the members, most central
+        first. By default that is the text of the first, and clusters whose members differ in a
+        number, a date, a name or a negation are left as they are. Its importance is
+        min(largest + 0.1, 1). The originals become `consolidated` and stay linked to it.
+        Conversation turns and pinned memories are never merged.
 
-        Only what is new since the last applied run is looked at, unless `everything` is asked for.
+        Only memories that are new since the last applied run are looked at, unless `everything` is
+        True.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -98,11 +100,11 @@ class LifecycleApi(PlanRunner):
     def undo(self, run: str) -> Undone:
         """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
 
-        What was changed again since is left alone, and the result says why.
+        Memories that were changed again since are left alone, and the result says why.
 
         Raises:
             NotFound: no run of that name changed anything.
-            InvalidInput: that is no name of a run.
+            InvalidInput: the name is not that of a run.
         """
         return self._run(undo.undo(self._core.write_context(), run))
 
@@ -115,11 +117,13 @@ class LifecycleApi(PlanRunner):
         summarise: Summariser = consolidation.central_text,
         progress: Progress | None = None,
     ) -> Maintenance:
-        """Do what is due: archive what has expired, complete tasks untouched for 7 days, let links
-        by name find their target; and, among the `steps` only if named, "consolidate" and "prune".
+        """Do what is due, in steps.
 
-        Twice at one time is as good as once; broken off, the next run goes on. A lock in the store
-        keeps a second run out; one whose owner died is taken over.
+        "expire" archives expired memories, "tasks" completes tasks untouched for 7 days, "links"
+        lets links by name find their target. "consolidate" and "prune" are done only if `steps`
+        names them. A second run at the same time changes nothing; a run that was broken off is
+        finished by the next one. A lock in the store keeps a second process out; the lock of a
+        process that died is taken over.
 
         Raises:
             Locked: somebody else maintains the namespace.
@@ -131,9 +135,9 @@ class LifecycleApi(PlanRunner):
         return self._run(maintenance.maintain(scope, request, this_process()))
 
     def audit(self, *, progress: Progress | None = None) -> Audit:
-        """How many memories are duplicates, junk, stale, contradicted, orphaned or unembedded.
+        """Count the memories that are duplicates, junk, stale, contradicted, orphaned, unembedded.
 
-        With examples, and the command that mends each; nothing is changed.
+        The result has examples, and the command that mends each; nothing is changed.
         """
         return self._run(auditing.audit(self._core.write_context(), progress=progress))
 
@@ -145,11 +149,11 @@ class LifecycleApi(PlanRunner):
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> ZoneHistory:
-        """How many memories were active, stale, fading or ready for the archive, time after time.
+        """Count the memories in each zone (active, stale, fading, archived) at several times.
 
-        At `points` times from `since` (the first event by default) to `until` (now), as the log
-        tells; times to come are worked out as if nothing was used any more. See
-        `salience.lifecycle.zone_chart` for a picture of it.
+        The `points` times go from `since` (the first event by default) to `until` (now by default).
+        The past comes from the log; the future is computed as if no memory was used any more.
+        `salience.lifecycle.zone_chart` draws the result.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -167,5 +171,5 @@ class LifecycleApi(PlanRunner):
         return self._run(zone_history.zone_history(self._core.namespace, times, now, progress))
 
     def pending_links(self) -> list[Link]:
-        """The links that lead to no memory yet: to an id, title or alias that none has."""
+        """List the links that lead to no memory yet: to an id, title or alias that none has."""
         return self._run(link_targets.pending_links(self._core.namespace))

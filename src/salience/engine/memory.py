@@ -45,15 +45,15 @@ class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
 
     @property
     def namespace(self) -> str:
-        """The namespace that this sees."""
+        """The namespace whose memories this sees."""
         return self._core.namespace
 
     def within(self, namespace: str) -> Self:
-        """The memory of another namespace in the same store; closing either closes both."""
+        """Give the memory of another namespace in the same store; closing either closes both."""
         return type(self)(self._core.within(namespace))
 
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
-        """Figures about this namespace, or about all of them."""
+        """Count memories, links and more in this namespace, or in all of them."""
         namespaces = () if boolean("everywhere", everywhere) else (self._core.namespace,)
         return self._run(ask(ReadStats(namespaces)))
 
@@ -65,13 +65,13 @@ class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
         missing: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> int:
-        """Make the vectors of a whole store anew with an embedder; how many were made.
+        """Make the vectors of a whole store anew with an embedder; returns how many were made.
 
-        Without a name it is the default one, whose own vectors alone are then made anew. With
-        `missing`, only for memories that were kept without one. Searches go on meanwhile with the
-        old vectors; broken off, it goes on where it was. Other processes that have the store open
-        with another embedder have to open it again. `progress` is told how many are done, of how
-        many.
+        If no embedder is named, the default one replaces its own vectors, and no other's. With
+        `missing`, only memories stored without a vector get one. Searches go on meanwhile with the
+        old vectors; a run that was broken off goes on where it was. Other processes that have the
+        store open with another embedder have to open it again. `progress` is called with the number
+        of vectors done, and of all.
 
         Raises:
             EmbedderMismatch: the vectors are another embedder's, and none was named to replace it.

@@ -31,13 +31,13 @@ class WriteApi(PlanRunner):
 
         A message is `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
 
-        A fact or note (not a turn of a session) that says what an active memory of the same
-        `agent_id`, `user_id` and `speaker` says already is not added again; the outcome in the
-        result tells (see `salience.write.outcomes.Added`). That holds unless it brings an `id` of
-        its own, or a field whose value the other does not have (tags and metadata are merged, and a
-        fact is the same whenever it was told); with `dedup` True or a cosine it does even so, with
-        False never. What differs in a number, date, name or negation is added, and told to perhaps
-        supersede the other.
+        A fact or note (not a turn of a session) is not added again if an active memory of the same
+        `agent_id`, `user_id` and `speaker` says the same already; the outcome in the result tells
+        (see `salience.write.outcomes.Added`). It is added, though, if it brings an `id` of its own,
+        or a field whose value the other does not have (tags and metadata are merged, and the time
+        of a fact makes no difference). With `dedup` True or a cosine it is compared even then, with
+        False never. A text that differs in a number, date, name or negation is added, and its
+        outcome says that it may supersede the other.
 
         Args:
             content: a text, or chat messages.
@@ -64,8 +64,8 @@ class WriteApi(PlanRunner):
     ) -> AddResult:
         """Remember a chat as questions with their answers, for the profile "multi_route".
 
-        Messages of a session that is there already continue it: what an assistant says first goes
-        on in the last chunk, and what the user says next makes that chunk found by it, too.
+        Messages of a stored session continue it: the assistant's first words go into the last
+        chunk, and the user's next words become one more way to find that chunk.
 
         Args:
             messages: `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.
@@ -99,11 +99,12 @@ class WriteApi(PlanRunner):
         dedup: DedupPolicy | bool | float | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
-        """Remember many: texts, or mappings with the arguments of `add` as keys.
+        """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
-        `content` has to be text there, and `dedup` holds for all. Written in transactions of some
-        thousand. A wrong item is REJECTED with its reason and the others are added; with `strict`
-        it raises instead. `progress` is called with the number of items done.
+        The `content` of a mapping has to be text, and `dedup` holds for all items. They are written
+        in transactions of some thousand. A wrong item is REJECTED with its reason and the others
+        are added; with `strict` it raises an error instead. `progress` is called with the number of
+        items done.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
         progress = callable_or_none("progress", progress)
