@@ -15,12 +15,12 @@ from salience.embedders.cache import CACHED_QUERY_MAX_CHARS
 from salience.errors import EmbedderError, InvalidInput
 
 
-class Counting:
-    """The default embedder, with a list of what it was asked."""
+class Recording:
+    """The default embedder, with a list of the batches that it was given."""
 
     def __init__(self) -> None:
         self.real = StaticEmbedder()
-        self.asked: list[list[str]] = []
+        self.batches: list[list[str]] = []
         self.broken = False
 
     @property
@@ -28,50 +28,50 @@ class Counting:
         return self.real.identity
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
-        self.asked.append(list(texts))
+        self.batches.append(list(texts))
         if self.broken:
             raise EmbedderError("down")
         return self.real.embed(texts, kind=kind)
 
 
-def test_rows_are_the_inner_embedders_and_each_query_is_asked_once() -> None:
-    inner = Counting()
+def test_rows_are_those_of_the_inner_embedder_and_each_query_is_embedded_once() -> None:
+    inner = Recording()
     cached = CachedEmbedder(inner)
     first = cached.embed(["a cat", "a dog", "a cat"], kind="query")
     second = cached.embed(["a dog", "a fish"], kind="query")
-    assert inner.asked == [["a cat", "a dog"], ["a fish"]]
+    assert inner.batches == [["a cat", "a dog"], ["a fish"]]
     assert first.tobytes() == inner.real.embed(["a cat", "a dog", "a cat"]).tobytes()
     assert second.tobytes() == inner.real.embed(["a dog", "a fish"]).tobytes()
     assert cached.identity == inner.identity
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    inner = Counting()
+    inner = Recording()
     cached = CachedEmbedder(inner, size=2)
     for text in ("a", "b", "a", "c", "a", "b"):
         cached.embed([text], kind="query")
-    assert inner.asked == [["a"], ["b"], ["c"], ["b"]]
+    assert inner.batches == [["a"], ["b"], ["c"], ["b"]]
 
 
 def test_a_batch_larger_than_the_cache_is_answered_whole() -> None:
-    cached = CachedEmbedder(Counting(), size=1)
+    cached = CachedEmbedder(Recording(), size=1)
     texts = ["one", "two", "three"]
     expected = StaticEmbedder().embed(texts).tobytes()
     assert cached.embed(texts, kind="query").tobytes() == expected
 
 
 def test_documents_and_long_queries_are_not_kept() -> None:
-    inner = Counting()
+    inner = Recording()
     cached = CachedEmbedder(inner)
     long = "x" * (CACHED_QUERY_MAX_CHARS + 1)
     for _ in range(2):
         cached.embed(["a"])
         cached.embed([long], kind="query")
-    assert inner.asked == [["a"], [long]] * 2
+    assert inner.batches == [["a"], [long]] * 2
 
 
-def test_the_answer_is_the_callers_to_change() -> None:
-    cached = CachedEmbedder(Counting())
+def test_the_caller_may_change_the_answer() -> None:
+    cached = CachedEmbedder(Recording())
     for _ in range(3):
         row = cached.embed(["a"], kind="query")
         assert row.any()
@@ -79,7 +79,7 @@ def test_the_answer_is_the_callers_to_change() -> None:
 
 
 def test_a_failure_is_passed_on_and_not_kept() -> None:
-    inner = Counting()
+    inner = Recording()
     cached = CachedEmbedder(inner)
     inner.broken = True
     with pytest.raises(EmbedderError):
@@ -89,19 +89,19 @@ def test_a_failure_is_passed_on_and_not_kept() -> None:
 
 
 def test_no_texts_give_no_rows() -> None:
-    cached = CachedEmbedder(Counting())
+    cached = CachedEmbedder(Recording())
     assert cached.embed([], kind="query").shape == (0, cached.identity.dimensions)
 
 
 def test_wrong_arguments_are_refused() -> None:
     with pytest.raises(InvalidInput):
-        CachedEmbedder(Counting(), size=0)
+        CachedEmbedder(Recording(), size=0)
     with pytest.raises(InvalidInput):
-        CachedEmbedder(Counting()).embed("text", kind="query")
+        CachedEmbedder(Recording()).embed("text", kind="query")
 
 
 def test_threads_share_a_small_cache() -> None:
-    cached = CachedEmbedder(Counting(), size=5)
+    cached = CachedEmbedder(Recording(), size=5)
     texts = [f"memory number {k}" for k in range(20)]
     expected = StaticEmbedder().embed(texts)
 
@@ -115,21 +115,21 @@ def test_threads_share_a_small_cache() -> None:
         assert all(pool.map(work, range(16)))
 
 
-class Wrong(Counting):
-    """An embedder that gives something else than rows of its length."""
+class Wrong(Recording):
+    """An embedder whose answer is always the same, whatever its identity says."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, answer: Any) -> None:
         super().__init__()
-        self.given = given
+        self.answer = answer
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
-        found: Rows = self.given
-        return found
+        rows: Rows = self.answer
+        return rows
 
 
 @pytest.mark.parametrize("kind", ["document", "query"])
 @pytest.mark.parametrize(
-    "given",
+    "answer",
     [
         np.full((1, 256), np.nan),
         np.full((1, 256), np.inf),
@@ -142,18 +142,18 @@ class Wrong(Counting):
         None,
     ],
 )
-def test_what_are_no_rows_of_its_length_is_refused(given: Any, kind: Kind) -> None:
+def test_an_answer_that_does_not_fit_the_identity_is_refused(answer: Any, kind: Kind) -> None:
     with pytest.raises(EmbedderError, match="wordllama/"):
-        CachedEmbedder(Wrong(given)).embed(["a"], kind=kind)
+        CachedEmbedder(Wrong(answer)).embed(["a"], kind=kind)
 
 
-def test_a_memory_is_kept_without_a_vector_that_is_none() -> None:
+def test_a_memory_is_stored_without_its_vector_when_that_is_refused() -> None:
     with Memory.open("ram://", embedder=Wrong(np.full((1, 256), np.nan))) as memory:
         added = memory.add("Tea.", id="tea")
         assert memory.get("tea")
         assert "not finite" in added.degraded[0]
 
 
-def test_lists_of_numbers_will_do() -> None:
+def test_lists_of_numbers_are_accepted() -> None:
     rows = CachedEmbedder(Wrong([[1.0] * 256])).embed(["a"], kind="document")
     assert rows.dtype == np.float32

@@ -1,4 +1,4 @@
-"""Identities, the shared cleaning of texts and rows, and what importing the package costs."""
+"""Identities, the shared cleaning of texts and rows, and the cost of importing the package."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_identity_refuses_a_wrong_field(field: str, value: object) -> None:
 
 
 @given(st.lists(st.text(st.characters(codec=None), max_size=30), max_size=8), st.integers(1, 20))
-def test_prepared_texts_are_valid_unicode_within_the_limit(texts: list[str], limit: int) -> None:
+def test_clean_texts_are_valid_unicode_within_the_limit(texts: list[str], limit: int) -> None:
     clean = clean_texts(texts, "query", limit)
     assert len(clean) == len(texts)
     for text, before in zip(clean, texts, strict=True):
@@ -58,7 +58,7 @@ def test_surrogates_are_joined_or_replaced() -> None:
 
 
 @pytest.mark.parametrize("texts", ["text", b"text", ["a", None], [b"a"]])
-def test_what_is_not_a_sequence_of_strings_is_refused(texts: object) -> None:
+def test_anything_but_a_sequence_of_strings_is_refused(texts: object) -> None:
     with pytest.raises(InvalidInput, match="texts"):
         clean_texts(texts, "document", 9)  # type: ignore[arg-type]
 
@@ -72,9 +72,9 @@ def test_an_unknown_kind_is_refused() -> None:
 def test_batches_keep_every_text_in_order_within_both_bounds(
     texts: list[str], size: int, chars: int
 ) -> None:
-    found = list(batches(texts, size, chars))
-    assert [text for batch in found for text in batch] == texts
-    for batch in found:
+    runs = list(batches(texts, size, chars))
+    assert [text for batch in runs for text in batch] == texts
+    for batch in runs:
         assert 1 <= len(batch) <= size
         assert len(batch) == 1 or sum(map(len, batch)) <= chars
 

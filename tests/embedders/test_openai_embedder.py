@@ -1,4 +1,4 @@
-"""The OpenAI protocol against a real local server that answers well."""
+"""The OpenAI protocol against a local server that answers well."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def expected(*texts: str) -> np.ndarray:
     return unit
 
 
-def test_rows_are_the_servers_normalised(server: Server) -> None:
+def test_rows_are_those_of_the_server_normalised(server: Server) -> None:
     rows = server.embedder(api_key=KEY).embed(["a", "b", "c"])
     assert rows.dtype == np.float32
     np.testing.assert_allclose(rows, expected("a", "b", "c"), atol=1e-6)
@@ -43,7 +43,7 @@ def test_order_comes_from_the_index_and_base64_is_read(
     )
 
 
-def test_requests_keep_to_both_bounds_and_blank_texts_stay_home(server: Server) -> None:
+def test_requests_keep_to_both_bounds_and_blank_texts_are_not_sent(server: Server) -> None:
     texts = ["aaaa", "", "bbbb", "cccc", " \n", "d" * 50, "e"]
     rows = server.embedder(batch_size=2, request_chars=10, text_chars=20).embed(texts)
     assert server.inputs == [["aaaa", "bbbb"], ["cccc"], ["d" * 20], ["e"]]
@@ -67,14 +67,14 @@ def test_prompts_go_before_the_texts_of_their_kind(server: Server) -> None:
     assert prompted.identity.revision != server.embedder().identity.revision
 
 
-def test_dimensions_are_probed_once(server: Server) -> None:
+def test_dimensions_are_asked_for_once(server: Server) -> None:
     client = server.embedder()
     assert client.identity.dimensions == client.identity.dimensions == DIMENSIONS
     assert client.embed([]).shape == (0, DIMENSIONS)
     assert len(server.seen) == 1
 
 
-def test_dimensions_are_asked_for_when_given(server: Server) -> None:
+def test_given_dimensions_are_sent_with_each_request(server: Server) -> None:
     client = server.embedder(dimensions=4)
     assert client.identity.dimensions == 4
     assert not server.seen
@@ -108,7 +108,7 @@ def test_only_the_public_endpoint_needs_a_key(server: Server) -> None:
     assert "Authorization" not in server.seen[0][1]
 
 
-def test_a_key_no_header_can_carry_is_refused_unquoted() -> None:
+def test_a_key_that_no_header_can_carry_is_refused_without_quoting_it() -> None:
     with pytest.raises(InvalidInput) as caught:
         OpenAIEmbedder("m", api_key="sk-ключ\n1")
     assert "sk-" not in str(caught.value)
@@ -139,7 +139,7 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
         OpenAIEmbedder("", api_key=KEY)
 
 
-def test_closing_lets_it_open_again(server: Server) -> None:
+def test_a_closed_embedder_opens_again(server: Server) -> None:
     with server.embedder() as client:
         client.embed(["a"])
     assert client.embed(["a"]).shape == (1, DIMENSIONS)

@@ -1,4 +1,4 @@
-"""The OpenAI protocol against a real local server that misbehaves on cue."""
+"""The OpenAI protocol against a local server that fails in every way."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ KEY = "sk-secret-0123456789"
         drop,
     ],
 )
-def test_passing_trouble_is_tried_again(server: Server, bad: Any) -> None:
+def test_failures_that_may_pass_are_tried_again(server: Server, bad: Any) -> None:
     server.script = [bad, bad]
     assert server.embedder().embed(["a"]).shape == (1, DIMENSIONS)
     assert len(server.seen) == 3
 
 
-def test_lasting_trouble_ends_with_the_servers_words(server: Server) -> None:
+def test_lasting_failures_end_with_the_message_of_the_server(server: Server) -> None:
     server.script = [answer(500, {"error": {"message": "disk on fire"}})] * 9
     with pytest.raises(EmbedderError, match="gave up after 3 tries; status 500: disk on fire"):
         server.embedder(max_retries=2).embed(["a"])
@@ -60,14 +60,14 @@ def test_retry_after_is_honoured(server: Server, waits: list[float]) -> None:
     assert 1.0 < second <= 30.0
 
 
-def test_a_retry_after_that_is_no_time_is_ignored(server: Server, waits: list[float]) -> None:
+def test_a_retry_after_that_is_not_a_time_is_ignored(server: Server, waits: list[float]) -> None:
     server.script = [answer(429, {}, Retry_After=text) for text in ("soon", "-5", "nan", "0")]
     server.embedder(backoff=0.001).embed(["a"])
     assert len(waits) == 4
     assert all(seconds <= 0.001 * 2**k for k, seconds in enumerate(waits))
 
 
-def test_a_server_that_wants_too_long_a_wait_is_given_up(server: Server) -> None:
+def test_a_server_that_asks_for_too_long_a_wait_is_given_up(server: Server) -> None:
     server.script = [answer(429, {}, Retry_After=str(MAX_WAIT_SECONDS + 1))]
     with pytest.raises(EmbedderError, match="asks to wait 61 s"):
         server.embedder().embed(["a"])
@@ -102,7 +102,7 @@ def test_no_answer_in_time_is_an_error(server: Server) -> None:
         server.embedder(timeout=0.1, max_retries=1).embed(["a"])
 
 
-def test_nobody_listening_is_an_error() -> None:
+def test_a_port_without_a_server_is_an_error() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"

@@ -1,4 +1,4 @@
-"""A real transformer, where it is installed; what can be said without one, everywhere."""
+"""A real transformer where it is installed, and the checks that need none."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_the_law_holds(minilm: SentenceTransformerEmbedder) -> None:
 
 
 @needs_minilm
-def test_meaning_is_nearer_than_words_apart(minilm: SentenceTransformerEmbedder) -> None:
+def test_texts_of_like_meaning_are_nearer_than_others(minilm: SentenceTransformerEmbedder) -> None:
     rows = minilm.embed(TEXTS)
     assert rows[2] @ rows[4] > rows[2] @ rows[0] + 0.3
 
 
 @needs_minilm
-def test_identity_tells_the_model_and_its_prompt(minilm: SentenceTransformerEmbedder) -> None:
+def test_identity_names_the_model_and_its_prompt(minilm: SentenceTransformerEmbedder) -> None:
     identity = minilm.identity
     assert (identity.provider, identity.model) == ("sentence-transformers", "all-MiniLM-L6-v2")
     assert identity.dimensions == 384
@@ -73,11 +73,11 @@ def test_threads_take_turns(minilm: SentenceTransformerEmbedder) -> None:
     texts = [f"memory {'again ' * k}" for k in range(12)]
     expected = minilm.embed(texts)
     with ThreadPoolExecutor(4) as pool:
-        for row, found in zip(expected, pool.map(lambda t: minilm.embed([t]), texts), strict=True):
-            np.testing.assert_allclose(found[0], row, atol=1e-6)
+        for row, rows in zip(expected, pool.map(lambda t: minilm.embed([t]), texts), strict=True):
+            np.testing.assert_allclose(rows[0], row, atol=1e-6)
 
 
-def test_a_model_that_cannot_be_had_is_an_embedder_error() -> None:
+def test_a_model_that_cannot_be_loaded_is_an_embedder_error() -> None:
     embedder = SentenceTransformerEmbedder("/no/such/folder")
     with pytest.raises(EmbedderError):
         embedder.embed(["a"])

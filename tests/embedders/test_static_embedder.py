@@ -87,7 +87,7 @@ def test_a_row_is_the_same_bits_in_every_batch(embedder: StaticEmbedder) -> None
     assert embedder.embed([texts[k] for k in shuffled]).tobytes() == whole[shuffled].tobytes()
 
 
-def test_meaning_is_nearer_than_words_apart() -> None:
+def test_texts_of_like_meaning_are_nearer_than_others() -> None:
     rows = EMBEDDER.embed(
         ["The dog sleeps on the sofa", "A puppy naps on the couch", "Interest rates rose in May"]
     )
@@ -144,13 +144,13 @@ def test_weights_are_those_of_the_weighted_mean() -> None:
 @example("a </s> b<unk>")
 def test_the_tokens_of_a_text_are_those_of_its_words(text: str) -> None:
     model = EMBEDDER._load()
-    given = clean_texts([text], "query", MAX_CHARS)[0]
-    expected = model.tokenizer.encode(given, add_special_tokens=False).ids
-    assert model.tokens(given) == expected
-    assert model.tokens(given) == expected  # out of the words that are known by now
+    [clean] = clean_texts([text], "query", MAX_CHARS)
+    expected = model.tokenizer.encode(clean, add_special_tokens=False).ids
+    assert model.tokens(clean) == expected
+    assert model.tokens(clean) == expected  # from the cache of words
 
 
-def test_no_more_words_are_kept_than_have_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(static, "_CACHED_WORDS", 3)
     embedder = StaticEmbedder()
     text = "one two three four five " + "x" * 100
@@ -162,7 +162,7 @@ def test_weightless_tokens_give_a_zero_row() -> None:
     assert not StaticEmbedder(token_weights=np.zeros(VOCABULARY)).embed(TEXTS).any()
 
 
-def test_common_directions_are_gone_from_every_row() -> None:
+def test_common_directions_are_removed_from_every_row() -> None:
     directions = np.random.default_rng(5).normal(size=(3, DIMENSIONS))
     directions = np.vstack([directions, directions[0] + directions[1]])
     embedder = StaticEmbedder(common_directions=directions)

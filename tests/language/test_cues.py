@@ -7,10 +7,10 @@ import pytest
 from salience.language.cues import CUES, Cue
 from salience.language.tokens import fold
 
-for module in ("date_cues", "english", "memory_cues", "query_cues"):
+for module in ("date_cues", "english", "entities", "memory_cues", "query_cues", "speakers"):
     import_module(f"salience.language.{module}")
 
-_CASE_SENSITIVE = {"greeting", "name_inside"}
+_CASE_SENSITIVE = {"greeting", "marked_entity", "maybe_capitalised", "name_inside"}
 
 
 @pytest.mark.parametrize("cue", CUES.values(), ids=CUES)

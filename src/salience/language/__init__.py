@@ -1,1 +1,1 @@
-"""What words say: tokens, entities, dates, and the analysis of a query."""
+"""The words of a text: tokens, entities, dates and speakers, and the analysis of a query."""

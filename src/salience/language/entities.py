@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from salience.errors import InvalidInput
+from salience.language.cues import pattern_cue
 from salience.language.english import (
     HONORIFICS,
     JOINING,
@@ -27,19 +28,46 @@ from salience.language.english import (
 from salience.language.tokens import MemoTable, fold
 
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
-_MARKED = re.compile(
-    r"(?P<url>\b(?:https?://|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?])"
+_MARKED = pattern_cue(
+    "marked_entity",
+    "entities: URLs, e-mail addresses, @handles, code, and titles in quotation marks",
+    r"(?s)(?P<url>\b(?:https?://|www\.)[^\s<>\"')\]]*[^\s<>\"')\].,;:!?])"
     r"|(?P<email>[\w.+-]+@\w[\w-]*(?:\.[\w-]+)*\.\w{2,})"
     r"|(?<![\w@/.])(?P<handle>@\w[\w.-]*\w)"
     r"|(?P<code>```.*?(?:```|\Z)|`[^`\n]*`)"
     r"|[\"“«](?P<title>[A-Z0-9][^\"“”«».!?\n]{1,78}[^\s\"“”«».,!?\n])[\"”»]",
-    re.DOTALL,
+    catches='we read "Attention Is All You Need"',
+    must_not_catch='she said "hello there"',
 )
 _MARKS = ("@", "`", '"', "“", "«", "://", "www.")  # one of them is in each match of _MARKED
-_TOKEN = re.compile(r"[^\W_]+(?:['’.&+-][^\W_]+)*(?:\+\+|#)?")
-_ENCODED_DATA = re.compile(r"\S{257,}")
-_SENTENCE = re.compile(r"[.!?…:;\n•|*]")
-_LABEL = re.compile(r":?\*\*")  # after a heading in Markdown
+_TOKEN = pattern_cue(
+    "entity_token",
+    "entities: a word with the signs inside it",
+    r"[^\W_]+(?:['’.&+-][^\W_]+)*(?:\+\+|#)?",
+    catches="c++",
+    must_not_catch="...",
+)
+_ENCODED_DATA = pattern_cue(
+    "encoded_data",
+    "entities: a run without blanks that is too long for a word",
+    r"\S{257,}",
+    catches="x" * 257,
+    must_not_catch="x" * 256,
+)
+_SENTENCE_END = pattern_cue(
+    "sentence_end",
+    "entities: ends a sentence, after which any word has a capital",
+    r"[.!?…:;\n•|*]",
+    catches="late. please",
+    must_not_catch="late, please",
+)
+_HEADING_END = pattern_cue(
+    "heading_end",
+    "entities: ends a heading in Markdown, which is no name",
+    r":?\*\*",
+    catches="title:** text",
+    must_not_catch="title: text",
+)
 _NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
 _HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
 _MEMO_NAMES = 1 << 16
@@ -207,7 +235,7 @@ class _Tokens:
         if i == 0:
             return True
         between = self._text[self._matches[i - 1].end() : start]
-        if between == " " or _SENTENCE.search(between) is None:
+        if between == " " or _SENTENCE_END.search(between) is None:
             return False
         last = self.words[i - 1]
         return between != ". " or not (last.lower() in HONORIFICS or len(last) == 1)
@@ -277,7 +305,7 @@ def _is_continued(text: str, tokens: _Tokens, i: int) -> bool:
 def _name(text: str, run: Sequence[_Token]) -> Iterator[tuple[int, str]]:
     """The name that a run of words makes, with its offset; nothing for a day or a heading."""
     run = list(run)
-    label = bool(run) and run[0].initial and _LABEL.match(text, run[-1].end) is not None
+    label = bool(run) and run[0].initial and _HEADING_END.match(text, run[-1].end) is not None
     while run and run[0].text.lower() in _CALENDAR:
         run.pop(0)
     if run and not label and len(run) <= _NAME_MAX_TOKENS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
@@ -10,6 +9,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from salience.language.analysis_types import Speakers
+from salience.language.cues import pattern_cue
 from salience.language.english import ASSISTANT, MONTHS, NAMESAKES, ORDINARY, ROLES, STOP, USER
 from salience.language.tokens import fold, question_words, words
 
@@ -25,7 +25,13 @@ _SPELLING_MAX_NAMES = 2_000  # words of names up to which a misspelt one is look
 _PREFIX_MIN_CHARS = 3  # "Mel" for Melanie
 _SLIP_MIN_CHARS = 4  # a shorter name with a slip resembles too many words
 _SLIP_MAX_CHARS = 64
-_MAYBE_CAPITALISED = re.compile(r"(?<![^\W_])[^\W\d_a-z][^\W_]+")
+_MAYBE_CAPITALISED = pattern_cue(
+    "maybe_capitalised",
+    "speakers: a word that may begin with a capital (`isupper` decides)",
+    r"(?<![^\W_])[^\W\d_a-z][^\W_]+",
+    catches="did Ana call?",
+    must_not_catch="did ana call?",
+)
 
 
 class NameCandidates(NamedTuple):
