@@ -267,7 +267,7 @@ def test_where_the_server_is_more_particular(
 @pytest.mark.parametrize(
     ("signal", "why"),
     [
-        (1.0 * MinMax(Col("vector.score")), r"minmax\(vector.score\) \(MinMax\) has no SQL form"),
+        (1.0 * MinMax(Col("vector.score")), r"min_max\(vector.score\) \(MinMax\) has no SQL form"),
         (GroupMax(Col("importance")), r"GroupMax"),
         (vitality(), "BaseLevel"),
         (Col("metadata.stars"), "metadata.stars is no column of numbers"),
