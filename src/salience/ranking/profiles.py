@@ -1,4 +1,4 @@
-"""The built-in profiles: each a recipe of about ten lines over shared routes and signals."""
+"""The built-in profiles: each one names its routes, its formulas and its other stages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from salience.ranking.signals import (
     similarity,
     strength,
 )
-from salience.ranking.signals import vitality as living
+from salience.ranking.signals import vitality as vitality_signal
 from salience.ranking.stages import (
     Depth,
     Pipeline,
@@ -54,7 +54,7 @@ from salience.retrieval.routes import (
 )
 
 ProfileLike = str | Path | Mapping[str, Any] | Profile
-"""A built-in profile's name, the path of a JSON file, what a JSON file holds, or a profile."""
+"""The name of a profile, the path of a JSON file, the content of one, or a profile."""
 
 BUILT_IN: dict[str, Profile] = {}
 _REGISTERED = Registry[Profile]("profiles")
@@ -69,7 +69,7 @@ balanced = _built_in(
     Profile(
         "balanced",
         balanced_pipeline(),
-        doc="The default: words and meaning, and what a question says of who, when and how.",
+        doc="The default: words and meaning, context, and the speaker, time and answer asked for.",
     )
 )
 
@@ -105,7 +105,7 @@ six_factor = _built_in(
     )
 )
 
-_competing = lookup("status", {"active": 1.0, "superseded": 0.5, "contradicted": 0.3})
+_status_weight = lookup("status", {"active": 1.0, "superseded": 0.5, "contradicted": 0.3})
 _recency = decay(0.05, days_since()).named("recency")
 
 activation = _built_in(
@@ -121,11 +121,11 @@ activation = _built_in(
                 + 0.2 * strength()
                 + 0.1 * confidence()
             )
-            * _competing.default(1.0).named("status_penalty")
+            * _status_weight.default(1.0).named("status_penalty")
             * Col("conflict").named("conflict_penalty")
         )
         >> cut(),
-        doc="Words that spread over links, then compete by recency, strength and confidence.",
+        doc="Words, spread over links; of two memories that contradict each other one gives way.",
         statuses=("active", "superseded", "contradicted"),
     )
 )
@@ -159,17 +159,17 @@ multi_route = _built_in(
     Profile(
         "multi_route",
         _multi_route(),
-        doc="Eight routes fused by rank, sessions before turns, and the same thing not twice.",
+        doc="Eight routes fused by rank; sessions go before turns, near-duplicates are left out.",
     )
 )
 
 
-_CLASSES = (("title", 1.0), ("gist", 0.4), ("entities", 0.4), ("tags", 0.2), ("content", 0.1))
-_WORDS = Lexical(_CLASSES, operators=True)
-_MEANING = Vector(min_similarity=0.7)
-# What a memory is called. Its speaker is not: whoever is named has written half of a conversation.
-_TITLE = Trigram(("title",), min_similarity=0.4, entities=True)
-_NAME = Trigram(min_similarity=0.4, entities=True)
+_FIELD_WEIGHTS = (("title", 1.0), ("gist", 0.4), ("entities", 0.4), ("tags", 0.2), ("content", 0.1))
+_WORD_ROUTE = Lexical(_FIELD_WEIGHTS, operators=True)
+_MEANING_ROUTE = Vector(min_similarity=0.7)
+# The name of a memory without its speaker, who has written half of a conversation.
+_TITLE_ROUTE = Trigram(("title",), min_similarity=0.4, entities=True)
+_NAME_ROUTE = Trigram(min_similarity=0.4, entities=True)
 
 
 def _blend(**weights: float) -> Signal:
@@ -183,12 +183,12 @@ def _blend(**weights: float) -> Signal:
     return Sum(tuple(weight * parts[name].named(name) for name, weight in weights.items()))
 
 
-def _vital(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
+def _vitality_profile(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
     return _built_in(
         Profile(
             name,
             retrieve(*routes, depth=None)
-            >> score(living(), into="vitality")
+            >> score(vitality_signal(), into="vitality")
             >> score(_blend(**weights) * Col("vitality"))
             >> cut(),
             doc=doc,
@@ -196,49 +196,49 @@ def _vital(name: str, doc: str, *routes: Route, **weights: float) -> Profile:
     )
 
 
-vitality = _vital(
+vitality = _vitality_profile(
     "vitality",
-    "Words, meaning and names, times how alive a memory is by its use and its links.",
-    *(_WORDS, _MEANING, _TITLE),
+    "Words, meaning and names, times a memory's vitality, which comes from use and links.",
+    *(_WORD_ROUTE, _MEANING_ROUTE, _TITLE_ROUTE),
     text_rank=0.3,
     semantic=0.5,
     name_similarity=0.2,
 )
-_vital(
+_vitality_profile(
     "vitality.identity",
-    "Who or what is called so: names, as misspelt as they come, and exact identifiers.",
-    *(_NAME, ExactMatch()),
+    "People and things by name: misspelt names, too, and exact identifiers.",
+    *(_NAME_ROUTE, ExactMatch()),
     name_similarity=0.6,
     identifier=0.4,
 )
-_vital(
+_vitality_profile(
     "vitality.episodic",
-    "What happened: by meaning alone, however far.",
+    "Events: by meaning alone, whatever the cosine.",
     Vector(),
     semantic=1.0,
 )
-_vital(
+_vitality_profile(
     "vitality.activity",
-    "What was said and done: by words, within the time that the question names.",
-    *(_WORDS, TimeWindow()),
+    "Activities: by words, within the time that the query names.",
+    *(_WORD_ROUTE, TimeWindow()),
     text_rank=0.7,
     in_time=0.3,
 )
 _built_in(
     Profile(
         "vitality.knowledge",
-        retrieve(_WORDS, _MEANING, _TITLE, depth=None)
+        retrieve(_WORD_ROUTE, _MEANING_ROUTE, _TITLE_ROUTE, depth=None)
         >> score(_blend(text_rank=0.2, semantic=0.6, name_similarity=0.2), into="match")
         >> spread(Col("match"), hops=2, decay=0.6)
-        >> score(living(), into="vitality")
+        >> score(vitality_signal(), into="vitality")
         >> score(
             maximum(Col("match").default(0.0), Col("activation").default(0.0)) * Col("vitality")
         )
         >> cut(),
-        doc="What is known: words, meaning and names, and what the memories found are linked to.",
+        doc="Knowledge: words, meaning and names, and the memories linked to those that match.",
     )
 )
-_CONTEXT_OF = {"entity": "identity"}  # other layers have the name of their context
+_CONTEXT_OF_LAYER = {"entity": "identity"}  # other layers are named as their context
 
 
 def in_context(profile: Profile, context: str | None, layer: str | None) -> Profile:
@@ -249,10 +249,10 @@ def in_context(profile: Profile, context: str | None, layer: str | None) -> Prof
     """
     variants = {}
     if BUILT_IN.get(profile.name) == profile:
-        start = f"{profile.name}."
-        variants = {n.removeprefix(start): p for n, p in BUILT_IN.items() if n.startswith(start)}
+        prefix = f"{profile.name}."
+        variants = {n.removeprefix(prefix): p for n, p in BUILT_IN.items() if n.startswith(prefix)}
     if context is None:
-        return variants.get(_CONTEXT_OF.get(layer or "", layer or ""), profile)
+        return variants.get(_CONTEXT_OF_LAYER.get(layer or "", layer or ""), profile)
     if not isinstance(context, str) or context not in variants:
         raise InvalidInput(
             "context",
