@@ -79,10 +79,10 @@ class NamespaceIndex:
         words = word_scores(self.table, route, query)
         place = np.full(len(self) + 1, -1, dtype=np.int32)  # the last is for rows that are gone
         place[self.table.ordinals(rows)] = np.arange(len(rows))
-        places = place[words.found.ordinal]
+        places = place[words.occurrences.ordinal]
         weights = np.zeros((len(rows), len(query.reading.terms)))
         here = places >= 0
-        terms = words.found.term[here]
+        terms = words.occurrences.term[here]
         weights[places[here], terms] = words.idf[terms]
         return weights
 
@@ -94,7 +94,7 @@ class NamespaceIndex:
         """The speakers that words of a question name."""
         speakers = self.table.speakers
         proper = [word for word in op.words if word in op.proper]
-        occurs = self.table.words.known(proper, self.table.alive) if proper else ()
+        occurs = self.table.words.occur(proper, self.table.alive) if proper else ()
         strange = {word for word, known in zip(proper, occurs, strict=True) if not known}
         return SpeakerMatches.among(
             speakers, named_speakers(op.words, speakers.by_word, strange, op.ordinary)

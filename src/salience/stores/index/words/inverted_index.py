@@ -1,4 +1,4 @@
-"""The words of a namespace: postings of every field, phrases, and beginnings of words."""
+"""The inverted index of a namespace: which memories hold which words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.session_order import SessionOrder
 from salience.stores.index.words.bm25 import Lengths, WordScores, bm25
-from salience.stores.index.words.phrases import holds_phrase, phrase_terms
+from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
 from salience.stores.index.words.postings import Postings
 from salience.stores.index.words.ts_rank import ts_rank
 from salience.stores.index.words.vocabulary import Vocabulary
@@ -27,15 +27,15 @@ Ordinals = NDArray[np.int64]
 
 
 class InvertedIndex:
-    """Which memories hold which words; arrays are by ordinal."""
+    """The postings of every field of words; arrays are by ordinal."""
 
-    def __init__(self, source: ChangeFeed, namespace: str) -> None:
-        self._source = source
+    def __init__(self, feed: ChangeFeed, namespace: str) -> None:
+        self._feed = feed
         self._namespace = namespace
         self._postings = {name: Postings() for name in LEXICAL}
         self._vocabulary: Vocabulary | None = None
         self._lengths: dict[tuple[str, ...], Lengths] = {}
-        self._last: tuple[Any, WordScores] | None = None
+        self._last_scores: tuple[Any, WordScores] | None = None
 
     def extend(self, tokens: Mapping[str, Sequence[bytes | None]]) -> None:
         """Append memories, each as the bytes of its terms by field."""
@@ -43,20 +43,20 @@ class InvertedIndex:
             self._postings[name].extend(blobs)
 
     def changed(self, added: Sequence[int], removed: bool) -> None:
-        """Forget what was worked out for other memories than there are now."""
-        self._last = None
+        """Drop what was worked out for other memories than there are now."""
+        self._last_scores = None
         self._lengths = {}
         if removed:
             self._vocabulary = None
         elif added and self._vocabulary is not None:
-            self._vocabulary.take_in(added)
+            self._vocabulary.add(added)
 
-    def known(self, words: Sequence[str], alive: Alive) -> NDArray[np.bool_]:
-        """Which of some words occur in the content of a living memory."""
+    def occur(self, words: Sequence[str], alive: Alive) -> NDArray[np.bool_]:
+        """True for each word that occurs in the content of a living memory."""
         return self._postings["content"].known(term_ids(words), alive)
 
     def mentions(self, wordings: Sequence[Wording], ordinals: Ordinals, size: int) -> Floats:
-        """Whether the content of each of some memories holds a wording (see `mentions`)."""
+        """1 for each memory whose content holds a wording, else 0 (see `mentions`)."""
         return mentions(self._postings["content"], wordings, ordinals, size)
 
     def scores(
@@ -69,18 +69,18 @@ class InvertedIndex:
     ) -> WordScores:
         """The route's score of every memory; the last answer is kept."""
         key = (route, reading.terms, reading.phrases, reading.prefixes)
-        if self._last is None or self._last[0] != key:
-            wanted = self._expanded(reading) if route.operators else reading.terms
+        if self._last_scores is None or self._last_scores[0] != key:
+            terms = self._expanded(reading) if route.operators else reading.terms
             lengths = self._lengths_over(route, alive)
-            neighbours = (sessions.previous, sessions.next)
+            neighbors = (sessions.previous, sessions.next)
             measure = MEASURES[route.measure]
-            found = measure(self._postings, route, wanted, lengths, alive, neighbours)
+            scored = measure(self._postings, route, terms, lengths, alive, neighbors)
             if route.operators:
                 for phrase in reading.phrases:
-                    having = self._saying(phrase, route, rows)
-                    found = replace(found, scores=np.where(having, found.scores, 0.0))
-            self._last = (key, found)
-        return self._last[1]
+                    has_phrase = self._with_phrase(phrase, route, rows)
+                    scored = replace(scored, scores=np.where(has_phrase, scored.scores, 0.0))
+            self._last_scores = (key, scored)
+        return self._last_scores[1]
 
     def _lengths_over(self, route: Lexical, alive: Alive) -> Lengths:
         names = tuple(name for name, _ in route.fields if name in self._postings)
@@ -89,30 +89,27 @@ class InvertedIndex:
         return self._lengths[names]
 
     def _expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
-        """The terms, with every word that begins so in place of one that ends in a star."""
+        """The terms, each prefix replaced by the words that begin with it."""
         if not reading.prefixes:
             return reading.terms
         if self._vocabulary is None:
-            self._vocabulary = Vocabulary(self._source, self._namespace)
-            self._vocabulary.take_in(None)
+            self._vocabulary = Vocabulary(self._feed, self._namespace)
+            self._vocabulary.add(None)
         return self._vocabulary.expanded(reading)
 
-    def _saying(self, phrase: str, route: Lexical, rows: Rows) -> Alive:
-        """Which memories hold the words of a phrase one after the other in one field."""
+    def _with_phrase(self, phrase: str, route: Lexical, rows: Rows) -> NDArray[np.bool_]:
+        """True for each memory that holds the words of a phrase in order in one field."""
         sequence = phrase_terms(phrase)
         distinct = np.unique(sequence)
-        found = np.zeros(len(rows), dtype=bool)
+        has_phrase = np.zeros(len(rows), dtype=bool)
         for name, _ in route.fields:
             hits = self._postings[name].hits(distinct)
-            having = np.bincount(hits.ordinal, minlength=len(rows)) == len(distinct)
-            candidates = rows[np.flatnonzero(having & ~found)]
-            for chunk in self._source.load(
-                self._namespace, (f"terms.{name}",), candidates.tolist()
-            ):
-                holding = [holds_phrase(sequence, b) for b in chunk[f"terms.{name}"]]
-                at = np.searchsorted(rows, np.array(chunk["row"], dtype=np.int64))
-                found[at] |= np.array(holding, dtype=bool)
-        return found
+            candidates = rows[holds_all_terms(hits, sequence, len(rows)) & ~has_phrase]
+            for chunk in self._feed.load(self._namespace, (f"terms.{name}",), candidates.tolist()):
+                matches = [holds_phrase(sequence, b) for b in chunk[f"terms.{name}"]]
+                ordinals = np.searchsorted(rows, np.array(chunk["row"], dtype=np.int64))
+                has_phrase[ordinals] |= np.array(matches, dtype=bool)
+        return has_phrase
 
     @property
     def nbytes(self) -> int:
@@ -123,18 +120,18 @@ class InvertedIndex:
 def mentions(
     postings: Postings, wordings: Sequence[Wording], ordinals: Ordinals, size: int
 ) -> Floats:
-    """Whether each of some memories holds all words of a wording, as 1 or 0.
+    """1 for each of some memories that holds all words of a wording, else 0.
 
-    There are `size` memories; an ordinal of -1 or `size` is of none, and holds nothing.
+    There are `size` memories; an ordinal of -1 or `size` is none of them, and gets 0.
     """
-    found = np.zeros(len(ordinals), dtype=bool)
+    mentioned = np.zeros(len(ordinals), dtype=bool)
     for wording in wordings:
-        having = np.zeros(size + 1, dtype=np.uint8)  # how many of its words each memory holds
+        words_held = np.zeros(size + 1, dtype=np.uint8)  # words of the wording in each memory
         for word in wording:
-            having[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] += 1
-        found |= having[ordinals] == len(wording)
-    return found.astype(np.float64)
+            words_held[postings.holders(np.array([*map(term_id, word)], dtype=np.uint64))] += 1
+        mentioned |= words_held[ordinals] == len(wording)
+    return mentioned.astype(np.float64)
 
 
 MEASURES = {"bm25": bm25, "ts_rank": ts_rank}
-"""By the name that `Lexical.measure` has; each gives the score of every memory, by ordinal."""
+"""The formulas that `Lexical.measure` names; each scores every memory, by ordinal."""

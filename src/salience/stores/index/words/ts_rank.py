@@ -12,8 +12,8 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.words.bm25 import (
     Lengths,
     WordScores,
+    find_occurrences,
     inverse_document_frequencies,
-    occurrences,
 )
 from salience.stores.index.words.postings import Postings
 
@@ -31,31 +31,33 @@ def ts_rank(
     terms: Sequence[Term],
     lengths: Lengths,
     alive: NDArray[np.bool_],
-    neighbours: tuple[NDArray[np.int32], NDArray[np.int32]],
+    neighbors: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> WordScores:
-    """ts_rank as `Lexical` defines it, over the memories alive; `neighbours` have no part in it."""
+    """ts_rank as `Lexical` defines it, over the memories alive; `neighbors` have no part in it."""
     weights = {name: weight for name, weight in route.fields if name in fields}
     size, living = len(alive), alive if lengths.living < len(alive) else None
-    found = occurrences(fields, weights, terms, living)
-    idf = inverse_document_frequencies(found, len(terms), lengths.living)
-    if not len(found.term):
-        return WordScores(np.zeros(size), found, idf)
-    parts = [occurrences(fields, {name: 1.0}, terms, living) for name in weights]
-    # One place for each memory and term, whatever the fields it occurs in.
+    occurrences = find_occurrences(fields, weights, terms, living)
+    idf = inverse_document_frequencies(occurrences, len(terms), lengths.living)
+    if not len(occurrences.term):
+        return WordScores(np.zeros(size), occurrences, idf)
+    parts = [find_occurrences(fields, {name: 1.0}, terms, living) for name in weights]
+    # One place for each memory and term, over all fields.
     pairs = np.concatenate([part.ordinal * len(terms) + part.term for part in parts])
-    pair, at = np.unique(pairs, return_inverse=True)
-    seen = np.zeros(len(pair), dtype=np.intp)  # how often, in the fields so far
+    pair, places = np.unique(pairs, return_inverse=True)
+    counted = np.zeros(len(pair), dtype=np.intp)  # occurrences in the fields so far
     total, top = np.zeros(len(pair)), np.zeros(len(pair))
-    first = np.zeros(len(pair), dtype=np.intp)  # how often before the field that weighs most
+    first = np.zeros(len(pair), dtype=np.intp)  # occurrences before the field of most weight
     ends = np.cumsum([len(part.term) for part in parts])
-    for part, weight, here in zip(parts, weights.values(), np.split(at, ends[:-1]), strict=True):
-        before = seen[here]
+    for part, weight, here in zip(
+        parts, weights.values(), np.split(places, ends[:-1]), strict=True
+    ):
+        before = counted[here]
         after = np.minimum(before + part.tf.astype(np.intp), _MAX_POSITIONS)
         total[here] += weight * (_INVERSE_SQUARE_SUMS[after] - _INVERSE_SQUARE_SUMS[before])
         heavier = (weight > top[here]) & (after > before)
         top[here[heavier]] = weight
         first[here[heavier]] = before[heavier]
-        seen[here] = after
+        counted[here] = after
     gained = (total + top - top / (first + 1.0) ** 2) / _INVERSE_SQUARE_LIMIT
     scores = np.bincount(pair // len(terms), gained, size) / len(terms)
-    return WordScores(scores, found, idf)
+    return WordScores(scores, occurrences, idf)

@@ -1,4 +1,4 @@
-"""The words of a namespace as strings, for questions that ask for words by their beginning."""
+"""The words of a namespace as strings, and the prefixes of a query expanded to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from salience.language.tokens import indexed_words, stem
 from salience.records.fields import LEXICAL
 from salience.stores.index.change_feed import ChangeFeed
 
-_PREFIX_MAX_WORDS = 2_000  # words that one beginning stands for
+_PREFIX_MAX_WORDS = 2_000  # words that one prefix stands for
 _LAST_CHARACTER = "\U0010ffff"
 
 
@@ -21,52 +21,52 @@ class Vocabulary:
     Postings know a word only by a hash, so this is made from the texts when it is first asked for.
     """
 
-    def __init__(self, source: ChangeFeed, namespace: str) -> None:
-        self._source = source
+    def __init__(self, feed: ChangeFeed, namespace: str) -> None:
+        self._feed = feed
         self._namespace = namespace
-        self._seen: set[str] = set()
-        self._words: list[str] = []
+        self._distinct: set[str] = set()
+        self._words: list[str] = []  # in order
 
-    def take_in(self, rows: Sequence[int] | None) -> None:
+    def add(self, rows: Sequence[int] | None) -> None:
         """Add the words of some memories (all for None)."""
-        for chunk in self._source.load(self._namespace, LEXICAL, rows):
+        for chunk in self._feed.load(self._namespace, LEXICAL, rows):
             for name in LEXICAL:
-                self._seen.update(words_of(chunk[name]))
-        self._words = sorted(self._seen)
+                self._distinct.update(words_of(chunk[name]))
+        self._words = sorted(self._distinct)
 
     def expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
-        """The terms of a question, with the words that begin so for one that ends in a star."""
+        """The terms of a query, each prefix replaced by the words that begin with it."""
         return expand_prefixes(reading, self._words)
 
     @property
     def nbytes(self) -> int:
-        return 150 * len(self._seen)
+        return 150 * len(self._distinct)
 
 
-def expand_prefixes(reading: QueryAnalysis, known: Sequence[str]) -> tuple[Term, ...]:
-    """The terms of a question, with those of some sorted words that begin so for starred ones.
+def expand_prefixes(reading: QueryAnalysis, words: Sequence[str]) -> tuple[Term, ...]:
+    """The terms of a query, each prefix ("term*") replaced by the `words` that begin with it.
 
-    A starred word that is a form of an irregular one keeps the other forms: "found*" means "find",
-    too.
+    `words` are sorted. A prefix that is itself a form of an irregular word keeps its other forms:
+    "found*" also means "find".
     """
     forms: dict[str, Term] = {}
     for prefix in reading.prefixes:
-        found = map(stem, _words_beginning(known, prefix))
-        forms[stem(prefix)] = (*forms.get(stem(prefix), ()), *found)
+        stems = map(stem, _words_beginning(words, prefix))
+        forms[stem(prefix)] = (*forms.get(stem(prefix), ()), *stems)
     return tuple(
         tuple(dict.fromkeys(form for own in term for form in forms.get(own) or (own,)))
         for term in reading.terms
     )
 
 
-def _words_beginning(known: Sequence[str], prefix: str) -> list[str]:
-    first = bisect_left(known, prefix)
-    last = bisect_right(known, prefix + _LAST_CHARACTER)
-    return list(islice(known, first, min(last, first + _PREFIX_MAX_WORDS)))
+def _words_beginning(words: Sequence[str], prefix: str) -> list[str]:
+    first = bisect_left(words, prefix)
+    last = bisect_right(words, prefix + _LAST_CHARACTER)
+    return list(islice(words, first, min(last, first + _PREFIX_MAX_WORDS)))
 
 
 def words_of(values: Iterable[str | tuple[str, ...] | None]) -> Iterable[str]:
-    """The words of texts, and of lists of texts."""
+    """The indexed words of texts and of lists of texts."""
     for value in values:
         if value:
             yield from indexed_words(value if isinstance(value, str) else " ".join(value))

@@ -238,9 +238,9 @@ class Searcher(StoreReader):
             scored, _ = yield from word_scores(self._context, namespace, op.route, op.query)
             row_of = np.full(len(scored.scores) + 1, -1)
             row_of[self._cache.snapshots[namespace].ordinals(rows)] = at
-            hit_rows = row_of[scored.found.ordinal]
+            hit_rows = row_of[scored.occurrences.ordinal]
             here = hit_rows >= 0
-            terms = scored.found.term[here]
+            terms = scored.occurrences.term[here]
             weights[hit_rows[here], terms] = scored.idf[terms]
         return weights
 

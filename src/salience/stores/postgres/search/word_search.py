@@ -22,7 +22,7 @@ from salience.retrieval.routes import Lexical
 from salience.stores.index.words import vocabulary
 from salience.stores.index.words.bm25 import WordScores
 from salience.stores.index.words.inverted_index import MEASURES
-from salience.stores.index.words.phrases import holds_phrase, phrase_terms
+from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
 from salience.stores.index.words.postings import Segment
 from salience.stores.postgres.search.route_search import RouteSearch, SearchContext
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
@@ -173,8 +173,8 @@ def _require_phrases(
         for name in fields:
             parts = (*read.get(name, ()), *snapshot.tail.get(name, ()))
             hits = StoredPostings(parts, snapshot.columns[name]).hits(distinct)
-            terms_held = np.bincount(hits.ordinal, minlength=len(has_phrase))
-            candidates = (terms_held == len(distinct)) & snapshot.living & ~has_phrase
+            candidates = holds_all_terms(hits, sequence, len(has_phrase))
+            candidates &= snapshot.living & ~has_phrase
             [rows] = yield [
                 Statement(
                     f'SELECT "row", {name} FROM words WHERE namespace = %s '
