@@ -3,8 +3,8 @@
     lift(part) = (contribution - mean contribution) / (highest score - lowest score)
 
 The mean, and the highest and lowest score, are those of the memories compared. A memory's lifts add
-up to how far its score stands above the mean, on a scale that any two profiles share, so the part
-whose lift differs most between two profiles is what moved it most.
+up to the distance of its score from the mean, on a scale that all profiles share. So the part whose
+lift differs most between two profiles moved the memory most.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from salience.retrieval.plan import Plan, ask
 from salience.search.request import SearchRequest
 from salience.search.search import rank
 
-_CAUSES = 3
+MAX_CAUSES = 3  # of a move
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a memory stands under one profile.
+    """The place of a memory under one profile.
 
-    `rank` is its place among the hits or, where it is none, among all that were scored; `left` is
-    the stage at which it left (None for a hit, "retrieve" for what was no candidate).
+    `rank` is its place among the hits; for another memory, among all that were scored. `left` is
+    the stage that dropped it (None for a hit, "retrieve" for a memory that was no candidate).
     """
 
     rank: int | None
@@ -53,11 +53,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """How a memory moves from the first profile to another.
+    """The move of a memory from the first profile to another.
 
-    `by` is how many places it rises (negative: falls), None where one of the two has no place for
-    it; `causes` are the parts whose lift changed most in the direction of the move, with by how
-    much, the strongest first.
+    `by` is the number of places it rises (negative: falls), None if it has no place in one of the
+    two; `causes` are the parts whose lift changed most in the direction of the move, with the
+    change, the largest first.
     """
 
     by: int | None
@@ -70,8 +70,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A memory that at least one of the profiles returns: a standing for each, a move for each
-    but the first."""
+    """A memory that a profile returns: a standing for each, a move for each but the first."""
 
     record: MemoryRecord
     standings: tuple[Standing, ...]
@@ -109,7 +108,7 @@ class Comparison:
         return len(self.memories)
 
     def shared(self, profile: int = 1) -> int:
-        """How many hits a profile, by its place, has in common with the first."""
+        """The number of hits that a profile, by its place, has in common with the first."""
         return sum(m.standings[0].left is m.standings[profile].left is None for m in self.memories)
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,7 +123,7 @@ class Comparison:
         }
 
     def lines(self) -> Iterator[str]:
-        """The comparison as text: a line a memory, with what moved it."""
+        """The comparison as text: a line for each memory, with the parts that moved it."""
         yield f'"{self.query}", the first {self.limit} of each'
         others = enumerate(self.profiles[1:], 1)
         yield "; ".join(f"{name} shares {self.shared(at)} hits" for at, name in others)
@@ -136,19 +135,18 @@ class Comparison:
             yield "  " + "  ".join(cells).rstrip()
         if any(standing.left for memory in self.memories for standing in memory.standings):
             yield "[n]: not returned, the place among all that were scored; –: no score"
-        yield from (f"without {each}" for each in self.degraded)
+        yield from (f"without {lack}" for lack in self.degraded)
 
     def _row(self, memory: Compared) -> tuple[str, ...]:
-        shown = [_place(memory.standings[0])]
+        places = [_place(memory.standings[0])]
         for standing, move in zip(memory.standings[1:], memory.moves, strict=True):
-            moved = f" ({move.by:+d})" if move.by else ""
-            shown.append(_place(standing) + moved)
+            places.append(_place(standing) + (f" ({move.by:+d})" if move.by else ""))
         causes = []
         for name, move in zip(self.profiles[1:], memory.moves, strict=True):
-            said = ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes)
-            if said:
-                causes.append(said if len(self.profiles) == 2 else f"{name}: {said}")
-        return (memory.id, *shown, "; ".join(causes), shorten(memory.record.content, 50))
+            parts = ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes)
+            if parts:
+                causes.append(parts if len(self.profiles) == 2 else f"{name}: {parts}")
+        return (memory.id, *places, "; ".join(causes), shorten(memory.record.content, 50))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -168,67 +166,67 @@ def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Compari
     """
     if len(profiles) < 2:
         raise InvalidInput("profiles", f"are {len(profiles)}", "give at least two to compare")
-    found: list[RankedRun] = []
+    runs: list[RankedRun] = []
     degraded: dict[str, None] = {}
     for profile in profiles:
-        ranked, lack, _ = yield from rank(replace(request, profile=profile))
-        found.append(ranked)
-        degraded.update(dict.fromkeys(lack))
-    rows = list(dict.fromkeys(row for ranked in found for row in ranked.final.rows.tolist()))
+        run, lacks, _ = yield from rank(replace(request, profile=profile))
+        runs.append(run)
+        degraded.update(dict.fromkeys(lacks))
+    rows = list(dict.fromkeys(row for run in runs for row in run.final.rows.tolist()))
     records = yield from ask(ReadRecords(np.array(rows, dtype=np.int64)))
-    standings = [_standings(ranked, rows) for ranked in found]
+    columns = [_standings(run, rows) for run in runs]
     memories = [
-        Compared(record, each, tuple(_move(each[0], other) for other in each[1:]))
-        for record, *each_ in zip(records, *standings, strict=True)
-        if record is not None and (each := tuple(each_))
+        Compared(record, standings, tuple(_move(standings[0], other) for other in standings[1:]))
+        for record, standings in zip(records, zip(*columns, strict=True), strict=True)
+        if record is not None
     ]
     names = _distinct([profile.name for profile in profiles])
     return Comparison(request.text, names, request.limit, tuple(memories), tuple(degraded))
 
 
-def _standings(ranked: RankedRun, rows: Sequence[int]) -> list[Standing]:
-    """How each row stands in a ranking."""
-    stages = ranked.profile.pipeline.stages
-    trees = [ranked.tree(row) for row in rows]
-    given = [None if tree is None else tree.contributions() for tree in trees]
-    scored = [tree.value for tree in trees if tree is not None]
-    spread = (max(scored) - min(scored) if scored else 0.0) or 1.0
-    parts = list(dict.fromkeys(name for each in given if each for name in each))
-    mean = {
-        name: sum(each.get(name, 0.0) for each in given if each is not None) / len(scored)
-        for name in parts
+def _standings(run: RankedRun, rows: Sequence[int]) -> list[Standing]:
+    """The standing of each row in a run."""
+    stages = run.profile.pipeline.stages
+    trees = [run.tree(row) for row in rows]
+    scores = [tree.value for tree in trees if tree is not None]
+    spread = (max(scores) - min(scores) if scores else 0.0) or 1.0
+    contributions = [None if tree is None else tree.contributions() for tree in trees]
+    parts = list(dict.fromkeys(part for own in contributions if own for part in own))
+    means = {
+        part: sum(own.get(part, 0.0) for own in contributions if own is not None) / len(scores)
+        for part in parts
     }
     standings = []
-    for row, tree, own in zip(rows, trees, given, strict=True):
-        place, seen = ranked.final.position(row), ranked.last_seen(row)
+    for row, tree, own in zip(rows, trees, contributions, strict=True):
+        place, last_seen = run.final.position(row), run.last_seen(row)
         left = None
         if place is None:
-            left = stages[0 if seen is None else seen + 1].label()
+            left = stages[0 if last_seen is None else last_seen + 1].label()
         standings.append(
             Standing(
-                ranked.rank(row) if place is None else place + 1,
+                run.rank(row) if place is None else place + 1,
                 None if tree is None else tree.value,
                 left,
-                {n: (own.get(n, 0.0) - mean[n]) / spread for n in parts} if own else {},
+                {n: (own.get(n, 0.0) - means[n]) / spread for n in parts} if own else {},
             )
         )
     return standings
 
 
 def _move(first: Standing, other: Standing) -> Move:
-    """How a memory moves between two profiles, and the parts that moved it that way."""
+    """The move of a memory between two profiles, and the parts that moved it that way."""
     by = None if first.rank is None or other.rank is None else first.rank - other.rank
     names = dict.fromkeys((*other.lifts, *first.lifts))
     shifts = {n: other.lifts.get(n, 0.0) - first.lifts.get(n, 0.0) for n in names}
-    least = 0.01 * max((abs(shift) for shift in shifts.values()), default=0.0)
-    with_it = [(n, s) for n, s in shifts.items() if by and s * by > 0.0 and abs(s) >= least]
-    return Move(by, tuple(sorted(with_it, key=lambda c: (-abs(c[1]), c[0]))[:_CAUSES]))
+    smallest = 0.01 * max((abs(shift) for shift in shifts.values()), default=0.0)
+    causes = [(n, s) for n, s in shifts.items() if by and s * by > 0.0 and abs(s) >= smallest]
+    return Move(by, tuple(sorted(causes, key=lambda c: (-abs(c[1]), c[0]))[:MAX_CAUSES]))
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """The names, numbered where one occurs again."""
-    found: list[str] = []
-    for name in names:
-        again = sum(name == other for other in names[: len(found)])
-        found.append(f"{name} ({again + 1})" if again else name)
-    return tuple(found)
+    """The names, numbered from the second time that one occurs."""
+    counts = (names[:place].count(name) for place, name in enumerate(names))
+    return tuple(
+        f"{name} ({count + 1})" if count else name
+        for name, count in zip(names, counts, strict=True)
+    )

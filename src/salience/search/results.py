@@ -1,4 +1,4 @@
-"""What a search returns."""
+"""The result of a search: hits, and how they were found."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from salience.retrieval.routes import SearchType
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One memory found: its rank (from 1), its score, and its rank on each route that found it.
+    """A memory that a search returns, with its rank (from 1), its score, its rank on each route.
 
-    `details` are the reasons that the profile's stages left, such as whom a memory lost to;
-    `neighbors` what was said right before and after it, where the profile gives that.
-    `similarity` is max(0, cosine) with the query, None where the profile compares no vectors.
+    `details` are the reasons that the profile's stages left, such as the memory that it lost to;
+    `neighbors` are the turns right before and after it, if the profile gives them.
+    `similarity` is max(0, cosine) with the query, None if the profile compares no vectors.
     """
 
     record: MemoryRecord
@@ -34,7 +34,7 @@ class Hit:
 
     @property
     def combined_score(self) -> float:
-        """The score, by the name that the document of the "six_factor" profile gives it."""
+        """The score, under the name that the publication of "six_factor" gives it."""
         return self.score
 
     @property
@@ -49,12 +49,12 @@ class Hit:
 
     @property
     def created_at(self) -> datetime:
-        """When the memory is from."""
+        """The time that the memory is from."""
         return self.record.created_at
 
     @property
     def zone(self) -> Zone | None:
-        """How alive the memory is: active, stale, fading or archived; None if it was not asked."""
+        """The zone of its vitality: active, stale, fading, archived; None if not computed."""
         return zone(self.details.get("vitality"))
 
     @property
@@ -64,7 +64,7 @@ class Hit:
 
     @property
     def relevance_score(self) -> float | None:
-        """The memory's stored relevance, which decay and feedback move; no part of the score."""
+        """The memory's stored relevance, moved by decay and feedback; not a part of the score."""
         return self.record.relevance_score
 
     @property
@@ -73,8 +73,8 @@ class Hit:
         return self.record.metadata
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping: the record with score, rank, routes and what else there is."""
-        found: dict[str, Any] = {
+        """A JSON-ready mapping: the record with score, rank, routes and everything else."""
+        values: dict[str, Any] = {
             "rank": self.rank,
             "score": self.score,
             "combined_score": self.score,
@@ -83,26 +83,26 @@ class Hit:
             **self.record.to_dict(),
         }
         if self.zone is not None:
-            found["zone"] = self.zone
+            values["zone"] = self.zone
         if self.details:
-            found["details"] = {name: to_json(value) for name, value in self.details.items()}
+            values["details"] = {name: to_json(value) for name, value in self.details.items()}
         if self.neighbors:
-            found["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
+            values["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
         if self.explanation is not None:
-            found["explanation"] = self.explanation.to_dict()
-        return found
+            values["explanation"] = self.explanation.to_dict()
+        return values
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """The hits of a search, best first.
 
-    `degraded` names everything the search had to do without, and why; it is empty when nothing
+    `degraded` names everything that the search had to do without, and why; it is empty if nothing
     was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
     that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
-    least score that was asked for, `during` the time that the search kept to, if any. `read` says
-    how many memories were read to find the best of all, and of how many; None where the profile
-    does not rank all, or the store has them at hand.
+    minimum score of a hit, if there is one, `during` the time that the search kept to, if any.
+    `read` says how many memories were read to find the best of all, and of how many; None if the
+    profile does not rank all, or the store has them in memory.
     """
 
     query: str

@@ -1,4 +1,4 @@
-"""The context of a query: sections gathered, packed, written down, and what they came from."""
+"""The context of a query: sections gathered, packed and written, with their provenance."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from salience.search.context.sections import (
     Section,
     SectionLike,
     gather,
-    referred,
     sections_of,
+    with_references,
 )
 from salience.search.request import (
     MAX_HITS,
@@ -38,7 +38,7 @@ SECTION_HITS = 100  # of the search that fills a section which sets no limit
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a piece of the text comes from; `left_out` counts the tokens that were cut off it."""
+    """The memory that a piece of the text comes from; `left_out` counts the tokens cut off it."""
 
     ref: str
     id: str
@@ -54,7 +54,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A section as it was filled: its cost, what it was allowed, and what found no room."""
+    """A section after packing: its tokens, the allowed ones, and the memories without room."""
 
     name: str
     tokens: int
@@ -77,10 +77,10 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an agent is given to read: tokens = counter(text) <= max_tokens.
+    """A text for an agent to read: tokens = counter(text) <= max_tokens.
 
-    `provenance` names the memories in the order of the text. `degraded` says what had to be done
-    without. In the format "messages", `messages` are what `text` holds as JSON.
+    `provenance` names the memories in the order of the text. `degraded` names everything that had
+    to be done without. In the format "messages", `text` holds the `messages` as JSON.
     """
 
     query: str
@@ -96,12 +96,12 @@ class Context:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of the memories, in the order of the text."""
-        return tuple(each.id for each in self.provenance)
+        return tuple(source.id for source in self.provenance)
 
     @property
     def truncated(self) -> tuple[str, ...]:
         """The ids of the memories that were cut to fit."""
-        return tuple(each.id for each in self.provenance if each.left_out)
+        return tuple(source.id for source in self.provenance if source.left_out)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
@@ -112,7 +112,7 @@ class Context:
             "max_tokens": self.max_tokens,
             "format": self.format,
             "sections": [section.to_dict() for section in self.sections],
-            "provenance": [each.to_dict() for each in self.provenance],
+            "provenance": [source.to_dict() for source in self.provenance],
             "messages": [dict(message) for message in self.messages],
             "degraded": list(self.degraded),
         }
@@ -233,7 +233,11 @@ def assemble(request: ContextRequest) -> Plan[Context]:
     for section, search in request.searches:
         gathered.append((yield from gather(section, search)))
     packing = Packing(
-        referred(gathered), request.max_tokens, request.format, request.counter, request.references
+        with_references(gathered),
+        request.max_tokens,
+        request.format,
+        request.counter,
+        request.references,
     )
     packed = packing.pack()
     blocks = packing.blocks()

@@ -1,4 +1,4 @@
-"""How a context is written down: text, markdown, xml or chat messages."""
+"""The formats of a context: text, markdown, xml or chat messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A memory as far as it is given: its text, and how many tokens were left out of it."""
+    """As much of a memory as the context holds, and the number of tokens left out of it."""
 
     item: Item
     text: str
@@ -25,7 +25,7 @@ class Piece:
 
     @property
     def content(self) -> str:
-        """The text, with a mark where some was left out."""
+        """The text, with a mark if some was left out."""
         if not self.left_out:
             return self.text
         return f"{self.text} [... {self.left_out} tokens left out]"
@@ -33,33 +33,33 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A section with the pieces it is given, in the order they were packed."""
+    """A section with its pieces, in the order in which they were packed."""
 
     section: Section
     pieces: tuple[Piece, ...]
 
     def ordered(self) -> tuple[Piece, ...]:
-        """The pieces as they are read: best first, or in the order of time."""
+        """The pieces in the order of the text: best first, or by time."""
         if self.section.source == "search":
             return self.pieces
         return tuple(sorted(self.pieces, key=lambda p: (p.item.record.created_at, p.item.row)))
 
 
 def write(blocks: Sequence[Block], format: Format, references: bool) -> str:
-    """The blocks as one text; nothing for no pieces. Messages are written as JSON."""
+    """Write the blocks as one text, "" for no pieces; messages as JSON."""
     filled = [block for block in blocks if block.pieces]
     return _WRITERS[format](filled, references) if filled else ""
 
 
 def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
-    """Chat messages: a system message a section, but recent turns as what they were."""
-    found: list[dict[str, str]] = []
+    """Chat messages: a system message for each section, but recent turns as they were said."""
+    chat: list[dict[str, str]] = []
     for block in blocks:
         if block.section.source == "recent":
-            found.extend(_turn(piece, references) for piece in block.ordered())
+            chat.extend(_turn(piece, references) for piece in block.ordered())
         elif block.pieces:
-            found.append({"role": "system", "content": _plain([block], references)})
-    return found
+            chat.append({"role": "system", "content": _plain([block], references)})
+    return chat
 
 
 def _turn(piece: Piece, references: bool) -> dict[str, str]:
@@ -86,20 +86,20 @@ def _markdown(blocks: Sequence[Block], references: bool) -> str:
 
 
 def _lines(block: Block, references: bool) -> list[str]:
-    """`- 2026-05-31, Ana: what she said [m:1f3a9c02]`, a line a piece."""
+    """Lines like `- 2026-05-31, Ana: I moved to Lisbon. [m:1f3a9c02]`, one for each piece."""
     lines = []
     for piece in block.ordered():
         record = piece.item.record
-        who = f", {record.speaker}" if record.speaker else ""
+        speaker = f", {record.speaker}" if record.speaker else ""
         title = f"{record.title}: " if record.title else ""
         ref = f" [m:{piece.item.ref}]" if references else ""
-        said = f"- {record.created_at.date().isoformat()}{who}: {title}{piece.content}{ref}"
-        lines.append("\n  ".join(said.splitlines()))
+        line = f"- {record.created_at.date().isoformat()}{speaker}: {title}{piece.content}{ref}"
+        lines.append("\n  ".join(line.splitlines()))
     return lines
 
 
 def _xml(blocks: Sequence[Block], references: bool) -> str:
-    # Imported here: it brings the network's libraries with it.
+    # Imported here, because it imports the libraries of the network.
     from xml.sax.saxutils import escape, quoteattr
 
     def quoted(value: str) -> str:
@@ -110,14 +110,14 @@ def _xml(blocks: Sequence[Block], references: bool) -> str:
         lines.append(f"<section name={quoted(block.section.heading)}>")
         for piece in block.ordered():
             record = piece.item.record
-            given = {
+            values = {
                 "ref": piece.item.ref if references else None,
                 "date": record.created_at.date().isoformat(),
                 "speaker": record.speaker,
                 "title": record.title,
             }
-            told = "".join(f" {n}={quoted(v)}" for n, v in given.items() if v is not None)
-            lines.append(f"<memory{told}>{escape(_NOT_XML.sub('', piece.content))}</memory>")
+            attributes = "".join(f" {n}={quoted(v)}" for n, v in values.items() if v is not None)
+            lines.append(f"<memory{attributes}>{escape(_NOT_XML.sub('', piece.content))}</memory>")
         lines.append("</section>")
     return "\n".join([*lines, "</context>"])
 

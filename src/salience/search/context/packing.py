@@ -1,11 +1,11 @@
-"""Packing: which memories fit, whole or cut, so that the whole text never exceeds its budget.
+"""Packing: fill the sections of a context so that the whole text never exceeds its budget.
 
-    tokens(text with all sections) <= max_tokens, counted on the very text that is given
+    tokens(text with all sections) <= max_tokens, counted on the very text that is returned
 
-A section costs what the text grows by when it is added, so that what sections cost adds up to the
-whole however the counter counts. Sections are packed by priority, each within its own budget and
-what those before it left of theirs; a section without a budget takes all that is not held back for
-later ones, and only as much is held back for a section as it could fill.
+A section costs the tokens by which the text grows when it is added, so the costs of the sections
+add up to the whole, however the counter counts. Sections are packed by priority, each within its
+own budget and what earlier ones left of theirs. A section without a budget takes everything that is
+not reserved for later ones, and no more is reserved for a section than it could fill.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from salience.errors import InvalidInput, shown
 from salience.search.context.formats import Block, Format, Piece, write
 from salience.search.context.sections import Gathered, Item, Section
 
-_LEAST = 24  # characters; less of a memory than that says nothing
+MIN_PIECE_CHARACTERS = 24  # less of a memory says nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """A block, what it costs, how much it was allowed, and how many memories found no room."""
+    """A block, its tokens, the tokens it was allowed, and the number of memories without room."""
 
     block: Block
     tokens: int
@@ -31,7 +31,7 @@ class Packed:
 
 
 class Packing:
-    """The text as it grows."""
+    """The text as it grows; `pieces` by section, `tokens` so far."""
 
     def __init__(
         self,
@@ -46,9 +46,9 @@ class Packing:
         self.format: Format = format
         self.counter = counter
         self.references = references
-        self.pieces: dict[str, tuple[Piece, ...]] = {each.section.name: () for each in gathered}
-        self.taken: set[tuple[str, str]] = set()
-        self.said: set[str] = set()
+        self.pieces: dict[str, tuple[Piece, ...]] = {one.section.name: () for one in gathered}
+        self._packed_keys: set[tuple[str, str]] = set()
+        self._packed_texts: set[str] = set()
         self.tokens = self.count("")
         if self.tokens > max_tokens:
             raise InvalidInput(
@@ -56,132 +56,136 @@ class Packing:
             )
 
     def count(self, text: str) -> int:
-        """What the counter says of a text; InvalidInput unless that is a count."""
-        found = self.counter(text)
-        if isinstance(found, bool) or not isinstance(found, int) or found < 0:
+        """The tokens of a text, by the counter.
+
+        Raises:
+            InvalidInput: the counter gives something else than a count.
+        """
+        tokens = self.counter(text)
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             raise InvalidInput(
-                "counter", f"gave {shown(found)}", "it has to give whole numbers from 0"
+                "counter", f"gave {shown(tokens)}", "it has to give whole numbers from 0"
             )
-        return found
+        return tokens
 
     def blocks(self, pieces: Mapping[str, tuple[Piece, ...]] | None = None) -> list[Block]:
-        """The sections in their order, with the pieces they hold."""
-        held = self.pieces if pieces is None else pieces
-        return [Block(each.section, held.get(each.section.name, ())) for each in self.gathered]
+        """The sections in their order, with their pieces."""
+        by_section = self.pieces if pieces is None else pieces
+        return [Block(one.section, by_section.get(one.section.name, ())) for one in self.gathered]
 
     def text(self, pieces: Mapping[str, tuple[Piece, ...]] | None = None) -> str:
         """The text of some pieces, or of all that were packed."""
         return write(self.blocks(pieces), self.format, self.references)
 
     def pack(self) -> list[Packed]:
-        """Pack every section by priority; what became of each, in the order of the text.
+        """Pack every section by priority; the packed sections in the order of the text.
 
         Raises:
-            InvalidInput: a section that has to be whole does not fit; names what it needs.
+            InvalidInput: a section that has to be whole does not fit; names the tokens it needs.
         """
-        order = sorted(self.gathered, key=lambda each: -each.section.priority)
+        by_priority = sorted(self.gathered, key=lambda one: -one.section.priority)
         budgets = self._budgets()
-        held = {each.section.name: self._needed(each, budgets[each.section.name]) for each in order}
+        reserved = {
+            one.section.name: self._reserve(one, budgets[one.section.name]) for one in by_priority
+        }
         spare = 0
-        found: dict[str, Packed] = {}
-        for each in order:
-            name = each.section.name
-            held[name] = 0
-            allowed = self.max_tokens - self.tokens - sum(held.values())
+        packed: dict[str, Packed] = {}
+        for one in by_priority:
+            name = one.section.name
+            reserved[name] = 0
+            allowed = self.max_tokens - self.tokens - sum(reserved.values())
             budget = budgets[name]
             if budget is not None:
                 allowed = min(allowed, budget + spare)
             before = self.tokens
-            without_room = self._fill(each, before + allowed)
+            without_room = self._fill(one, before + allowed)
             cost = self.tokens - before
             if budget is not None:
                 spare = max(budget + spare - cost, 0)
-            found[name] = Packed(
-                Block(each.section, self.pieces[name]), cost, allowed, without_room
-            )
-        return [found[each.section.name] for each in self.gathered]
+            block = Block(one.section, self.pieces[name])
+            packed[name] = Packed(block, cost, allowed, without_room)
+        return [packed[one.section.name] for one in self.gathered]
 
     def _budgets(self) -> dict[str, int | None]:
-        """The budget of every section in tokens; together they are no more than there is."""
-        found = {
-            each.section.name: _tokens(each.section, self.max_tokens) for each in self.gathered
-        }
-        total = sum(budget for budget in found.values() if budget is not None)
+        """The budget of every section in tokens; their sum is at most `max_tokens`."""
+        budgets = {one.section.name: _tokens(one.section, self.max_tokens) for one in self.gathered}
+        total = sum(budget for budget in budgets.values() if budget is not None)
         if total > self.max_tokens:
             raise InvalidInput(
                 "sections", f"have budgets of {total} tokens of {self.max_tokens}", "lower them"
             )
-        return found
+        return budgets
 
-    def _needed(self, each: Gathered, budget: int | None) -> int:
-        """What to hold back for a section: its budget, but not more than it could fill."""
-        if budget is None or not each.items:
+    def _reserve(self, gathered: Gathered, budget: int | None) -> int:
+        """The tokens to reserve for a section: its budget, but not more than it could fill."""
+        if budget is None or not gathered.items:
             return 0
-        everything = tuple(Piece(item, item.record.content) for item in each.items)
-        alone = self.count(self.text({each.section.name: everything})) - self.count("")
-        # Beside others it also costs a gap, and a token where the counter rounds.
+        pieces = tuple(Piece(item, item.record.content) for item in gathered.items)
+        alone = self.count(self.text({gathered.section.name: pieces})) - self.count("")
+        # Beside others it also costs a gap, and a token if the counter rounds.
         return max(0, min(budget, alone + self.count("\n\n") + 1))
 
-    def _fill(self, each: Gathered, most: int) -> int:
-        """Put in what fits while the text stays within `most`; how many memories found no room."""
-        most = min(most, self.max_tokens)
-        fresh = [item for item in each.items if not self._known(item)]
-        for at, item in enumerate(fresh):
-            if self._known(item):  # the same words twice in one section
+    def _fill(self, gathered: Gathered, max_tokens: int) -> int:
+        """Add memories while the text fits; the number of those without room."""
+        max_tokens = min(max_tokens, self.max_tokens)
+        section = gathered.section
+        fresh = [item for item in gathered.items if not self._is_packed(item)]
+        for place, item in enumerate(fresh):
+            if self._is_packed(item):  # the same text twice in one section
                 continue
-            if self._put(each.section, Piece(item, item.record.content), most):
+            if self._add(section, Piece(item, item.record.content), max_tokens):
                 continue
-            if each.section.whole:
-                raise self._too_long(each.section, fresh, most)
-            cut = self._put_cut(each.section, item, most)
-            return len(fresh) - at - cut
+            if section.whole:
+                raise self._too_long(section, fresh, max_tokens)
+            return len(fresh) - place - self._add_cut(section, item, max_tokens)
         return 0
 
-    def _known(self, item: Item) -> bool:
-        return item.key in self.taken or _words(item) in self.said
+    def _is_packed(self, item: Item) -> bool:
+        """Test whether a memory, or one of the same text, is packed."""
+        return item.key in self._packed_keys or _folded_text(item) in self._packed_texts
 
-    def _put(self, section: Section, piece: Piece, most: int) -> bool:
-        """Whether a piece fits; if it does, it is in."""
+    def _add(self, section: Section, piece: Piece, max_tokens: int) -> bool:
+        """Add a piece if it fits; True if it does."""
         pieces = {**self.pieces, section.name: (*self.pieces[section.name], piece)}
         tokens = self.count(self.text(pieces))
-        if tokens > most:
+        if tokens > max_tokens:
             return False
         self.pieces, self.tokens = pieces, tokens
-        self.taken.add(piece.item.key)
-        self.said.add(_words(piece.item))
+        self._packed_keys.add(piece.item.key)
+        self._packed_texts.add(_folded_text(piece.item))
         return True
 
-    def _put_cut(self, section: Section, item: Item, most: int) -> bool:
-        """Put in as much of a memory as fits, marked; whether any of it did."""
-        content = item.record.content
-        low, high = _LEAST, len(content) - 1
-        best: Piece | None = None
+    def _add_cut(self, section: Section, item: Item, max_tokens: int) -> bool:
+        """Add as much of a memory as fits, marked as cut; True if any of it fits."""
+        low, high = MIN_PIECE_CHARACTERS, len(item.record.content) - 1
+        longest: Piece | None = None
         while low <= high:
             middle = (low + high) // 2
             piece = self._cut(item, middle)
             pieces = {**self.pieces, section.name: (*self.pieces[section.name], piece)}
-            if self.count(self.text(pieces)) <= most:
-                best, low = piece, middle + 1
+            if self.count(self.text(pieces)) <= max_tokens:
+                longest, low = piece, middle + 1
             else:
                 high = middle - 1
-        return best is not None and self._put(section, best, most)
+        return longest is not None and self._add(section, longest, max_tokens)
 
     def _cut(self, item: Item, length: int) -> Piece:
         """The beginning of a memory, up to a length, and to the end of a word if there is one."""
         content = item.record.content
-        kept = content[:length]
+        text = content[:length]
         if not content[length].isspace():
-            whole_words = kept.rpartition(" ")[0]
-            kept = whole_words if len(whole_words) >= _LEAST // 2 else kept
-        kept = kept.rstrip()
-        return Piece(item, kept, max(1, self.count(content) - self.count(kept)))
+            whole_words = text.rpartition(" ")[0]
+            text = whole_words if len(whole_words) >= MIN_PIECE_CHARACTERS // 2 else text
+        text = text.rstrip()
+        return Piece(item, text, max(1, self.count(content) - self.count(text)))
 
-    def _too_long(self, section: Section, items: Sequence[Item], most: int) -> InvalidInput:
+    def _too_long(self, section: Section, items: Sequence[Item], max_tokens: int) -> InvalidInput:
+        """The error for a section that has to be whole, and does not fit."""
         pieces = tuple(Piece(item, item.record.content) for item in items)
-        before = {**self.pieces, section.name: ()}
-        base = self.count(self.text(before))
-        needed = self.count(self.text({**before, section.name: pieces})) - base
-        room = max(most - base, 0)
+        without = {**self.pieces, section.name: ()}
+        tokens_without = self.count(self.text(without))
+        needed = self.count(self.text({**without, section.name: pieces})) - tokens_without
+        room = max(max_tokens - tokens_without, 0)
         return InvalidInput(
             "max_tokens",
             f"the section {shown(section.name)} is never cut and takes {needed} tokens, and "
@@ -191,10 +195,12 @@ class Packing:
 
 
 def _tokens(section: Section, max_tokens: int) -> int | None:
+    """The budget of a section in tokens."""
     if isinstance(section.budget, float):
         return int(section.budget * max_tokens)
     return section.budget
 
 
-def _words(item: Item) -> str:
+def _folded_text(item: Item) -> str:
+    """The text of a memory in lower case, with single spaces."""
     return " ".join(item.record.content.casefold().split())

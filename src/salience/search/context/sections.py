@@ -1,4 +1,4 @@
-"""Sections of a context: where each draws its memories from, and how much room it has."""
+"""Sections of a context: the source of their memories, and their budget of tokens."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from salience.search.request import MAX_HITS, SearchRequest
 from salience.search.search import rank
 
 Source = Literal["search", "recent", "listed"]
-_SHORT = 12  # characters of an id that needs no shortening
-_PREFIX = 8
+MAX_REF_CHARACTERS = 12  # a longer id is shortened
+MIN_REF_CHARACTERS = 8  # of a shortened id
 
 
-def _check_budget(where: str, budget: Any) -> None:
+def _check_budget(path: str, budget: Any) -> None:
+    """Refuse a budget that is neither a positive number of tokens nor a share in (0, 1]."""
     if isinstance(budget, bool) or not isinstance(budget, (int, float)):
-        raise InvalidInput(where, f"is {shown(budget)}", "give tokens, or a share like 0.3")
+        raise InvalidInput(path, f"is {shown(budget)}", "give tokens, or a share like 0.3")
     if isinstance(budget, float) and not 0.0 < budget <= 1.0:
-        raise InvalidInput(where, f"is {budget}", "a share is more than 0 and at most 1.0")
+        raise InvalidInput(path, f"is {budget}", "a share is more than 0 and at most 1.0")
     if isinstance(budget, int) and budget < 1:
-        raise InvalidInput(where, f"is {budget}", "give at least 1 token")
+        raise InvalidInput(path, f"is {budget}", "give at least 1 token")
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a context under a name.
+    """A named part of a context.
 
-    `source` is "search" (what matters for the query, best first), "recent" (the newest, in the
-    order of time) or "listed" (all that pass the filter, in the order of time). `budget` is in
-    tokens, or a share of all if it is a float; without one a section takes what the others leave.
-    Sections of high `priority` are packed first. With `whole`, nothing of it may be left out.
+    `source` is "search" (the memories that matter for the query, best first), "recent" (the newest,
+    in the order of time) or "listed" (all that pass the filter, in the order of time). `budget` is
+    in tokens, or a share of all if it is a float; without one a section takes what the others
+    leave. Sections of high `priority` are packed first. With `whole`, nothing may be left out.
     """
 
     name: str
@@ -51,33 +52,33 @@ class Section:
     limit: int | None = None
 
     def __post_init__(self) -> None:
-        where = f"sections.{text('sections', self.name, limit=64)}"
+        path = f"sections.{text('sections', self.name, limit=64)}"
         if self.source not in ("search", "recent", "listed"):
             raise InvalidInput(
-                f"{where}.source", f"is {shown(self.source)}", "use search, recent or listed"
+                f"{path}.source", f"is {shown(self.source)}", "use search, recent or listed"
             )
         if self.budget is not None:
-            _check_budget(f"{where}.budget", self.budget)
+            _check_budget(f"{path}.budget", self.budget)
         if isinstance(self.priority, bool) or not isinstance(self.priority, int):
             raise InvalidInput(
-                f"{where}.priority", f"is {shown(self.priority)}", "give a whole number"
+                f"{path}.priority", f"is {shown(self.priority)}", "give a whole number"
             )
-        boolean(f"{where}.whole", self.whole)
+        boolean(f"{path}.whole", self.whole)
         if self.title is not None and self.title != "":
-            text(f"{where}.title", self.title)
+            text(f"{path}.title", self.title)
         if self.limit is not None:
-            integer(f"{where}.limit", self.limit, 1, MAX_HITS)
+            integer(f"{path}.limit", self.limit, 1, MAX_HITS)
 
     @property
     def heading(self) -> str:
-        """What is written above it."""
+        """The heading above it."""
         return self.title or self.name.replace("_", " ").capitalize()
 
 
 SectionLike = str | Mapping[str, Any] | Section
 STANDARD: dict[str, Section] = {
-    each.name: each
-    for each in (
+    section.name: section
+    for section in (
         Section("identity", "listed", priority=10, whole=True, filters={"kind": "profile"}),
         Section("recent", "recent", budget=0.3, filters={"kind": "turn"}),
         Section("team", budget=0.2),
@@ -89,7 +90,7 @@ DEFAULT = ("identity", "memories")
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A memory that a section may hold: its row, its short name, its score in the search."""
+    """A memory that a section may hold: its row, its reference, its score in the search."""
 
     record: MemoryRecord
     row: int
@@ -98,66 +99,67 @@ class Item:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from every other memory."""
+        """The namespace and the id, which no other memory has."""
         return self.record.namespace, self.record.id
 
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """A section with the memories it may hold, the most important first, and what it lacked."""
+    """A section, the memories it may hold, the most important first, and what was missing."""
 
     section: Section
     items: tuple[Item, ...]
     degraded: tuple[str, ...] = ()
 
 
-def sections_of(given: Sequence[SectionLike] | None) -> tuple[Section, ...]:
-    """Sections from their names, mappings of what differs from the standard, or as they are.
+def sections_of(sections: Sequence[SectionLike] | None) -> tuple[Section, ...]:
+    """The sections given by name, by a mapping of what differs from the standard, or as they are.
 
     Raises:
         InvalidInput: an unknown name or key, a wrong value, or a name that occurs twice.
     """
-    if given is None:
-        given = DEFAULT
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence) or not given:
+    if sections is None:
+        sections = DEFAULT
+    if isinstance(sections, (str, Mapping)) or not isinstance(sections, Sequence) or not sections:
         raise InvalidInput("sections", "must be a list of sections", f"like {list(DEFAULT)}")
-    found = tuple(_section(each) for each in given)
-    names = [each.name for each in found]
+    parsed = tuple(map(_section, sections))
+    names = [section.name for section in parsed]
     for name in names:
         if names.count(name) > 1:
             raise InvalidInput("sections", f"have {shown(name)} twice", "give each its own name")
-    return found
+    return parsed
 
 
-def _section(given: SectionLike) -> Section:
-    if isinstance(given, Section):
-        return given
-    if isinstance(given, str):
-        if given not in STANDARD:
+def _section(section: SectionLike) -> Section:
+    """A section from its name, from a mapping, or as it is."""
+    if isinstance(section, Section):
+        return section
+    if isinstance(section, str):
+        if section not in STANDARD:
             remedy = f"use {', '.join(STANDARD)}, or give a mapping with its name and source"
-            raise InvalidInput("sections", f"there is no standard {shown(given)}", remedy)
-        given = {"name": given}
-    if not isinstance(given, Mapping) or not isinstance(given.get("name"), str):
-        raise InvalidInput("sections", f"{shown(given)} is no section", 'give {"name": ...}')
-    known = [field.name for field in fields(Section)]
-    for key in given:
-        if key not in known:
-            path = f"sections.{given['name']}.{key}"
-            raise InvalidInput(path, "is nothing a section has", f"use {', '.join(known)}")
-    base = STANDARD.get(given["name"], Section(given["name"]))
-    found = replace(base, **given)
-    if found.name == "team" and found.namespace is None:
+            raise InvalidInput("sections", f"there is no standard {shown(section)}", remedy)
+        section = {"name": section}
+    if not isinstance(section, Mapping) or not isinstance(section.get("name"), str):
+        raise InvalidInput("sections", f"{shown(section)} is no section", 'give {"name": ...}')
+    keys = [field.name for field in fields(Section)]
+    for key in section:
+        if key not in keys:
+            path = f"sections.{section['name']}.{key}"
+            raise InvalidInput(path, "is no field of a section", f"use {', '.join(keys)}")
+    base = STANDARD.get(section["name"], Section(section["name"]))
+    filled = replace(base, **section)
+    if filled.name == "team" and filled.namespace is None:
         raise InvalidInput(
             "sections.team.namespace", "is missing", 'give {"name": "team", "namespace": ...}'
         )
-    return found
+    return filled
 
 
 def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
-    """The plan of reading what a section may hold; refs are given later."""
+    """The plan of reading the memories that a section may hold; references are given later."""
     if section.source == "search":
-        ranked, degraded, _ = yield from rank(request, hits_only=True)
-        final = ranked.final
+        run, degraded, _ = yield from rank(request, hits_only=True)
+        final = run.final
         records = yield from ask(ReadRecords(final.rows))
         scores = final.floats("score").tolist() if len(final) else []
         items = tuple(
@@ -191,19 +193,19 @@ def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
     return tuple(sorted(items, key=lambda item: (item.record.created_at, item.row), reverse=True))
 
 
-def referred(gathered: Sequence[Gathered]) -> list[Gathered]:
-    """The same with a short name for every memory: its id, or as much of it as tells it apart."""
-    ids = {item.key: item.record.id for each in gathered for item in each.items}
+def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:
+    """The same with a reference for every memory: its id, or a prefix of no other id."""
+    ids = {item.key: item.record.id for one in gathered for item in one.items}
     refs: dict[tuple[str, str], str] = {}
     for key, id in ids.items():
         plain = re.sub(r"[^\w.:-]", "_", id)
-        sizes = range(_PREFIX, len(plain)) if len(plain) > _SHORT else ()
-        shorter = (plain[:size] for size in sizes)
+        sizes = range(MIN_REF_CHARACTERS, len(plain)) if len(plain) > MAX_REF_CHARACTERS else ()
+        prefixes = (plain[:size] for size in sizes)
         others = [other for at, other in ids.items() if at != key]
-        ref = next((s for s in shorter if not any(o.startswith(s) for o in others)), plain)
-        again = sum(other.partition("~")[0] == ref for other in refs.values())
-        refs[key] = f"{ref}~{again + 1}" if again else ref
+        ref = next((s for s in prefixes if not any(o.startswith(s) for o in others)), plain)
+        count = sum(other.partition("~")[0] == ref for other in refs.values())
+        refs[key] = f"{ref}~{count + 1}" if count else ref
     return [
-        replace(each, items=tuple(replace(item, ref=refs[item.key]) for item in each.items))
-        for each in gathered
+        replace(one, items=tuple(replace(item, ref=refs[item.key]) for item in one.items))
+        for one in gathered
     ]
