@@ -336,7 +336,7 @@ def test_sync_and_async_agree() -> None:
         ({"sections": ["memoirs"]}, "there is no standard 'memoirs'; use identity"),
         ({"sections": ["team"]}, "sections.team.namespace: is missing"),
         ({"sections": ["memories", "memories"]}, "have 'memories' twice"),
-        ({"sections": [{"name": "memories", "budgt": 1}]}, "sections.memories.budgt: is nothing"),
+        ({"sections": [{"name": "memories", "budgt": 1}]}, "sections.memories.budgt: is no field"),
         ({"sections": [{"name": "x", "budget": 1.5}]}, "sections.x.budget: is 1.5"),
         ({"sections": [{"name": "x", "budget": 0}]}, "sections.x.budget: is 0"),
         ({"sections": [{"name": "x", "title": 5}]}, "sections.x.title: must be text, not int"),
