@@ -144,7 +144,7 @@ class NamespaceIndex:
         for place, ordinal in enumerate(self.table.ordinals(rows).tolist()):
             if ordinal < 0:
                 continue
-            for side, other in enumerate(self.table.sessions.beside(ordinal, kinds.codes)):
+            for side, other in enumerate(self.table.sessions.neighbors(ordinal, kinds.codes)):
                 if other >= 0 and (passing is None or passing[other]):
                     neighbors[side, place] = own_rows[other]
         return neighbors

@@ -13,26 +13,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.stores.index.session_order import SessionOrder
+from salience.stores.index.session_order import SESSION_ORDER_SQL, SessionOrder
 from salience.stores.postgres.wire.commands import Command, Statement
 
-_RELINK_SESSIONS = """
+_RELINK_SESSIONS = f"""
 UPDATE places AS p SET previous = now.previous, following = now.following,
     position = now.position, version = %s
-FROM (
-    SELECT "row", (place - 1)::integer AS position,
-        CASE WHEN alone THEN 0 ELSE coalesce(before, 0) END AS previous,
-        CASE WHEN alone THEN 0 ELSE coalesce(behind, 0) END AS following
-    FROM (
-        SELECT "row", row_number() OVER ordered AS place,
-            lag("row") OVER ordered AS before, lead("row") OVER ordered AS behind,
-            count(speaker) OVER whole = count(*) OVER whole
-                AND min(speaker) OVER whole = max(speaker) OVER whole AS alone
-        FROM memories WHERE namespace = %s AND session_id = ANY(%s::text[])
-        WINDOW whole AS (PARTITION BY session_id),
-            ordered AS (PARTITION BY session_id ORDER BY created_at, sequence)
-    ) AS turns
-) AS now
+FROM ({SESSION_ORDER_SQL}) AS now
 WHERE p.namespace = %s AND p."row" = now."row" AND (p.previous, p.following, p.position)
     IS DISTINCT FROM (now.previous, now.following, now.position)
 """
