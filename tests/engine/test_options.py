@@ -13,12 +13,7 @@ import salience
 from salience import AsyncMemory, Memory
 from salience.engine.options import SETTINGS, MemoryFields, Settings
 from salience.search.context import CONTEXT_DEFAULTS, ContextOptions
-from salience.search.request import (
-    SEARCH_DEFAULTS,
-    CompareOptions,
-    ExplainOptions,
-    SearchOptions,
-)
+from salience.search.request import SEARCH_DEFAULTS, CompareOptions, ExplainOptions, SearchOptions
 from salience.write.items import ITEM_KEYS
 
 DECLARED = {

@@ -15,19 +15,8 @@ from salience.errors import InvalidInput
 from salience.language.analysis_types import QueryAnalysis
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.explanation import Explanation
-from salience.ranking.expressions import (
-    Apply,
-    Col,
-    Constant,
-    Product,
-    QueryFlag,
-    Signal,
-    Sum,
-    WhenQuery,
-    exp,
-    maximum,
-    minimum,
-)
+from salience.ranking.expressions import Col, Constant, Product, Signal, Sum
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery, exp, maximum, minimum
 from salience.ranking.profile import Profile
 from salience.ranking.signals import Age, MaxScaled, MinMax
 from salience.ranking.stages import cut, retrieve, score

@@ -14,7 +14,8 @@ from salience import Profile
 from salience.errors import InvalidInput, InvalidProfile
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
-from salience.ranking.expressions import Apply, Col, Constant, QueryFlag, Signal, Sum, WhenQuery
+from salience.ranking.expressions import Col, Constant, Signal, Sum
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery
 from salience.ranking.serialization import nodes
 from salience.ranking.stages import Depth, SessionFirst, cut, min_value, retrieve, score
 from salience.retrieval.candidates import Floats

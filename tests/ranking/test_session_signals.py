@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from salience.ranking.expressions import Col
 from salience.ranking.signals import GroupMax, NeighborMass, SessionCover
-from salience.retrieval.candidates import Candidates, CategoricalColumn, Held
+from salience.retrieval.candidates import Candidates, CategoricalColumn, ColumnData
 from salience.retrieval.query import Query
 
 QUERY = Query(text="x", namespaces=("n",), now=1e9)
@@ -29,7 +29,7 @@ turns = st.lists(
 )
 
 
-def held(sessions: list[str | None], how: str) -> Held:
+def held(sessions: list[str | None], how: str) -> ColumnData:
     """A column of sessions in one of the forms in which stores give it."""
     if how == "objects":
         return np.array(sessions, dtype=object)

@@ -4,18 +4,8 @@ import math
 
 from hypothesis import strategies as st
 
-from salience.ranking.expressions import (
-    Apply,
-    Col,
-    Constant,
-    Default,
-    Product,
-    QueryFlag,
-    Quotient,
-    Signal,
-    Sum,
-    WhenQuery,
-)
+from salience.ranking.expressions import Col, Constant, Default, Product, Quotient, Signal, Sum
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery
 from salience.ranking.signals import Age, GroupMax, MaxScaled, MinMax
 
 NAMES = ["a", "b", "c"]

@@ -9,11 +9,7 @@ from typing import Any
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
 from salience.records.record import new_id, to_json
-from salience.retrieval.operations import (
-    Delete,
-    Events,
-    Log,
-)
+from salience.retrieval.operations import Delete, Events, Log
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
 from salience.write.reading import read_records

@@ -11,19 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from salience.ranking.expressions import (
-    Col,
-    NamedExpression,
-    QueryFlag,
-    Signal,
-    Sum,
-    WhenQuery,
-    at_most,
-    exp,
-    lookup,
-    maximum,
-    minimum,
-)
+from salience.ranking.expressions import Col, NamedExpression, Signal, Sum
+from salience.ranking.functions import QueryFlag, WhenQuery, at_most, exp, lookup, maximum, minimum
 from salience.ranking.signals import (
     Expired,
     GroupMax,

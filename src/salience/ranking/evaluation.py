@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from salience.ranking.explanation import Explanation
 from salience.records.fields import FIELDS
-from salience.retrieval.candidates import Candidates, CategoricalColumn, Floats, key_of
+from salience.retrieval.candidates import Candidates, CategoricalColumn, Floats, equality_key
 from salience.retrieval.query import Query
 
 _TEXTS = frozenset(name for name, field in FIELDS.items() if field.type == "text")
@@ -160,7 +160,7 @@ class Evaluation:
             keys = (
                 values
                 if column in _TEXTS or isinstance(held, CategoricalColumn)
-                else [*map(key_of, values)]
+                else [*map(equality_key, values)]
             )
             number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
             places = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))

@@ -9,7 +9,8 @@ from typing import Any
 from salience.errors import InvalidInput, shown
 from salience.extensions import Registry
 from salience.ranking.balanced import balanced_pipeline
-from salience.ranking.expressions import Col, Signal, Sum, lookup, maximum
+from salience.ranking.expressions import Col, Signal, Sum
+from salience.ranking.functions import lookup, maximum
 from salience.ranking.profile import Profile
 from salience.ranking.signals import (
     EntityOverlap,

@@ -15,15 +15,7 @@ from typing import Any, Literal
 
 from salience.records.field_types import REVIEWS
 from salience.records.fields import FIELDS
-from salience.records.record import (
-    BLANK,
-    EMPTY,
-    Draft,
-    Link,
-    MemoryRecord,
-    recent,
-    to_json,
-)
+from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent, to_json
 from salience.records.validation import timestamp
 
 EventType = Literal[

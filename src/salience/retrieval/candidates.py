@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Column = NDArray[Any]  # float64 (NaN = not there) or object (None = not there)
-Naming = Callable[[Iterable[str]], Sequence[int]]
+ValueLookup = Callable[[Iterable[str]], Sequence[int]]
 """From folded names to the places of the values that are, or hold, one of them."""
 
 
@@ -28,7 +28,7 @@ class CategoricalColumn:
 
     codes: NDArray[Any]
     distinct: Sequence[Any]
-    naming: Naming | None = None
+    naming: ValueLookup | None = None
     none: int = -1
 
     def __len__(self) -> int:
@@ -56,7 +56,7 @@ class CategoricalColumn:
         return replace(self, codes=np.where(gone, -1, self.codes))
 
 
-def key_of(value: Any) -> Hashable:
+def equality_key(value: Any) -> Hashable:
     """What two equal values share and two different ones do not (True is not 1)."""
     if value is None or isinstance(value, str):
         return value
@@ -89,7 +89,7 @@ class LazyRanks:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         held = np.flatnonzero(~np.isnan(self.scores))
-        if len(self.places) > _FEW:
+        if len(self.places) > _SINGLE_RANKS:
             order = best_first(self.scores[held], lambda at: self.names(held[at]))
             ranks = np.full(len(self.scores), np.nan)
             ranks[held[order]] = np.arange(1, len(order) + 1)
@@ -115,8 +115,8 @@ class LazyRanks:
         return found
 
 
-_FEW = 64  # ranks worked out one by one
-Held = Column | CategoricalColumn | LazyRanks
+_SINGLE_RANKS = 64  # ranks worked out one by one
+ColumnData = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""
 
 
@@ -131,7 +131,7 @@ class Candidates:
     """
 
     rows: Rows
-    columns: Mapping[str, Held] = field(default_factory=dict)
+    columns: Mapping[str, ColumnData] = field(default_factory=dict)
     read: tuple[int, int] | None = None
 
     @classmethod
@@ -169,7 +169,7 @@ class Candidates:
         """The rows chosen by an index or mask array, in its order."""
         return Candidates(self.rows[index], {n: c[index] for n, c in self.columns.items()})
 
-    def with_columns(self, **columns: Held) -> Candidates:
+    def with_columns(self, **columns: ColumnData) -> Candidates:
         """The same rows with columns added or replaced; names with dots go in as `**{...}`."""
         return Candidates(self.rows, {**self.columns, **columns})
 
@@ -178,7 +178,7 @@ class Candidates:
         columns = {
             name: np.concatenate([self[name], other[name]])
             if name in other.columns
-            else np.concatenate([self[name], _nothing(self[name], len(other))])
+            else np.concatenate([self[name], _missing(self[name], len(other))])
             for name in self.columns
         }
         return Candidates(np.concatenate([self.rows, other.rows]), columns)
@@ -189,7 +189,7 @@ class Candidates:
         return int(found[0]) if len(found) else None
 
 
-def _nothing(like: Column, size: int) -> Column:
+def _missing(like: Column, size: int) -> Column:
     return np.full((size, *like.shape[1:]), None if like.dtype == object else np.nan, like.dtype)
 
 

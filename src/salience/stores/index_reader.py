@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.retrieval import operations
-from salience.retrieval.candidates import Held, Rows, best_first
+from salience.retrieval.candidates import ColumnData, Rows, best_first
 from salience.stores.index.columns import empty_column
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.routes import route_search
@@ -173,7 +173,7 @@ class IndexReader(ABC):
                 values[places] = answer(index, own_rows)
         return values
 
-    def _fetch(self, op: operations.FetchColumns) -> dict[str, Held]:
+    def _fetch(self, op: operations.FetchColumns) -> dict[str, ColumnData]:
         with self._lock:
             index_rows = self._indexes_of(op.rows)
             if len(index_rows) == 1 and index_rows[0][1] is op.rows:

@@ -8,18 +8,9 @@ from typing import Any
 from salience.errors import EmbedderError, InvalidInput
 from salience.records.record import Draft, Embedding, MemoryRecord
 from salience.records.validation import text
-from salience.retrieval.operations import (
-    Dimensions,
-    Embed,
-    Extract,
-)
+from salience.retrieval.operations import Dimensions, Embed, Extract
 from salience.retrieval.plan import Plan, ask
-from salience.write.items import (
-    Item,
-    WriteContext,
-    embedded_text,
-    parse_item,
-)
+from salience.write.items import Item, WriteContext, embedded_text, parse_item
 
 
 def embedded_drafts(

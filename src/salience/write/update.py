@@ -11,20 +11,10 @@ from salience.records.events import Event
 from salience.records.fields import FIELDS
 from salience.records.record import Draft, Embedding, Link, MemoryRecord, to_json
 from salience.records.validation import text
-from salience.retrieval.operations import (
-    Delete,
-    Embed,
-    Events,
-    Extract,
-    Log,
-    Put,
-    RowsById,
-)
+from salience.retrieval.operations import Delete, Embed, Events, Extract, Log, Put, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.embedding import (
-    entity_text,
-)
+from salience.write.embedding import entity_text
 from salience.write.items import (
     CHECKS,
     CONTENT_VECTORS,

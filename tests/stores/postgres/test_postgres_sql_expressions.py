@@ -17,16 +17,18 @@ from salience.language.entities import Aliases, fold_name
 from salience.ranking import profiles
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import (
-    Apply,
     Col,
     Constant,
     Default,
     FirstOf,
     Product,
-    QueryFlag,
     Quotient,
     Signal,
     Sum,
+)
+from salience.ranking.functions import (
+    Apply,
+    QueryFlag,
     WhenQuery,
     at_most,
     exp,

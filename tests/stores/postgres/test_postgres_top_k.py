@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from salience import Memory, Profile
 from salience.ranking import profiles
-from salience.ranking.expressions import Col, at_most, exp, log, maximum
+from salience.ranking.expressions import Col
+from salience.ranking.functions import at_most, exp, log, maximum
 from salience.ranking.signals import MinMax, confidence, days_since, decay, importance, similarity
 from salience.ranking.stages import cut, keep, retrieve, score
 from salience.retrieval.routes import MatchAll, Vector

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from salience.ranking.expressions import Col, NamedExpression, maximum, minimum
+from salience.ranking.expressions import Col, NamedExpression
+from salience.ranking.functions import maximum, minimum
 
 ENOUGH_ACCESSES = 20
 

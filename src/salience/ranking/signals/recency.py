@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from salience.ranking.evaluation import Evaluation, Values
-from salience.ranking.expressions import Apply, Col, NamedExpression, Signal, exp, first_of, lookup
+from salience.ranking.expressions import Col, NamedExpression, Signal, first_of
+from salience.ranking.functions import Apply, exp, lookup
 from salience.records.events import DAY_SECONDS
 
 DAY = DAY_SECONDS

@@ -14,16 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from salience.ranking.evaluation import Evaluation, Values
-from salience.ranking.expressions import (
-    Apply,
-    Col,
-    NamedExpression,
-    Signal,
-    at_most,
-    lookup,
-    maximum,
-    minimum,
-)
+from salience.ranking.expressions import Col, NamedExpression, Signal
+from salience.ranking.functions import Apply, at_most, lookup, maximum, minimum
 from salience.ranking.signals.recency import DAY, days_since, decay
 from salience.retrieval.candidates import Floats
 

@@ -14,7 +14,7 @@ from salience.ranking.explanation import figure
 from salience.ranking.expressions import Signal
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
-from salience.retrieval.candidates import Candidates, Held, LazyRanks, Rows, union
+from salience.retrieval.candidates import Candidates, ColumnData, LazyRanks, Rows, union
 from salience.retrieval.operations import (
     FetchColumns,
     MatchedTerms,
@@ -141,7 +141,9 @@ class Retrieve(Stage):
     def _lexical(self) -> list[Lexical]:
         return [route for route in self.routes if isinstance(route, Lexical)]
 
-    def _columns(self, query: Query, rows: Rows, wanted: frozenset[str]) -> Plan[dict[str, Held]]:
+    def _columns(
+        self, query: Query, rows: Rows, wanted: frozenset[str]
+    ) -> Plan[dict[str, ColumnData]]:
         """The columns among those wanted that the store can be asked for."""
         asked: dict[str, Op] = {}
         for route in self.routes:
@@ -152,7 +154,7 @@ class Retrieve(Stage):
         for words in self._lexical():
             if f"{words.name}.matched" in wanted:
                 asked[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
-        unmentioned: dict[str, Held] = {}
+        unmentioned: dict[str, ColumnData] = {}
         for name in _WORDING_OF.keys() & wanted:
             wordings = query.reading.wordings.get(_WORDING_OF[name])
             if wordings:
@@ -193,7 +195,7 @@ class _TopKRetrieval(Stage):
 
 def _ranks(
     route: Route, ranking: Ranking, places: NDArray[np.intp], keys: Candidates, *, ordered: bool
-) -> Held:
+) -> ColumnData:
     """The ranks of a route by row: in the order of the ranking, or by score and tie keys."""
     ranks = np.full(len(keys), np.nan)
     if ordered:

@@ -12,7 +12,7 @@ from salience.errors import InvalidInput, shown
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage, is_stored
-from salience.retrieval.candidates import Candidates, Floats, Held, Rows
+from salience.retrieval.candidates import Candidates, ColumnData, Floats, Rows
 from salience.retrieval.operations import Edge, FetchColumns, LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
@@ -110,7 +110,7 @@ class Spread(Stage):
         return self._written(candidates, seeds, active)
 
     def _reached(
-        self, front: _Front, ids: Held, edges: Sequence[Edge], hop: int
+        self, front: _Front, ids: ColumnData, edges: Sequence[Edge], hop: int
     ) -> dict[int, Active]:
         """The best that arrives at each neighbour of those that pass activation on."""
         best: dict[int, Active] = {}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from salience.ranking.explanation import Explanation
-from salience.ranking.expressions import Apply
+from salience.ranking.functions import Apply
 from salience.retrieval.candidates import Candidates, best_first
 from salience.retrieval.query import Query
 

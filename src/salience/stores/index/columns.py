@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter, Not, Operator, Or, satisfies
 from salience.records.record import ACCESSES_KEPT
-from salience.retrieval.candidates import CategoricalColumn, Naming, key_of
+from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key
 from salience.stores.index.growable_array import GrowableArray
 
 Mask = NDArray[np.bool_]
@@ -123,7 +123,7 @@ class CodedColumn:
         self._codes.view[ordinal] = self._coded(value)
 
     def _coded(self, value: Any) -> int:
-        key = key_of(value)
+        key = equality_key(value)
         code = self._code_of.get(key)
         if code is None:
             code = self._code_of[key] = len(self.distinct)
@@ -136,13 +136,13 @@ class CodedColumn:
 
     def code(self, value: Any) -> int:
         """The code of a value, -1 where no memory has it."""
-        return self._code_of.get(key_of(value), -1)
+        return self._code_of.get(equality_key(value), -1)
 
     def at(self, ordinals: NDArray[Any]) -> list[Any]:
         """The values of some memories."""
         return [self.distinct[code] for code in self._codes.view[ordinals].tolist()]
 
-    def take(self, ordinals: NDArray[Any], naming: Naming | None = None) -> CategoricalColumn:
+    def take(self, ordinals: NDArray[Any], naming: ValueLookup | None = None) -> CategoricalColumn:
         return CategoricalColumn(self._codes.view[ordinals], self.distinct, naming, self.code(None))
 
     def mask(self, operator: Operator, operand: Any) -> Mask:

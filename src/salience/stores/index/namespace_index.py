@@ -14,7 +14,7 @@ from salience.language.features import FEATURES
 from salience.language.speakers import named_speakers
 from salience.records.fields import GRAPH
 from salience.records.filters import Filter
-from salience.retrieval.candidates import CategoricalColumn, Floats, Held, Rows, best_first
+from salience.retrieval.candidates import CategoricalColumn, ColumnData, Floats, Rows, best_first
 from salience.retrieval.candidates import Column as Values
 from salience.retrieval.operations import FindSpeakers, SpeakerMatches
 from salience.retrieval.query import Query
@@ -162,7 +162,7 @@ class NamespaceIndex:
 
     # Columns
 
-    def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, Held]:
+    def fetch(self, rows: Rows, names: Sequence[str]) -> dict[str, ColumnData]:
         """Columns by name (see `operations.FetchColumns`); a row that is gone has no values."""
         if not len(self):
             return {name: empty_column(name, len(rows)) for name in names}
@@ -172,7 +172,7 @@ class NamespaceIndex:
         if some_gone:
             ordinals = np.where(gone, 0, ordinals)
         self.table.load_columns([name for name in names if name not in _COMPUTED])
-        columns: dict[str, Held] = {}
+        columns: dict[str, ColumnData] = {}
         features: NDArray[np.float64] | None = None
         for name in names:
             if name in _FEATURE:

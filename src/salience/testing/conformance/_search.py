@@ -8,7 +8,8 @@ import pytest
 
 from salience import Memory, Profile
 from salience.errors import InvalidInput, NotFound
-from salience.ranking.expressions import Col, Signal, lookup
+from salience.ranking.expressions import Col, Signal
+from salience.ranking.functions import lookup
 from salience.ranking.signals import EntityOverlap, GroupMax
 from salience.ranking.stages import cut, retrieve, score
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK

@@ -19,20 +19,17 @@ from itertools import product
 from typing import Any
 
 from salience.ranking.expressions import (
-    Apply,
     Col,
     Constant,
     Default,
     FirstOf,
-    Lookup,
     NamedExpression,
     Product,
-    QueryFlag,
     Quotient,
     Signal,
     Sum,
-    WhenQuery,
 )
+from salience.ranking.functions import Apply, Lookup, QueryFlag, WhenQuery
 from salience.ranking.signals import Age, EntityOverlap, SaidBy
 from salience.ranking.signals.recency import DAY, HOUR
 from salience.records.fields import FIELDS

@@ -15,16 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import (
-    And,
-    Compare,
-    Filter,
-    Not,
-    Operator,
-    Or,
-    filter_fields,
-    passes,
-)
+from salience.records.filters import And, Compare, Filter, Not, Operator, Or, filter_fields, passes
 from salience.stores.postgres.wire.commands import Statement
 
 _ORDER_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}

@@ -16,17 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.ranking.expressions import (
-    Apply,
     Col,
     Constant,
     Default,
     NamedExpression,
     Product,
-    QueryFlag,
     Signal,
     Sum,
-    WhenQuery,
 )
+from salience.ranking.functions import Apply, QueryFlag, WhenQuery
 from salience.ranking.signals import Age
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.operations import TopK, TopKResult
