@@ -19,6 +19,7 @@ from salience.retrieval.operations import PutVectors, RowsById, SetFields
 from salience.stores import open_store
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.replica import manager
+from salience.stores.postgres.replica import memory as replica_memory
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import Clock
 from salience.testing.postgres import PostgresServer
@@ -169,7 +170,7 @@ def test_a_small_namespace_is_kept_after_one_search_and_a_larger_one_after_two(
 def test_what_does_not_fit_is_searched_by_the_server(
     database: str, monkeypatch: pytest.MonkeyPatch, memory_mb: int
 ) -> None:
-    monkeypatch.setenv(manager.MEMORY_VARIABLE, str(memory_mb))
+    monkeypatch.setenv(replica_memory.MEMORY_VARIABLE, str(memory_mb))
     monkeypatch.setattr(manager, "_BYTES_PER_MEMORY", 20_000)
     store = open_store(database)
     assert isinstance(store, PostgresStore)
@@ -182,7 +183,7 @@ def test_what_does_not_fit_is_searched_by_the_server(
 
 
 def test_the_setting_has_to_be_a_number(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(manager.MEMORY_VARIABLE, "a lot")
+    monkeypatch.setenv(replica_memory.MEMORY_VARIABLE, "a lot")
     with pytest.raises(InvalidInput, match="SALIENCE_POSTGRES_MEMORY_MB: is 'a lot'"):
         open_store(database)
 
@@ -193,11 +194,11 @@ def test_by_default_it_is_a_share_of_what_the_machine_or_its_container_has(
     small, unlimited = tmp_path / "small", tmp_path / "unlimited"
     small.write_text(f"{1 << 30}\n")
     unlimited.write_text("max\n")
-    alone = manager.machine_memory([str(unlimited), str(tmp_path / "none")])
+    alone = replica_memory.machine_memory([str(unlimited), str(tmp_path / "none")])
     assert alone > 1 << 28
-    assert manager.machine_memory([str(small)]) == min(alone, 1 << 30)
-    monkeypatch.delenv(manager.MEMORY_VARIABLE)
-    assert manager.memory_limit() == min(manager.machine_memory() // 4, 4 << 30)
+    assert replica_memory.machine_memory([str(small)]) == min(alone, 1 << 30)
+    monkeypatch.delenv(replica_memory.MEMORY_VARIABLE)
+    assert replica_memory.memory_limit() == min(replica_memory.machine_memory() // 4, 4 << 30)
 
 
 def test_the_namespace_used_longest_ago_gives_way(
@@ -312,7 +313,7 @@ def test_what_gives_way_during_a_search_is_left_to_the_server(
             profile: memory.search("topic3 word4", profile=profile, **asked).ids
             for profile in ("balanced", "composite", "activation")
         }
-        supplied = store.replicas._supplied
+        supplied = store.replicas._with_columns
         for profile, expected in known.items():
             for left in range(12):
                 steps = iter(range(left))
@@ -324,9 +325,9 @@ def test_what_gives_way_during_a_search_is_left_to_the_server(
 
                 memory.search("topic5", **asked)
                 assert holds(store)
-                monkeypatch.setattr(store.replicas, "_supplied", dropping)
+                monkeypatch.setattr(store.replicas, "_with_columns", dropping)
                 assert memory.search("topic3 word4", profile=profile, **asked).ids == expected
-                monkeypatch.setattr(store.replicas, "_supplied", supplied)
+                monkeypatch.setattr(store.replicas, "_with_columns", supplied)
 
 
 def test_a_server_that_was_started_again_is_read_anew(database: str) -> None:
@@ -334,10 +335,10 @@ def test_a_server_that_was_started_again_is_read_anew(database: str) -> None:
     with Memory.open(store, embedder=EMBEDDER) as memory:
         memory.add_many(words(40))
         memory.search("topic3")
-        space = store.replicas._spaces["default"]
-        space.head = space.head._replace(started=1.0)
+        space = store.replicas._replicas["default"]
+        space.watermark = space.watermark._replace(started=1.0)
         assert len(memory.search("topic3")) == 10
-        assert store.replicas._spaces["default"] is not space
+        assert store.replicas._replicas["default"] is not space
 
 
 def test_an_erased_namespace_is_not_kept(database: str) -> None:

@@ -18,8 +18,9 @@ from salience.retrieval import operations
 from salience.retrieval.plan import adrive, drive
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
-from salience.stores.postgres.replica.manager import NotReplicated, memory_limit
-from salience.stores.postgres.replica.replica import Replicas, is_answered_by_index
+from salience.stores.postgres.replica.answers import Replicas, is_answered_by_index
+from salience.stores.postgres.replica.memory import memory_limit
+from salience.stores.postgres.replica.replica import NotReplicated
 from salience.stores.postgres.row_ids import RowIds
 from salience.stores.postgres.schema import check_schema
 from salience.stores.postgres.search.read_cache import SearchCache

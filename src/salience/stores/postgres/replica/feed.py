@@ -1,4 +1,4 @@
-"""What indexes are made of, as it is read from the server: statements, and rows as columns."""
+"""The feed of a replica: statements that read a namespace or its changes, and rows as columns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FROM vectors v WHERE v.namespace = %s AND v.name IN (
 
 
 class MissingColumns(LookupError):
-    """An index asks for what was not read yet: columns of all memories, or their links."""
+    """An index asks for columns of all memories, or their links, that were not read yet."""
 
     def __init__(self, namespace: str, names: tuple[str, ...] = (), links: bool = False) -> None:
         super().__init__(f"{namespace}: {', '.join(names) or 'links'}")
@@ -54,176 +54,180 @@ class MissingColumns(LookupError):
 
 
 class ReplicaFeed:
-    """What was read of one namespace, handed to its index as that asks for it."""
+    """The rows read of one namespace, handed to its index when that asks for them."""
 
     def __init__(self) -> None:
-        self.coming = Changes(0)
-        self.begun = False  # whether the index has memories
-        self.fresh: Mapping[str, list[Any]] | None = None
+        self.current = Changes(0)
+        self.is_loaded = False  # True once the index has memories
+        self.fresh: Mapping[str, list[Any]] | None = None  # new memories
         self.changed: Mapping[str, list[Any]] | None = None
-        self.given_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
-        self.given_embedder: str | None = None
-        self.whole: Mapping[str, list[Any]] | None = None
-        self.given_links: list[tuple[str, str, float, float, str]] | None = None
+        self.columns: Mapping[str, list[Any]] | None = None  # of all memories
+        self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
+        self.stored_embedder: str | None = None
+        self.stored_links: list[tuple[str, str, float, float, str]] | None = None
 
     def changes(self, namespace: str, after: int) -> Changes:
-        """See `Source.changes`."""
-        return self.coming
+        """See `ChangeFeed.changes`."""
+        return self.current
 
     def load(
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
     ) -> Iterator[Mapping[str, list[Any]]]:
-        """See `Source.load`.
+        """See `ChangeFeed.load`.
 
         Raises:
-            Lacking: it was not read yet.
+            MissingColumns: they were not read yet.
         """
         if "features" in names:  # new memories, or all
-            if self.fresh is None or (rows is None and self.begun):
+            if self.fresh is None or (rows is None and self.is_loaded):
                 raise MissingColumns(namespace)
-            self.begun = True
+            self.is_loaded = True
             yield self.fresh
         elif rows is not None:
             if self.changed is None:
                 raise MissingColumns(namespace)
             yield self.changed
-        elif self.whole is None or not self.whole.keys() >= set(names):
+        elif self.columns is None or not self.columns.keys() >= set(names):
             raise MissingColumns(namespace, names)
         else:
-            yield self.whole
+            yield self.columns
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
-        """See `Source.vectors`."""
-        yield from self.given_vectors
+        """See `ChangeFeed.vectors`."""
+        yield from self.fresh_vectors
 
     def embedder(self) -> str | None:
-        """See `Source.embedder`."""
-        return self.given_embedder
+        """See `ChangeFeed.embedder`."""
+        return self.stored_embedder
 
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
     ) -> Iterable[tuple[str, str, float]]:
-        """See `Source.links`.
+        """See `ChangeFeed.links`.
 
         Raises:
-            Lacking: they were not read yet.
+            MissingColumns: they were not read yet.
         """
-        every = self.links_by_weight(namespace)
+        links = self.links_by_weight(namespace)
         if ids is None:
-            return [each[:3] for each in every]
+            return [link[:3] for link in links]
         wanted = set(ids)
-        return [each[:3] for each in every if not wanted.isdisjoint(each[:2])]
+        return [link[:3] for link in links if not wanted.isdisjoint(link[:2])]
 
     def links_by_weight(self, namespace: str) -> Sequence[tuple[str, str, float, float, str]]:
         """All links as (source, target, created_at, weight, type), by source, target and type.
 
         Raises:
-            Lacking: they were not read yet.
+            MissingColumns: they were not read yet.
         """
-        if self.given_links is None:
+        if self.stored_links is None:
             raise MissingColumns(namespace, links=True)
-        return self.given_links
+        return self.stored_links
 
-    def emptied(self) -> None:
-        """Let go of what the index has taken in."""
-        self.fresh = self.changed = self.whole = None
-        self.given_vectors = ()
+    def release(self) -> None:
+        """Let go of the rows that the index has taken in."""
+        self.fresh = self.changed = self.columns = None
+        self.fresh_vectors = ()
 
 
 class Watermark(NamedTuple):
-    """Where a namespace stands: what its index goes by to tell what is newer."""
+    """The state of a namespace that its index has reached: whatever is newer comes after it."""
 
     counter: int = 0
     version: int = 0
     erased: int = 0
     linked: int = 0
     living: int = 0
-    seq: int = 0  # the last event
-    renewed: int = 0  # the version in which vectors were last made anew
-    told: int = 0  # whether events since then changed something, 2 if every memory
-    started: float = 0.0  # the server, which may have lost its last moments before
+    seq: int = 0  # of the last event
+    renewed: int = 0  # the version at which vectors were last replaced
+    changes: int = 0  # by events since then: 0 none, 1 of some memories, 2 of every memory
+    started: float = 0.0  # when the server started; a crash may have lost its last moments
 
     def moved(self, other: Watermark) -> bool:
-        """Whether the index has to look at what was written between the two."""
-        return other.told > 0 or (other.version, other.started) != (self.version, self.started)
+        """True if the index has to look at what was written between the two."""
+        return other.changes > 0 or (other.version, other.started) != (self.version, self.started)
 
     def broken(self, other: Watermark) -> bool:
-        """Whether there is no way from this to the other but to read everything."""
-        once = (self.erased, self.renewed, self.started)
-        again = (other.erased, other.renewed, other.started)
-        return other.told > 1 or once != again or other.counter < self.counter
+        """True if everything has to be read to get from this to the other."""
+        own = (self.erased, self.renewed, self.started)
+        others = (other.erased, other.renewed, other.started)
+        return other.changes > 1 or own != others or other.counter < self.counter
 
 
 def select_watermark(namespace: str, since: Watermark, accesses: bool) -> Statement:
-    """Ask where a namespace stands; uses are news where `accesses` are kept."""
+    """Read the watermark of a namespace; uses count as changes where `accesses` are indexed."""
     skipped = [] if accesses else list(USE_EVENTS)
     return Statement(_SELECT_WATERMARK, (*(namespace,) * 3, since.seq, skipped, namespace))
 
 
 def parse_watermark(answer: Sequence[Any]) -> Watermark:
-    """The answer to `head`."""
+    """The answer to `select_watermark`."""
     return Watermark(*answer[0]) if answer else Watermark()
 
 
 class ColumnRequest:
-    """A request for columns of memories, and what makes columns of its rows."""
+    """A request for columns of memories: the statements, and their rows as columns."""
 
     def __init__(self, namespace: str, offset: int, names: Sequence[str]) -> None:
-        self.asked = tuple(names)
-        self._namespace = namespace
-        self._offset = offset  # from a row of the namespace to one as it is given out
-        self._counts = any(name in ACCESSES for name in names)
-        self._names = tuple(dict.fromkeys((*names, *(ACCESSES if self._counts else ()))))
-        self._columns = ", ".join(map(_select_expression, self._names))
-        self._worded = any(name.startswith("terms.") for name in names)
+        self.names = tuple(names)
+        self._readpace = namespace
+        self._offset = offset  # from a row of the namespace to its id
+        self._counts_accesses = any(name in ACCESSES for name in names)
+        self._read = tuple(dict.fromkeys((*names, *(ACCESSES if self._counts_accesses else ()))))
+        self._columns = ", ".join(map(_select_expression, self._read))
+        self._reads_words = any(name.startswith("terms.") for name in names)
 
     def between(self, after: int, until: int) -> list[Statement]:
-        """Ask for the memories of a range of rows."""
-        worded = ' JOIN words w ON w.namespace = %s AND w."row" = m."row"' if self._worded else ""
+        """Read the memories of a range of rows."""
+        words = (
+            ' JOIN words w ON w.namespace = %s AND w."row" = m."row"' if self._reads_words else ""
+        )
         rows = Statement(
-            f'SELECT m."row", {self._columns} FROM memories m{worded} '
+            f'SELECT m."row", {self._columns} FROM memories m{words} '
             'WHERE m.namespace = %s AND m."row" > %s AND m."row" <= %s ORDER BY m."row"',
-            (*(self._namespace,) * (1 + self._worded), after, until),
+            (*(self._readpace,) * (1 + self._reads_words), after, until),
         )
         return [self._clock(), rows]
 
     def changed(self, since: Watermark, accesses: bool) -> list[Statement]:
-        """Ask for the memories known at a time that were changed since."""
-        name, skipped = self._namespace, [] if accesses else list(USE_EVENTS)
-        told = (name, since.seq, skipped)
+        """Read the memories that were there at a watermark and have changed since."""
+        name, skipped = self._readpace, [] if accesses else list(USE_EVENTS)
+        events = (name, since.seq, skipped)
         rows = Statement(
             _SELECT_CHANGED.format(columns=self._columns),
-            (name, since.counter, name, since.version, *told, name, *told),
+            (name, since.counter, name, since.version, *events, name, *events),
         )
         return [self._clock(), rows]
 
     def _clock(self) -> Statement:
-        return Statement("SELECT seq FROM clocks WHERE namespace = %s", (self._namespace,))
+        return Statement("SELECT seq FROM clocks WHERE namespace = %s", (self._readpace,))
 
-    def columns(self, answers: Sequence[Any], waiting: Iterable[Batch]) -> dict[str, list[Any]]:
-        """The answers to either as columns; accesses that had not been written are counted in."""
-        seqs, rows = answers
-        names = ("row", *self._names)
+    def columns(self, answers: Sequence[Any], pending: Iterable[Batch]) -> dict[str, list[Any]]:
+        """The answers to either as columns, with the pending accesses counted in."""
+        clock, rows = answers
+        names = ("row", *self._read)
         if not rows:
             return {name: [] for name in names}
-        found = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
-        if self._counts:
-            found["accesses"] = [codec.pack_times(float_list(each)) for each in found["accesses"]]
-            batches, seq = tuple(waiting), seqs[0][0] if seqs else 0
-            for i, row in enumerate(found["row"] if batches else ()):
-                kept = {name: found[name][i] for name in ACCESSES}
-                for name, value in overlay(batches, seq, row, kept).items():
-                    found[name][i] = value
-        for name in self._names:
+        columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+        if self._counts_accesses:
+            columns["accesses"] = [
+                codec.pack_times(float_list(each)) for each in columns["accesses"]
+            ]
+            batches, seq = tuple(pending), clock[0][0] if clock else 0
+            for i, row in enumerate(columns["row"] if batches else ()):
+                accesses = {name: columns[name][i] for name in ACCESSES}
+                for name, value in overlay(batches, seq, row, accesses).items():
+                    columns[name][i] = value
+        for name in self._read:
             if name.startswith("metadata."):
                 key = name.removeprefix("metadata.")
-                found[name] = [codec.metadata_value(value, key) for value in found[name]]
+                columns[name] = [codec.metadata_value(value, key) for value in columns[name]]
             elif name in FIELDS and FIELDS[name].type == "list":
-                found[name] = [tuple(value or ()) for value in found[name]]
-        found["row"] = [row + self._offset for row in found["row"]]
-        return found
+                columns[name] = [tuple(value or ()) for value in columns[name]]
+        columns["row"] = [row + self._offset for row in columns["row"]]
+        return columns
 
 
 def _select_expression(name: str) -> str:
@@ -233,13 +237,13 @@ def _select_expression(name: str) -> str:
 
 
 def select_vectors(namespace: str, after: int, until: int) -> Statement:
-    """Ask for the vectors of a range of rows."""
+    """Read the vectors of a range of rows."""
     return Statement(_SELECT_VECTORS, (namespace, namespace, after, until))
 
 
 def parse_vectors(answer: Sequence[Any], offset: int) -> list[tuple[str, list[int], list[bytes]]]:
-    """The answer to `vectors`, as an index takes them in."""
-    found = []
+    """The answer to `select_vectors`: (name, row ids, float16 bytes) of each name."""
+    vectors = []
     for name, rows, packed, _ in answer:
         if name.startswith(STAGED):
             continue
@@ -247,17 +251,17 @@ def parse_vectors(answer: Sequence[Any], offset: int) -> list[tuple[str, list[in
         for places, read in unpack_vectors(packed, len(rows)):
             for place, vector in zip(places.tolist(), read.astype(np.float16), strict=True):
                 blobs[place] = vector.tobytes()
-        found.append((name, (rows.astype(np.int64) + offset).tolist(), blobs))
-    return found
+        vectors.append((name, (rows.astype(np.int64) + offset).tolist(), blobs))
+    return vectors
 
 
 def parse_embedder(answer: Sequence[Any]) -> str | None:
-    """The answer to `vectors` says who made them, where there are any."""
+    """The embedder in the answer to `select_vectors`, None where there are no vectors."""
     return answer[0][3] if answer else None
 
 
 def select_erased(namespace: str, since: Watermark) -> Statement:
-    """Ask for the rows known at a time that were erased since."""
+    """Read the rows that were there at a watermark and were erased since."""
     return Statement(
         'SELECT "row" FROM places WHERE namespace = %s AND version > %s AND NOT living '
         'AND "row" <= %s ORDER BY "row"',
@@ -265,8 +269,13 @@ def select_erased(namespace: str, since: Watermark) -> Statement:
     )
 
 
+def parse_rows(answer: Sequence[Any], offset: int) -> list[int]:
+    """The answer to `select_erased`, as row ids."""
+    return [row + offset for (row,) in answer]
+
+
 def select_links(namespace: str) -> Statement:
-    """Ask for all links of a namespace."""
+    """Read all links of a namespace."""
     return Statement(
         "SELECT source, target, created_at, weight, type FROM links WHERE namespace = %s "
         "ORDER BY source, target, type",

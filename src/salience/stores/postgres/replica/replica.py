@@ -1,142 +1,167 @@
-"""Namespaces that a process keeps in its own memory, in indexes like those of the embedded stores.
-
-What is searched again and again is read once and then kept current: a search asks whether there is
-news, and then for its hits. Everything else, and what does not fit, is searched by the server; the
-ranking is the same.
-"""
+"""A replica: the index of a namespace in this process, and the watermark it has reached."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
-
-from salience.records.fields import FIELDS
-from salience.records.filters import filter_fields
-from salience.retrieval import operations
-from salience.retrieval.routes import Lexical
+from salience.records.events import ACCESSES
+from salience.retrieval.candidates import Rows
+from salience.retrieval.operations import Edge
+from salience.stores.access_queue import Batch
+from salience.stores.index.change_feed import Changes
 from salience.stores.index.namespace_index import NamespaceIndex
-from salience.stores.index_reader import IndexReader
 from salience.stores.postgres.replica import feed
-from salience.stores.postgres.replica.feed import ColumnRequest, MissingColumns
-from salience.stores.postgres.replica.manager import LinkTable, NotReplicated, ReplicaManager
-from salience.stores.postgres.wire.commands import Steps
+from salience.stores.postgres.replica.feed import ColumnRequest, ReplicaFeed, Watermark
+from salience.stores.postgres.wire.commands import Statement
 
-_NOT_INDEXED = ("id", "content", "metadata")
-_ROW_OPERATIONS = (
-    operations.ScoreRows,
-    operations.MatchedTerms,
-    operations.Mentions,
-    operations.FetchColumns,
-    operations.FetchVectors,
-    operations.SessionNeighbors,
-    operations.LinksBetween,
-)
+Pending = Callable[[str], Sequence[Batch]]
+"""The accesses of a namespace that are not written yet."""
 
 
-class Replicas(ReplicaManager):
-    """Answers about the namespaces that a process keeps."""
+class NotReplicated(LookupError):
+    """A namespace has no replica any more: the server has to be asked."""
 
-    def cover(self, op: operations.Op, kept: frozenset[str]) -> bool:
-        """Whether the indexes of the namespaces `kept` can answer an operation."""
-        if isinstance(op, (operations.FindSpeakers, operations.VectorNames)):
-            return bool(kept) and kept.issuperset(op.namespaces)
-        if isinstance(op, _ROW_OPERATIONS):
-            if isinstance(op, operations.FetchColumns) and "content" in op.names:
-                return False
-            return bool(kept) and kept.issuperset(self._row_ids.namespaces(op.rows))
-        return False
 
-    def _linked(self, op: operations.LinksBetween) -> list[operations.Edge]:
-        found: list[operations.Edge] = []
-        with self._lock:
-            for index, rows, _ in self._indexes_of(op.rows):
-                if index.namespace not in op.query.namespaces:
-                    continue
-                edges = self._net(index).of(rows)
-                ends = np.array(sorted({end for edge in edges for end in edge[:2]}), dtype=np.int64)
-                passing = set(ends[index.table.passing(ends, op.query.where)].tolist())
-                found += [edge for edge in edges if passing.issuperset(edge[:2])]
-        return found
+class LinkTable:
+    """The links of a namespace, in their order, by the rows that they join."""
 
-    def _net(self, index: NamespaceIndex) -> LinkTable:
-        space = self._spaces.get(index.namespace)
-        if space is None or space.index is not index:
-            raise NotReplicated(index.namespace)
-        if space.net is None:
-            rows = index.table.matching(None)
-            row_of = dict(zip(index.ids_of(rows), rows.tolist(), strict=True))
-            space.net = LinkTable(space.feed.links_by_weight(index.namespace), row_of)
-        return space.net
+    def __init__(self, links: Iterable[Sequence[Any]], row_of: Mapping[str, int]) -> None:
+        self._edges: list[Edge] = []
+        self._places: dict[int, list[int]] = {}
+        for source, target, _, weight, type_ in links:
+            if source in row_of and target in row_of:
+                edge = Edge(row_of[source], row_of[target], weight, type_)
+                for end in dict.fromkeys(edge[:2]):
+                    self._places.setdefault(end, []).append(len(self._edges))
+                self._edges.append(edge)
 
-    ANSWERS: ClassVar[dict[type, Any]] = {**IndexReader.ANSWERS, operations.LinksBetween: _linked}
+    def of(self, rows: Rows) -> list[Edge]:
+        """The links from and to some rows."""
+        places = {place for row in rows.tolist() for place in self._places.get(row, ())}
+        return [self._edges[place] for place in sorted(places)]
 
-    def answer(self, op: operations.Op) -> Steps[Any]:
-        """Answer an operation that is covered.
 
-        Raises:
-            Gone: a namespace has just been dropped.
-        """
-        if isinstance(op, operations.FetchColumns):
-            with self._lock:
-                self._asked.update(name for name in op.names if _is_indexed_column(name))
-        return (yield from self._supplied(lambda: self.ANSWERS[type(op)](self, op)))
+class Replica:
+    """The index of one namespace, its feed, and the watermark up to which it is current."""
 
-    def rankings(
-        self, searches: Sequence[operations.SearchRoute]
-    ) -> Steps[list[operations.Ranking]]:
-        """Answer the routes of a search.
+    def __init__(
+        self,
+        namespace: str,
+        offset: int,
+        columns: Sequence[str],
+        watermark: Watermark,
+        pending: Pending,
+    ) -> None:
+        """`offset` turns a row of the namespace into a row id."""
+        self.feed = ReplicaFeed()
+        self.index = NamespaceIndex(self.feed, namespace, columns)
+        self.namespace = namespace
+        self.watermark = watermark
+        self.refreshes = 0
+        self.offset = offset
+        self._pending = pending
+        self._links: LinkTable | None = None
+
+    @property
+    def counts_accesses(self) -> bool:
+        """True if the index has columns that accesses change."""
+        return not set(self.index.table.patchable_columns).isdisjoint(ACCESSES)
+
+    @property
+    def links(self) -> LinkTable:
+        """The links of the namespace.
 
         Raises:
-            Gone: a namespace has just been dropped.
+            MissingColumns: they were not read yet.
         """
-        return (yield from self._supplied(lambda: self._searches(searches)))
+        if self._links is None:
+            rows = self.index.table.matching(None)
+            row_of = dict(zip(self.index.ids_of(rows), rows.tolist(), strict=True))
+            self._links = LinkTable(self.feed.links_by_weight(self.namespace), row_of)
+        return self._links
 
-    def _supplied(self, answer: Callable[[], Any]) -> Steps[Any]:
-        """An answer; what an index lacks for it is read."""
-        supplied: str | None = None
-        while True:
-            try:
-                found = answer()
-            except MissingColumns as lacking:
-                supplied = lacking.namespace
-                yield from self._supply(lacking)
-                continue
-            if supplied is not None and supplied in self._spaces:
-                self._spaces[supplied].feed.whole = None
-            return found
+    def request(self, names: Sequence[str]) -> ColumnRequest:
+        """A request for columns of its memories."""
+        return ColumnRequest(self.namespace, self.offset, names)
 
-    def _supply(self, lacking: MissingColumns) -> Steps[None]:
-        name = lacking.namespace
-        with self._lock:
-            space = self._spaces.get(name)
-        if space is None:
-            raise NotReplicated(name)
-        fed, waiting = space.fed, self._waiting(name)
-        reading = ColumnRequest(name, self._row_ids.offset(name), lacking.names)
-        answers = yield (
-            [feed.select_links(name)] if lacking.links else reading.between(0, space.head.counter)
+    def pending(self, before: Sequence[Batch]) -> dict[Batch, None]:
+        """Accesses that were pending before something was read, and those that are now."""
+        return dict.fromkeys((*before, *self._pending(self.namespace)))
+
+    def add(
+        self,
+        request: ColumnRequest,
+        answers: Sequence[Any],
+        pending: Sequence[Batch],
+        until: int,
+        **changes: Any,
+    ) -> None:
+        """Add the memories up to a row, and other changes, to the index."""
+        *rows, vectors = answers
+        fresh = self.feed.fresh = request.columns(rows, self.pending(pending))
+        self.feed.fresh_vectors = feed.parse_vectors(vectors, self.offset)
+        self.feed.stored_embedder = feed.parse_embedder(vectors)
+        self.refreshes += 1
+        self.feed.current = Changes(
+            self.refreshes, fresh["row"], until=self.offset + until, **changes
         )
-        with self._lock:
-            if space.fed != fed:  # what was read may lack what the index has now
-                return
-            if lacking.links:
-                [space.feed.given_links] = answers
-            else:
-                every = dict.fromkeys((*waiting, *self._waiting(name)))
-                space.feed.whole = reading.columns(answers, every)
+        self.index.table.refresh()
+        self.feed.release()
+        self._links = None
 
 
-def is_answered_by_index(op: operations.SearchRoute) -> bool:
-    """Whether a search needs nothing but what an index holds."""
-    if "content" in filter_fields(op.query.where):
-        return False
-    reading = op.query.reading
-    operators = isinstance(op.route, Lexical) and op.route.operators
-    return not (operators and (reading.phrases or reading.prefixes))
+class Delta:
+    """Everything newer than a replica: the statements that read it, and how it is applied."""
 
+    def __init__(
+        self, replica: Replica, since: Watermark, until: Watermark, pending: Sequence[Batch]
+    ) -> None:
+        self.replica = replica
+        self._since = since
+        self._until = until
+        self._pending = pending
+        self._fresh = replica.request(replica.index.table.loaded_columns)
+        self._changed = replica.request(replica.index.table.patchable_columns)
 
-def _is_indexed_column(name: str) -> bool:
-    """Whether an index holds it as a column."""
-    return (name in FIELDS and name not in _NOT_INDEXED) or name.startswith("metadata.")
+    def statements(self) -> list[Statement]:
+        """Read the erased rows, the changed and the new memories, and the new vectors."""
+        name, since, until = self.replica.namespace, self._since, self._until
+        return [
+            feed.select_erased(name, since),
+            *self._changed.changed(since, self.replica.counts_accesses),
+            *self._fresh.between(since.counter, until.counter),
+            feed.select_vectors(name, since.counter, until.counter),
+        ]
+
+    def is_stale(self) -> bool:
+        """True if the replica has moved on, or has got another column, since it was made."""
+        table = self.replica.index.table
+        columns = (self._fresh.names, self._changed.names)
+        return self.replica.watermark is not self._since or columns != (
+            table.loaded_columns,
+            table.patchable_columns,
+        )
+
+    def apply(self, answers: Sequence[Any]) -> None:
+        """Add the answers to the statements to the index.
+
+        Raises:
+            MissingColumns: so much was erased that the index has to be read again.
+        """
+        replica = self.replica
+        erased, clock, rows, *fresh = answers
+        pending = replica.pending(self._pending)
+        changed = replica.feed.changed = self._changed.columns((clock, rows), pending)
+        if self._until.linked != self._since.linked:
+            replica.index.table.forget_links()
+            replica.feed.stored_links = None
+        replica.add(
+            self._fresh,
+            fresh,
+            self._pending,
+            self._until.counter,
+            removed=feed.parse_rows(erased, replica.offset),
+            patched=changed["row"],
+        )
+        replica.watermark = self._until
