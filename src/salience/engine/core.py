@@ -124,7 +124,7 @@ class Core:
         return timestamp(name, self.searches.clock() if value is None else value)
 
     def write_context(self) -> WriteContext:
-        """Where and when a write happens."""
+        """The context of a write that happens now."""
         return WriteContext(
             self.namespace,
             self.dispatcher.embedder is not None,

@@ -89,7 +89,7 @@ SEARCH_DEFAULTS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """What the searches of one memory share, unless their options say otherwise.
+    """The settings that the searches of one memory share, unless their options say otherwise.
 
     `embedder` gives the identity of the embedder once that has answered; it is None where the
     memory was opened without one.

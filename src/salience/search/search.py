@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -112,22 +112,7 @@ def rank(
     """
     profile, settings = request.profile, request.settings
     during, degraded = _time_range(request)
-    text = request.text if during is None else _without(request.text, during.words)
-    speakers, vector_names, *entities = yield [
-        FindSpeakers(request.namespaces, *name_candidates(text)),
-        VectorNames(request.namespaces),
-        *([Extract((request.text,))] if profile.names_entities else []),
-    ]
-    analysis = analyze_query(
-        text,
-        speakers.names,
-        speakers.users,
-        speakers.assistants,
-        during,
-        request.about,
-        this_year=request.now.year,
-        rare=rare_speakers(speakers.turns, speakers.all_turns),
-    )
+    analysis, vector_names, entities = yield from _analyze(request, during)
     started = time.perf_counter()
     vector, problem = yield from _query_vector(request, analysis)
     embed_ms = (time.perf_counter() - started) * 1e3
@@ -153,13 +138,36 @@ def rank(
         reading=analysis,
         token_budget=request.token_budget,
         count_tokens=settings.count_tokens,
-        entities=settings.aliases.keys(name for [names] in entities for name in names),
+        entities=settings.aliases.keys(entities),
         aliases=settings.aliases,
         around=profile.pipeline.around,
         hits_only=hits_only,
     )
     run = yield from run_profile(profile, query)
     return run, tuple(degraded), embed_ms
+
+
+def _analyze(
+    request: SearchRequest, during: TimeRange | None
+) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str]]]:
+    """The analysis of the query, the names of the stored vectors, and the entities it names."""
+    text = request.text if during is None else _without(request.text, during.words)
+    speakers, vector_names, *entities = yield [
+        FindSpeakers(request.namespaces, *name_candidates(text)),
+        VectorNames(request.namespaces),
+        *([Extract((request.text,))] if request.profile.names_entities else []),
+    ]
+    analysis = analyze_query(
+        text,
+        speakers.names,
+        speakers.users,
+        speakers.assistants,
+        during,
+        request.about,
+        this_year=request.now.year,
+        rare=rare_speakers(speakers.turns, speakers.all_turns),
+    )
+    return analysis, vector_names, [name for [names] in entities for name in names]
 
 
 def _query_vector(
