@@ -20,21 +20,21 @@ def rows(angles: list[float]) -> Rows:
     return np.stack([np.cos(radians), np.sin(radians)], axis=1).astype(np.float32)
 
 
-def plainly(vectors: Rows, least: float = 0.8, members: int = 3) -> list[list[int]]:
+def plain_clusters(vectors: Rows, min_cosine: float = 0.8, min_size: int = 3) -> list[list[int]]:
     """The law as it stands, pair by pair."""
     free = {i for i, row in enumerate(vectors) if row.any()}
     found = []
     for first in range(len(vectors)):
         if first not in free:
             continue
-        group = [i for i in sorted(free) if vectors[i] @ vectors[first] >= least or i == first]
-        while len(group) >= members:
+        group = [i for i in sorted(free) if vectors[i] @ vectors[first] >= min_cosine or i == first]
+        while len(group) >= min_size:
             mean = vectors[group].astype(np.float64).mean(axis=0)
             cosines = [float(vectors[i] @ mean / np.linalg.norm(mean)) for i in group]
-            if min(cosines) >= least:
+            if min(cosines) >= min_cosine:
                 break
             group.pop(cosines.index(min(cosines)))
-        if len(group) >= members:
+        if len(group) >= min_size:
             found.append(group)
             free -= set(group)
     return sorted(found)
@@ -54,10 +54,10 @@ def random_rows(seed: int, size: int) -> Rows:
 def test_groups_are_those_of_the_law_whatever_the_blocks(seed: int, size: int, block: int) -> None:
     vectors = random_rows(seed, size)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_BLOCK", block)
-        patch.setattr(module, "_COLUMNS", max(1, block // 2))
+        patch.setattr(module, "_BLOCK_ROWS", block)
+        patch.setattr(module, "_BLOCK_COLUMNS", max(1, block // 2))
         found = find_clusters(vectors)
-    assert [group.tolist() for group in found] == plainly(vectors)
+    assert [group.tolist() for group in found] == plain_clusters(vectors)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 60))

@@ -1,4 +1,4 @@
-"""The health of a namespace: what is wrong with how many memories, and what mends it."""
+"""The audit of a namespace: findings with counts, examples and the command that helps."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from salience.write.reading import read_table
 from salience.write.text_differences import differences
 
 SHOWN_EXAMPLES = 3  # examples of each finding
-_STALE = 0.3  # the vitality below which a memory is fading or worse
-_TEXTS = 4096  # texts read at once
-_VITAL = score(vitality(), into="vitality")
+_FADING_BELOW = 0.3  # vitality
+_READ_CHUNK_TEXTS = 4096
+_VITALITY = score(vitality(), into="vitality")
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One kind of trouble: how many of the memories looked at have it, examples, what mends it.
+    """One kind of problem: how many of the memories looked at have it, examples, the remedy.
 
-    An example is an id and what is wrong with it.
+    An example is an id and the problem of that memory.
     """
 
     name: str
@@ -78,52 +78,53 @@ class Audit:
         return iter(self.findings)
 
     def __getitem__(self, name: str) -> Finding:
-        return next(one for one in self.findings if one.name == name)
+        return next(finding for finding in self.findings if finding.name == name)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         return {
             "namespace": self.namespace,
             "memories": self.memories,
-            "findings": [one.to_dict() for one in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
         }
 
 
 def audit(scope: WriteContext, *, progress: Progress | None = None) -> Plan[Audit]:
-    """The plan of looking for duplicates, junk, stale, contradicted, orphaned and unembedded ones.
+    """The plan of finding duplicate, junk, stale, contradicted, orphaned and unembedded memories.
 
-    Only looked at are active memories (for orphans, all); nothing is changed. Duplicates and junk
-    are facts and notes: of two turns of a conversation that are alike, both were said.
+    Looks at active memories only (for orphans, at all) and changes nothing. Duplicates and junk are
+    facts and notes: of two turns of a conversation that are alike, both were said.
     """
     callable_or_none("progress", progress)
-    names = ("id", "kind", "agent_id", "user_id", "created_at", *sorted(_VITAL.reads()))
+    names = ("id", "kind", "agent_id", "user_id", "created_at", *sorted(_VITALITY.reads()))
     active = Compare("status", "eq", "active")
-    found = yield from read_table(scope, active, names)
-    said = [kind not in EPISODIC_KINDS for kind in found["kind"].tolist()] if len(found) else []
-    facts = found.take(np.array(said, dtype=bool))
+    table = yield from read_table(scope, active, names)
+    kinds = table["kind"].tolist() if len(table) else []
+    is_fact = np.array([kind not in EPISODIC_KINDS for kind in kinds], dtype=bool)
+    facts = table.take(is_fact)
     texts = yield from _texts(facts, progress)
-    vectors = yield from ask(FetchVectors(found.rows, "content"))
+    vectors = yield from ask(FetchVectors(table.rows, "content"))
     links: Sequence[Link] = yield from ask(LinksOf(scope.namespace))
-    lacking = np.isnan(vectors[:, 0]) if vectors.shape[1] else np.ones(len(found), dtype=bool)
-    all_of_them = yield from read_table(scope, None, ("id", "status"))
+    is_missing = np.isnan(vectors[:, 0]) if vectors.shape[1] else np.ones(len(table), dtype=bool)
+    everything = yield from read_table(scope, None, ("id", "status"))
     findings = (
-        _duplicates(facts, texts, vectors[np.array(said, dtype=bool)], progress),
+        _duplicates(facts, texts, vectors[is_fact], progress),
         _junk(facts, texts),
-        _stale(scope, found),
-        _contradicted(found, links),
-        _orphaned(all_of_them, links),
+        _stale(scope, table),
+        _contradicted(table, links),
+        _orphaned(everything, links),
         _finding(
             "unembedded",
-            [(id, "has no vector") for id in _ids(found.take(lacking))],
-            len(found),
+            [(id, "has no vector") for id in _ids(table.take(is_missing))],
+            len(table),
             "salience reembed --missing",
         ),
     )
-    return Audit(scope.namespace, len(all_of_them), findings)
+    return Audit(scope.namespace, len(everything), findings)
 
 
-def _ids(found: Candidates) -> list[str]:
-    return found["id"].tolist() if len(found) else []
+def _ids(table: Candidates) -> list[str]:
+    return table["id"].tolist() if len(table) else []
 
 
 def _finding(name: str, examples: Sequence[tuple[str, str]], of: int, remedy: str) -> Finding:
@@ -131,13 +132,13 @@ def _finding(name: str, examples: Sequence[tuple[str, str]], of: int, remedy: st
     return Finding(name, len(examples), of, shown, remedy if examples else "")
 
 
-def _texts(found: Candidates, progress: Progress | None) -> Plan[list[str]]:
+def _texts(table: Candidates, progress: Progress | None) -> Plan[list[str]]:
     texts: list[str] = []
-    for start in range(0, len(found), _TEXTS):
-        part = yield from ask(ReadTexts(found.rows[start : start + _TEXTS]))
+    for start in range(0, len(table), _READ_CHUNK_TEXTS):
+        part = yield from ask(ReadTexts(table.rows[start : start + _READ_CHUNK_TEXTS]))
         texts += [text or "" for text in part]
         if progress is not None:
-            progress("reading", len(texts), len(found))
+            progress("reading", len(texts), len(table))
     return texts
 
 
@@ -147,7 +148,7 @@ def _duplicates(
     vectors: NDArray[np.float32],
     progress: Progress | None,
 ) -> Finding:
-    """Those that an older one of the same owner says word for word, or at cosine >= 0.92."""
+    """Memories whose text an older one of the same owner has, or one at a cosine >= 0.92."""
     by_owner: dict[tuple[Any, Any], list[int]] = {}
     if len(facts):
         order = np.lexsort((facts["id"].astype(str), facts.floats("created_at"))).tolist()
@@ -155,32 +156,32 @@ def _duplicates(
         for place in order:
             by_owner.setdefault(owners[place], []).append(place)
     ids = _ids(facts)
-    twice: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for places in by_owner.values():
         first: dict[str, int] = {}
         for place in places:
-            known = first.setdefault(fold_name(" ".join(texts[place].split())), place)
-            if known != place:
-                twice[place] = f"says the same as {ids[known]}"
-        left = np.array([place for place in places if place not in twice], dtype=np.intp)
+            earlier = first.setdefault(fold_name(" ".join(texts[place].split())), place)
+            if earlier != place:
+                reasons[place] = f"says the same as {ids[earlier]}"
+        left = np.array([place for place in places if place not in reasons], dtype=np.intp)
         if not vectors.shape[1]:
             continue
-        told = None if progress is None else _named("comparing", progress)
-        for older, newer, cosine in similar_pairs(vectors[left], DUPLICATE_COSINE, progress=told):
+        step = None if progress is None else _named("comparing", progress)
+        for older, newer, cosine in similar_pairs(vectors[left], DUPLICATE_COSINE, progress=step):
             one, other = left[older], left[newer]
             if not differences(texts[one], texts[other]):
-                twice[int(other)] = f"is {cosine:.2f} like {ids[one]}"
-    examples = sorted((ids[place], why) for place, why in twice.items())
+                reasons[int(other)] = f"is {cosine:.2f} like {ids[one]}"
+    examples = sorted((ids[place], why) for place, why in reasons.items())
     return _finding("duplicates", examples, len(facts), _archive(examples))
 
 
-def _named(what: str, progress: Progress) -> Callable[[int, int], None]:
-    return lambda done, total: progress(what, done, total)
+def _named(name: str, progress: Progress) -> Callable[[int, int], None]:
+    return lambda done, total: progress(name, done, total)
 
 
 def _junk(facts: Candidates, texts: Sequence[str]) -> Finding:
-    told = [(id, junk_reason(text)) for id, text in zip(_ids(facts), texts, strict=True)]
-    examples = [(id, why) for id, why in told if why is not None]
+    reasons = [(id, junk_reason(text)) for id, text in zip(_ids(facts), texts, strict=True)]
+    examples = [(id, reason) for id, reason in reasons if reason is not None]
     return _finding("junk", examples, len(facts), _archive(sorted(examples)))
 
 
@@ -189,40 +190,40 @@ def _archive(examples: Sequence[tuple[str, str]]) -> str:
     return f"salience archive {' '.join(shlex.quote(id) for id, _ in examples[:SHOWN_EXAMPLES])}"
 
 
-def _stale(scope: WriteContext, found: Candidates) -> Finding:
-    if not len(found):
+def _stale(scope: WriteContext, table: Candidates) -> Finding:
+    if not len(table):
         return _finding("stale", [], 0, "")
     query = Query("", (scope.namespace,), scope.now.timestamp())
-    values = _VITAL.apply(query, found).floats("vitality")
-    low = np.flatnonzero(values < _STALE)
-    ids = _ids(found)
+    values = _VITALITY.apply(query, table).floats("vitality")
+    low = np.flatnonzero(values < _FADING_BELOW)
+    ids = _ids(table)
     examples = [(ids[place], f"has a vitality of {values[place]:.2f}") for place in low.tolist()]
-    return _finding("stale", examples, len(found), "salience prune")
+    return _finding("stale", examples, len(table), "salience prune")
 
 
-def _contradicted(found: Candidates, links: Sequence[Link]) -> Finding:
-    """Those that an active memory contradicts; which of the two is right nobody has said."""
-    here = set(_ids(found))
+def _contradicted(table: Candidates, links: Sequence[Link]) -> Finding:
+    """Active memories that contradict each other, with nobody having said which one is right."""
+    ids = set(_ids(table))
     against: dict[str, str] = {}
     for link in links:
-        if link.type == "contradicts" and {link.source, link.target} <= here:
+        if link.type == "contradicts" and {link.source, link.target} <= ids:
             against.setdefault(link.target, link.source)
             against.setdefault(link.source, link.target)
     examples = [(id, f"and {other} contradict each other") for id, other in against.items()]
     one, other = min(against.items(), default=("OLD", "NEW"))
     remedy = f"salience supersede {shlex.quote(one)} {shlex.quote(other)}"
-    return _finding("contradicted", examples, len(found), remedy)
+    return _finding("contradicted", examples, len(table), remedy)
 
 
-def _orphaned(found: Candidates, links: Sequence[Link]) -> Finding:
-    """Those with a link that leads nowhere, and those whose successor is gone."""
-    status = dict(zip(_ids(found), found["status"].tolist() if len(found) else [], strict=True))
+def _orphaned(table: Candidates, links: Sequence[Link]) -> Finding:
+    """Memories with a link that leads nowhere, and those whose successor is gone."""
+    status = dict(zip(_ids(table), table["status"].tolist() if len(table) else [], strict=True))
     nowhere = {
-        one.source: f"links to {one.target!r}, which is no memory"
-        for one in links
-        if one.source in status and one.target not in status
+        link.source: f"links to {link.target!r}, which is no memory"
+        for link in links
+        if link.source in status and link.target not in status
     }
-    followed = {one.target for one in links if one.type in ("supersedes", "consolidates")}
+    followed = {link.target for link in links if link.type in ("supersedes", "consolidates")}
     alone = {
         id: f"is {what}, but by no memory that is there"
         for id, what in status.items()
@@ -231,4 +232,4 @@ def _orphaned(found: Candidates, links: Sequence[Link]) -> Finding:
     examples = list({**nowhere, **alone}.items())
     first = min(alone, default=None)
     remedy = "salience maintain" if first is None else f"salience restore {shlex.quote(first)}"
-    return _finding("orphaned", examples, len(found), remedy)
+    return _finding("orphaned", examples, len(table), remedy)

@@ -1,4 +1,4 @@
-"""Clusters of vectors that say the same: greedy, exact, a block of rows at a time."""
+"""Clusters of similar vectors: greedy, exact, a block of rows at a time."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 CLUSTER_COSINE = 0.80
 """The least cosine of a member to its cluster's centroid, and to the one that it began with."""
-MIN_CLUSTER_SIZE = 3  # the least there are in a cluster
-_BLOCK = 256  # rows compared with all others at once
-_COLUMNS = 16_384  # others compared at once: what is worked on stays in the cache
-_SAMPLE = 4096  # rows by which the directions of the screen are chosen
-_MAYBE = 0.001  # share of pairs that the screen may leave
+MIN_CLUSTER_SIZE = 3  # the least in a cluster
+_BLOCK_ROWS = 256  # rows compared with all others at once
+_BLOCK_COLUMNS = 16_384  # others compared at once: what is worked on stays in the cache
+_SAMPLE_ROWS = 4096  # rows by which the directions of the screen are chosen
+_MAX_CANDIDATE_SHARE = 0.001  # share of pairs that the screen may leave
 _ROUNDING = 1e-3  # more than single precision can be off by
-_SPARSE = 0.9  # share of the others that are still in no group, below which they are copied anew
+_RECOPY_BELOW_SHARE = 0.9  # of the rows copied that are still in no group
 
 Floats32 = NDArray[np.float32]
 Places = NDArray[np.intp]
@@ -26,32 +26,34 @@ def find_clusters(
     vectors: Floats32,
     *,
     fresh: NDArray[np.bool_] | None = None,
-    least: float = CLUSTER_COSINE,
-    members: int = MIN_CLUSTER_SIZE,
+    min_cosine: float = CLUSTER_COSINE,
+    min_size: int = MIN_CLUSTER_SIZE,
     progress: Progress | None = None,
 ) -> list[Places]:
-    """Disjoint groups of rows, each at a cosine of `least` or more to the centroid of its group.
+    """Disjoint groups of rows, each row at a cosine >= `min_cosine` to the centroid of its group.
 
     `vectors` are unit vectors, float32 of shape (rows, dimensions); a row of zeros or NaN is in no
-    group. From the first row to the last, each that is in no group yet begins one of all rows that
-    are in none and at least `least` to it; as long as a member is below `least` to the centroid
-    (the mean, at unit length), the farthest leaves. What keeps fewer than `members` is no group.
+    group. From the first row to the last, each that is in no group yet begins one, of all rows that
+    are in none and at a cosine >= `min_cosine` to it; while a member is below `min_cosine` to the
+    centroid (the mean, at unit length), the farthest one leaves. Groups of fewer than `min_size`
+    rows are dropped.
 
-    With `fresh`, bool of shape (rows,), only groups that a fresh row might have made possible are
-    looked for: those begun by a fresh row, or by one that is similar to a fresh one. The groups
-    come by their first row, places ascending in each. O(rows^2) products, or fresh times rows.
+    With `fresh`, bool of shape (rows,), only groups that a fresh row may have made possible are
+    looked for: those that begin with a fresh row, or with one that is similar to a fresh one. The
+    groups are ordered by their first row, places ascending in each. O(rows^2) products, or fresh
+    times rows.
     """
     usable = _usable(vectors)
     free = usable.copy()
-    screen = _screen(vectors, usable, least)
-    begins = usable if fresh is None else _near(vectors, screen, usable, fresh, least)
+    screen = _screen(vectors, usable, min_cosine)
+    begins = usable if fresh is None else _near(vectors, screen, usable, fresh, min_cosine)
     places = np.flatnonzero(begins)
     later: dict[int, list[int]] = {}  # rows from before that are similar, by a row to come
-    found = []
+    groups = []
     others, rest = np.empty(0, dtype=np.intp), screen[:0]
-    for start in range(0, len(places), _BLOCK):
-        block = places[start : start + _BLOCK]
-        if not len(others) or np.count_nonzero(free) < _SPARSE * len(others):
+    for start in range(0, len(places), _BLOCK_ROWS):
+        block = places[start : start + _BLOCK_ROWS]
+        if not len(others) or np.count_nonzero(free) < _RECOPY_BELOW_SHARE * len(others):
             others = np.flatnonzero(free)  # copied now and then, for a copy costs as much as a use
             rest = screen[others]
         # A pair of rows that both may begin a group is compared once, by the first of them.
@@ -60,47 +62,47 @@ def find_clusters(
         for row, bound in zip(block.tolist(), bounds, strict=True):
             if not free[row]:
                 continue
-            near = others[first + np.flatnonzero(bound >= least - _ROUNDING)]
+            near = others[first + np.flatnonzero(bound >= min_cosine - _ROUNDING)]
             near = near[free[near]]
-            near = near[vectors[near] @ vectors[row] >= least]
+            near = near[vectors[near] @ vectors[row] >= min_cosine]
             if fresh is None:
                 earlier = [place for place in later.pop(row, ()) if free[place]]
                 near = np.unique(np.concatenate([near, np.array([*earlier, row], dtype=np.intp)]))
-            group = tighten(vectors, near, least) if len(near) >= members else near
-            if len(group) >= members:
+            group = tighten(vectors, near, min_cosine) if len(near) >= min_size else near
+            if len(group) >= min_size:
                 free[group] = False
-                found.append(group)
+                groups.append(group)
             elif fresh is None:
                 for place in near[near > row].tolist():
                     later.setdefault(place, []).append(row)
         if progress is not None:
-            progress(min(start + _BLOCK, len(places)), len(places))
-    return sorted(found, key=lambda group: int(group[0]))
+            progress(min(start + _BLOCK_ROWS, len(places)), len(places))
+    return sorted(groups, key=lambda group: int(group[0]))
 
 
 def _usable(vectors: Floats32) -> NDArray[np.bool_]:
-    """Which rows are vectors that can be compared."""
+    """A mask of the rows that are vectors: finite, and not all zeros."""
     return np.asarray(np.isfinite(vectors).all(axis=1) & vectors.any(axis=1))
 
 
 def similar_pairs(
-    vectors: Floats32, least: float, *, progress: Progress | None = None
+    vectors: Floats32, min_cosine: float, *, progress: Progress | None = None
 ) -> Iterator[tuple[int, int, float]]:
-    """For each row with an earlier one at a cosine of `least` or more: (the first, it, cosine).
+    """For each row with an earlier one at a cosine >= `min_cosine`: (the first such, row, cosine).
 
-    Rows of zeros or NaN are like none. O(rows^2) products.
+    Rows of zeros or NaN are similar to none. O(rows^2) products.
     """
     usable = np.flatnonzero(_usable(vectors))
     rows = vectors[usable]
-    screen = _screen(rows, np.ones(len(rows), dtype=bool), least)
-    for start in range(0, len(usable), _BLOCK):
-        bounds = _products(screen[start : start + _BLOCK], screen[: start + _BLOCK])
+    screen = _screen(rows, np.ones(len(rows), dtype=bool), min_cosine)
+    for start in range(0, len(usable), _BLOCK_ROWS):
+        bounds = _products(screen[start : start + _BLOCK_ROWS], screen[: start + _BLOCK_ROWS])
         for row, bound in enumerate(bounds, start):
-            maybe = np.flatnonzero(bound[:row] >= least - _ROUNDING)
-            for part in range(0, len(maybe), _BLOCK):
-                some = maybe[part : part + _BLOCK]
+            maybe = np.flatnonzero(bound[:row] >= min_cosine - _ROUNDING)
+            for part in range(0, len(maybe), _BLOCK_ROWS):
+                some = maybe[part : part + _BLOCK_ROWS]
                 cosines = rows[some] @ rows[row]
-                like = np.flatnonzero(cosines >= least)
+                like = np.flatnonzero(cosines >= min_cosine)
                 if len(like):
                     first = int(like[0])
                     yield int(usable[some[first]]), int(usable[row]), float(cosines[first])
@@ -109,22 +111,24 @@ def similar_pairs(
             progress(start + len(bounds), len(usable))
 
 
-def _screen(vectors: Floats32, usable: NDArray[np.bool_], least: float) -> Floats32:
-    """Shorter rows whose products are bounds: no two vectors have a cosine above that of theirs.
+def _screen(vectors: Floats32, usable: NDArray[np.bool_], min_cosine: float) -> Floats32:
+    """Shorter rows whose products bound the cosines of the vectors from above.
 
     x . y <= x' . y' + |x''| |y''|, where ' is the part in some directions and '' the rest. The
     directions are those in which the vectors reach farthest, as few as leave one pair in a thousand
     to be looked at; if that takes more than half of them, the vectors themselves are returned.
     """
     size = vectors.shape[1]
-    rows = vectors[np.flatnonzero(usable)[:: max(1, int(usable.sum()) // _SAMPLE)]]
-    if len(rows) < _SAMPLE // 4:
+    rows = vectors[np.flatnonzero(usable)[:: max(1, int(usable.sum()) // _SAMPLE_ROWS)]]
+    if len(rows) < _SAMPLE_ROWS // 4:
         return vectors
     directions = np.linalg.eigh((rows.T @ rows).astype(np.float64))[1][:, ::-1]
-    for kept in (size // 8, size // 4, size // 2):
-        turn = np.ascontiguousarray(directions[:, :kept], dtype=np.float32)
+    for dimensions in (size // 8, size // 4, size // 2):
+        turn = np.ascontiguousarray(directions[:, :dimensions], dtype=np.float32)
         sample = _bounds(rows, turn)
-        if (sample[: _SAMPLE // 8] @ sample.T >= least - _ROUNDING).mean() < _MAYBE:
+        if (
+            sample[: _SAMPLE_ROWS // 8] @ sample.T >= min_cosine - _ROUNDING
+        ).mean() < _MAX_CANDIDATE_SHARE:
             clean = np.where(usable[:, np.newaxis], vectors, np.float32(0.0))
             return _bounds(clean, turn)
     return vectors
@@ -143,43 +147,43 @@ def _near(
     screen: Floats32,
     usable: NDArray[np.bool_],
     fresh: NDArray[np.bool_],
-    least: float,
+    min_cosine: float,
 ) -> NDArray[np.bool_]:
     """The fresh rows and those that are similar to one."""
     near = fresh & usable
-    new, known = np.flatnonzero(near), np.flatnonzero(usable)
-    rest = screen[known]
-    for start in range(0, len(new), _BLOCK):
-        block = new[start : start + _BLOCK]
+    new, others = np.flatnonzero(near), np.flatnonzero(usable)
+    rest = screen[others]
+    for start in range(0, len(new), _BLOCK_ROWS):
+        block = new[start : start + _BLOCK_ROWS]
         for row, bound in zip(block.tolist(), _products(screen[block], rest), strict=True):
-            maybe = known[np.flatnonzero(bound >= least - _ROUNDING)]
-            near[maybe[vectors[maybe] @ vectors[row] >= least]] = True
+            maybe = others[np.flatnonzero(bound >= min_cosine - _ROUNDING)]
+            near[maybe[vectors[maybe] @ vectors[row] >= min_cosine]] = True
     return near
 
 
 def _products(block: Floats32, rest: Floats32) -> Floats32:
     """The cosines of some rows with others, float32 of shape (block, rest)."""
-    found = np.empty((len(block), len(rest)), dtype=np.float32)
-    for start in range(0, len(rest), _COLUMNS):
-        part = rest[start : start + _COLUMNS]
-        np.matmul(block, part.T, out=found[:, start : start + len(part)])
-    return found
+    products = np.empty((len(block), len(rest)), dtype=np.float32)
+    for start in range(0, len(rest), _BLOCK_COLUMNS):
+        part = rest[start : start + _BLOCK_COLUMNS]
+        np.matmul(block, part.T, out=products[:, start : start + len(part)])
+    return products
 
 
-def tighten(vectors: Floats32, group: Places, least: float = CLUSTER_COSINE) -> Places:
+def tighten(vectors: Floats32, group: Places, min_cosine: float = CLUSTER_COSINE) -> Places:
     """The group without those that are farthest from its centroid, until all are near enough."""
-    kept = vectors[group].astype(np.float64)
-    total = kept.sum(axis=0)
+    rows = vectors[group].astype(np.float64)
+    total = rows.sum(axis=0)
     inside = np.arange(len(group))
     while len(inside):
         length = np.linalg.norm(total)
         if length == 0.0:
             return group[:0]
-        cosines = kept[inside] @ (total / length)
+        cosines = rows[inside] @ (total / length)
         far = int(np.argmin(cosines))
-        if cosines[far] >= least:
+        if cosines[far] >= min_cosine:
             break
-        total = total - kept[inside[far]]
+        total = total - rows[inside[far]]
         inside = np.delete(inside, far)
     return group[inside]
 

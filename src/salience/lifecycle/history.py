@@ -1,4 +1,4 @@
-"""The plans of a memory's life: its use, what it is judged, what takes its place, its history."""
+"""The history of a memory: its events, and its versions from one edit to the next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RecordVersion:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What happened to a memory, and what it said in turn; oldest first."""
+    """The events of a memory and its versions, oldest first."""
 
     id: str
     versions: tuple[RecordVersion, ...]
@@ -57,26 +57,26 @@ class History:
 
 
 def history(id: str, namespace: str) -> Plan[History]:
-    """The plan of telling a memory's history.
+    """The plan of reading the history of a memory.
 
     Raises:
         NotFound: there is none of that id.
     """
     record = yield from read_existing(id, namespace)
     events: Sequence[Event] = yield from ask(Events(namespace, (id,)))
-    begun = next((at for at, event in enumerate(events) if event.type == "write"), None)
-    if begun is None:  # erased since it was read
+    start = next((at for at, event in enumerate(events) if event.type == "write"), None)
+    if start is None:  # erased since it was read
         raise not_found(id, namespace)
-    events = events[begun:]  # what happened to all before it was there is none of its own
-    turns = [at for at, event in enumerate(events) if _reworded(event)]
-    starts, ends = [0, *turns], [*turns, len(events)]
+    events = events[start:]  # what happened to all memories before it was written is not its own
+    edits = [at for at, event in enumerate(events) if _changes_content(event)]
+    starts, ends = [0, *edits], [*edits, len(events)]
     versions = []
     for start, end in zip(starts, ends, strict=True):
-        was = record_at(record, events, events[:end])
+        version = record_at(record, events, events[:end])
         until = events[end].at if end < len(events) else None
-        versions.append(RecordVersion(was, events[start].at, until))
+        versions.append(RecordVersion(version, events[start].at, until))
     return History(id, tuple(versions), tuple(events))
 
 
-def _reworded(event: Event) -> bool:
+def _changes_content(event: Event) -> bool:
     return "content" in event.payload.get("was", ())

@@ -1,7 +1,6 @@
-"""Junk: texts that no question can be answered with, told by a few plain rules.
+"""Junk: texts that can answer no question, recognised by a few plain rules.
 
-Each rule looks at the text alone and says what it saw. None of them judges what a text means; one
-that says anything is left alone.
+Each rule looks at the text alone and gives its reason. None of them judges what a text means.
 """
 
 from __future__ import annotations
@@ -12,21 +11,22 @@ from collections import Counter
 from salience.write.recall_loop import MEMORY_REFERENCE
 
 _WORD = re.compile(r"[^\W_]+")
-_EMPTY = frozenset(
+_PLACEHOLDERS = frozenset(
     "null none nil undefined nan n/a na tbd todo test testing untitled lorem ipsum".split()
 )
-_PHATIC = frozenset(
+_SMALL_TALK = frozenset(
     (
         "ok okay yes no yeah yep nope sure thanks thank you hi hello hey bye goodbye great cool "
         "nice done please welcome"
     ).split()
 )
-_BLOB = 200  # characters without a space that no language has
-_REPEATED = 12, 0.8  # words, and the share of them that are one and the same
+_BLOB_CHARACTERS = 200  # without a space: no language has such words
+_REPEATED_MIN_WORDS = 12
+_REPEATED_SHARE = 0.8  # of the words of a text that are one and the same
 
 
 def junk_reason(text: str) -> str | None:
-    """Why a text is junk, None where it may say something.
+    """The reason why a text is junk; None if it may say something.
 
     In this order: it has no letter or digit; it is only a placeholder ("null", "TODO"); it is only
     small talk ("ok", "thanks!"), of at most three words; one word makes up 80 % of 12 or more;
@@ -37,16 +37,20 @@ def junk_reason(text: str) -> str | None:
     if not words:
         return "has no letter or digit"
     bare = text.strip().strip("\"'.!?()[]{}<> ").casefold()
-    if bare in _EMPTY:
+    if bare in _PLACEHOLDERS:
         return f"is only a placeholder: {bare}"
-    if len(words) <= 3 and _PHATIC.issuperset(words):
+    if len(words) <= 3 and _SMALL_TALK.issuperset(words):
         return f"is only small talk: {' '.join(words)}"
     most, count = Counter(words).most_common(1)[0]
-    least, share = _REPEATED
-    if len(words) >= least and count >= share * len(words):
+    if len(words) >= _REPEATED_MIN_WORDS and count >= _REPEATED_SHARE * len(words):
         return f"says {most!r} {count} times in {len(words)} words"
     longest = max(map(len, text.split()))
-    if longest >= _BLOB and longest > len(text) / 2 and text.isascii() and "://" not in text:
+    if (
+        longest >= _BLOB_CHARACTERS
+        and longest > len(text) / 2
+        and text.isascii()
+        and "://" not in text
+    ):
         return f"is a run of {longest:,} characters without a space"
     copied = len(MEMORY_REFERENCE.findall(text))
     if copied > 1:

@@ -11,7 +11,7 @@ from salience.errors import InvalidInput, shown
 from salience.lifecycle import maintenance_lock
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
 from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, prune
-from salience.lifecycle.undo import begun, change
+from salience.lifecycle.undo import ChangeRun
 from salience.records.events import EventType
 from salience.records.filters import And, Compare, Filter, Not
 from salience.records.validation import callable_or_none
@@ -22,20 +22,20 @@ from salience.write.link_targets import resolve_pending_links
 from salience.write.reading import read_table
 
 TASK_IDLE_TIME = timedelta(days=7)
-"""How long a task is left alone until it counts as completed."""
+"""A task that nobody has touched for this long counts as completed."""
 STEPS = ("expire", "tasks", "links", "consolidate", "prune")
 DEFAULT_STEPS = ("expire", "tasks", "links")
-"""What is done unless asked otherwise: what follows from what somebody has said of the memory."""
-_SEEN = "consolidated-until"  # the note of the last row that consolidation has seen
+"""The steps done by default: they follow from what somebody has said of the memories."""
+_CONSOLIDATED_NOTE = "consolidated-until"  # key of the last row that consolidation has seen
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one step did, or would do: how many memories it changes, which first, and its run.
+    """The result of one step: how many memories it changes, their ids, and the name of its run.
 
-    `held_back` of a step that was only looked at says how to have it done.
+    `held_back` is the command that does a step that was only looked at.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """What a run of maintenance changed, or with `dry_run` would change, step by step."""
+    """The changes of a run of maintenance, or with `dry_run` of one that would be, step by step."""
 
     namespace: str
     dry_run: bool
@@ -68,7 +68,7 @@ class Maintenance:
 
     @property
     def changed(self) -> int:
-        """How many changes were made, or would be."""
+        """The number of changes made, or with `dry_run` to be made."""
         return sum(step.changed for step in self.steps if not step.held_back)
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,9 +83,9 @@ class Maintenance:
 
 @dataclass(frozen=True)
 class MaintenanceRequest:
-    """What maintenance is to do: which steps, the cap of pruning, the summariser, whether for real.
+    """The arguments of maintenance: steps, the cap of pruning, the summariser, a dry run or not.
 
-    The clock is that of the lock, which has to go on while the work is done.
+    `clock` is that of the lock, which is renewed while the work is done.
 
     Raises:
         InvalidInput: there is no such step.
@@ -109,43 +109,43 @@ class MaintenanceRequest:
 
 
 def maintain(
-    scope: WriteContext, wanted: MaintenanceRequest, owner: maintenance_lock.Owner
+    scope: WriteContext, request: MaintenanceRequest, owner: maintenance_lock.Owner
 ) -> Plan[Maintenance]:
-    """The plan of doing what is due; twice at one time does it once.
+    """The plan of doing everything that is due; doing it twice has the effect of once.
 
-    Each step writes in transactions of their own and looks at what is there, so that a run that
-    was broken off is finished by the next one. A lock keeps a second run out.
+    Each step writes in transactions of its own and begins with what is there, so that the next run
+    finishes one that was interrupted. A lock keeps a second run out.
 
     Raises:
         Locked: somebody else maintains the namespace.
     """
-    if wanted.dry_run:
-        return (yield from _steps(scope, wanted))
+    if request.dry_run:
+        return (yield from _steps(scope, request))
     return (
         yield from maintenance_lock.with_lock(
-            _steps(scope, wanted), scope.namespace, owner, wanted.clock
+            _steps(scope, request), scope.namespace, owner, request.clock
         )
     )
 
 
-def _steps(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Maintenance]:
-    done = []
+def _steps(scope: WriteContext, request: MaintenanceRequest) -> Plan[Maintenance]:
+    steps = []
     for place, name in enumerate(STEPS):
-        if wanted.progress is not None:
-            wanted.progress(name, place, len(STEPS))
-        done.append((yield from _STEPS[name](scope, wanted)))
-    return Maintenance(scope.namespace, wanted.dry_run, tuple(done))
+        if request.progress is not None:
+            request.progress(name, place, len(STEPS))
+        steps.append((yield from _STEPS[name](scope, request)))
+    return Maintenance(scope.namespace, request.dry_run, tuple(steps))
 
 
-def _expire(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
-    """What has expired is archived; a search does not find it anyway."""
+def _expire(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
+    """Archive expired memories; a search does not find them anyway."""
     expired = Compare("expires_at", "lte", scope.now.timestamp())
     where = And((Compare("status", "in", PRUNED_STATUSES), expired))
-    return (yield from _change(scope, wanted, "expire", where, "archive", ARCHIVED))
+    return (yield from _change(scope, request, "expire", where, "archive", ARCHIVED))
 
 
-def _tasks(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
-    """Active tasks that nobody has touched for seven days are completed."""
+def _tasks(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
+    """Complete active tasks that nobody has touched for seven days."""
     before = (scope.now - TASK_IDLE_TIME).timestamp()
     untouched = (
         Compare("kind", "eq", "task"),
@@ -156,50 +156,50 @@ def _tasks(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
     used = Not(Compare("last_accessed", "gt", before))
     expired = Compare("expires_at", "lte", scope.now.timestamp())
     where = And((*untouched, used, Not(expired)))
-    return (yield from _change(scope, wanted, "tasks", where, "status", "completed"))
+    return (yield from _change(scope, request, "tasks", where, "status", "completed"))
 
 
 def _change(
     scope: WriteContext,
-    wanted: MaintenanceRequest,
+    request: MaintenanceRequest,
     name: str,
     where: Filter,
     type: EventType,
     status: str,
 ) -> Plan[Step]:
-    """Give what passes a filter a status."""
-    found = yield from read_table(scope, where, ("id",))
-    ids = tuple(sorted(found["id"].tolist())) if len(found) else ()
-    if not ids or wanted.dry_run or name not in wanted.steps:
-        held = "" if name in wanted.steps else f"salience maintain --step {name}"
-        return Step(name, len(ids), ids, held_back=held if ids else "")
-    run = yield from begun(name, scope.namespace)
-    done = yield from change(scope, run, type, {id: {"status": status} for id in ids})
-    return Step(name, len(done), tuple(done), run)
+    """Set the status of the memories that pass a filter."""
+    table = yield from read_table(scope, where, ("id",))
+    ids = tuple(sorted(table["id"].tolist())) if len(table) else ()
+    if not ids or request.dry_run or name not in request.steps:
+        command = "" if name in request.steps else f"salience maintain --step {name}"
+        return Step(name, len(ids), ids, held_back=command if ids else "")
+    run = yield from ChangeRun.begin(name, scope)
+    changed = yield from run.apply(type, {id: {"status": status} for id in ids})
+    return Step(name, len(changed), tuple(changed), run.name)
 
 
-def _links(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
-    """Links that led nowhere lead to the memory that has come to have their name."""
-    apply = not wanted.dry_run and "links" in wanted.steps
+def _links(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
+    """Let links that led nowhere lead to the memory that has come to have their name."""
+    apply = not request.dry_run and "links" in request.steps
     resolved = yield from resolve_pending_links(
         scope.namespace, scope.now, apply=apply, actor=scope.actor
     )
     ids = tuple(dict.fromkeys(link.source for link in resolved))
-    held = "" if "links" in wanted.steps or not ids else "salience maintain --step links"
-    return Step("links", len(resolved), ids, held_back=held)
+    command = "" if "links" in request.steps or not ids else "salience maintain --step links"
+    return Step("links", len(resolved), ids, held_back=command)
 
 
-def _consolidate(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
-    told, chosen = wanted.progress, "consolidate" in wanted.steps
+def _consolidate(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
+    progress, chosen = request.progress, "consolidate" in request.steps
     report = yield from consolidate_new(
         scope,
-        apply=chosen and not wanted.dry_run,
-        summarise=wanted.summarise,
-        progress=None if told is None else lambda done, total: told("consolidate", done, total),
+        apply=chosen and not request.dry_run,
+        summarise=request.summarise,
+        progress=progress and (lambda done, total: progress("consolidate", done, total)),
     )
-    ids = tuple(id for one in report.clusters if not one.apart for id in one.members)
-    held = "salience consolidate --apply" if ids and not chosen else ""
-    return Step("consolidate", report.merged, ids, report.run, held)
+    ids = tuple(id for cluster in report.clusters if not cluster.apart for id in cluster.members)
+    command = "salience consolidate --apply" if ids and not chosen else ""
+    return Step("consolidate", report.merged, ids, report.run, command)
 
 
 def consolidate_new(
@@ -214,7 +214,7 @@ def consolidate_new(
     """The plan of consolidating what is new since the last run that did so; see `consolidate`."""
     callable_or_none("progress", progress)
     notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
-    was = notes.get(_SEEN)
+    was = notes.get(_CONSOLIDATED_NOTE)
     report, until = yield from consolidate(
         scope,
         apply=apply,
@@ -225,16 +225,16 @@ def consolidate_new(
         progress=progress,
     )
     if apply and where is None and str(until) != was:
-        yield from ask(Note(scope.namespace, _SEEN, str(until), was))
+        yield from ask(Note(scope.namespace, _CONSOLIDATED_NOTE, str(until), was))
     return report
 
 
-def _prune(scope: WriteContext, wanted: MaintenanceRequest) -> Plan[Step]:
-    chosen = "prune" in wanted.steps
-    report = yield from prune(scope, apply=chosen and not wanted.dry_run, cap=wanted.cap)
-    ids = tuple(one.id for one in report.candidates)
-    held = "salience prune --apply" if ids and not chosen else ""
-    return Step("prune", len(ids), ids, report.run, held)
+def _prune(scope: WriteContext, request: MaintenanceRequest) -> Plan[Step]:
+    chosen = "prune" in request.steps
+    report = yield from prune(scope, apply=chosen and not request.dry_run, cap=request.cap)
+    ids = tuple(candidate.id for candidate in report.candidates)
+    command = "salience prune --apply" if ids and not chosen else ""
+    return Step("prune", len(ids), ids, report.run, command)
 
 
 _STEPS: Mapping[str, Callable[[WriteContext, MaintenanceRequest], Plan[Step]]] = {

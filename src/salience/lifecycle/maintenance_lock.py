@@ -1,4 +1,4 @@
-"""A lock that is kept in the store, so that two processes do not maintain it at once."""
+"""A lock kept as a note in the store, so that two processes do not maintain it at once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from salience.retrieval.plan import Plan, T, ask
 
 LOCK_NOTE = "maintenance"  # of the note that is the lock
 LOCK_TIMEOUT = timedelta(minutes=15)
-"""How long a lock holds that its owner does not renew: whoever died holds up nobody for longer."""
+"""A lock that was not renewed for this long is free: its owner has died."""
 _RENEWAL_INTERVAL = timedelta(minutes=1)
 
 
 @dataclass(frozen=True)
 class Owner:
-    """Who holds the lock; `gone` says of another owner's name that there is certainly none."""
+    """The holder of a lock; `gone` is true of the names of others that certainly run no more."""
 
     name: str
     gone: Callable[[str], bool] = lambda name: False
@@ -50,52 +50,52 @@ def this_process() -> Owner:
 
 
 def acquire(namespace: str, owner: Owner, now: datetime) -> Plan[None]:
-    """The plan of taking the lock, or of renewing one's own.
+    """The plan of taking the lock, or renewing it.
 
     Raises:
         Locked: somebody else holds it, and renewed it less than 15 minutes ago.
     """
     mine = json.dumps({"owner": owner.name, "at": to_json(now)})
     while True:
-        held = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
-        if held is not None:
-            told = json.loads(held)
-            since = timestamp("at", told["at"])
-            others = told["owner"] != owner.name and not owner.gone(told["owner"])
-            if others and now - since < LOCK_TIMEOUT:
+        current = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
+        if current is not None:
+            lock = json.loads(current)
+            since = timestamp("at", lock["at"])
+            is_taken = lock["owner"] != owner.name and not owner.gone(lock["owner"])
+            if is_taken and now - since < LOCK_TIMEOUT:
                 raise Locked(
-                    f"{told['owner']} has been maintaining the namespace {namespace!r} and said so "
-                    f"at {told['at']}; wait for it, or until {to_json(since + LOCK_TIMEOUT)} if it "
+                    f"{lock['owner']} has been maintaining the namespace {namespace!r} and said so "
+                    f"at {lock['at']}; wait for it, or until {to_json(since + LOCK_TIMEOUT)} if it "
                     "is gone"
                 )
-        if (yield from ask(Note(namespace, LOCK_NOTE, mine, held))):
+        if (yield from ask(Note(namespace, LOCK_NOTE, mine, current))):
             return
 
 
 def release(namespace: str, owner: Owner) -> Plan[None]:
-    """The plan of giving the lock back; what somebody else has taken since stays theirs."""
-    held = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
-    if held is not None and json.loads(held)["owner"] == owner.name:
-        yield from ask(Note(namespace, LOCK_NOTE, None, held))
+    """The plan of releasing the lock, unless somebody else has taken it since."""
+    current = (yield from ask(Notes(namespace))).get(LOCK_NOTE)
+    if current is not None and json.loads(current)["owner"] == owner.name:
+        yield from ask(Note(namespace, LOCK_NOTE, None, current))
 
 
 def with_lock(
     plan: Plan[T], namespace: str, owner: Owner, clock: Callable[[], datetime]
 ) -> Plan[T]:
-    """A plan that holds the lock from its first batch to its last, renewed every minute.
+    """Run a plan with the lock held from its first batch to its last, renewed every minute.
 
     Raises:
         Locked: see `acquire`.
     """
     try:
-        done = yield from _renewing(plan, namespace, owner, clock)
+        result = yield from _renewing(plan, namespace, owner, clock)
         yield from release(namespace, owner)
     except GeneratorExit:  # it is no longer driven: nothing would be answered
         raise
     except BaseException:  # an interrupt, too: this process may live on for long
         yield from release(namespace, owner)
         raise
-    return done
+    return result
 
 
 def _renewing(

@@ -9,35 +9,36 @@ from typing import Any
 
 import numpy as np
 
-from salience.errors import InvalidInput, NotFound, shown
+from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
-from salience.lifecycle.undo import begun, change
+from salience.lifecycle.undo import ChangeRun
 from salience.ranking.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import DAY_SECONDS, Event
 from salience.records.filters import And, Compare, Filter
+from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, integer
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import Events, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.write.items import WriteContext
-from salience.write.reading import read_records, read_table
+from salience.write.reading import not_found, read_records, read_table
 
 DEFAULT_CAP = 10
-"""How many memories one run moves at most, unless it is told otherwise."""
+"""The most memories that one run archives by default."""
 ARCHIVED = "archived"
 PRUNED_STATUSES = ("active", "superseded", "contradicted", "completed")
-"""The statuses that pruning looks at; what is consolidated or archived is out of sight already."""
-_SHOWN = 60  # characters of a candidate's text
+"""The statuses that pruning looks at; searches do not find the others anyway."""
+_SHOWN_CHARACTERS = 60  # of a candidate's text
 _ALIVE = score(alive(), into="alive")
-_VITAL = score(vitality(), into="vitality")
-_READ = sorted((_ALIVE.reads() | _VITAL.reads()) - {"alive"})
+_VITALITY = score(vitality(), into="vitality")
+_COLUMNS = sorted((_ALIVE.reads() | _VITALITY.reads()) - {"alive"})
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A memory that may be archived, and why: its text (the beginning), vitality, reasons."""
+    """A memory that may be archived: the beginning of its text, its vitality, the reasons."""
 
     id: str
     text: str
@@ -56,12 +57,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """What a run of pruning would move, or did: `run` is its name if it did, else None.
+    """The memories that a run of pruning archived, or would: `run` is its name, None if it did not.
 
-    `candidates` are the memories to move, least alive first, at most the cap; `faded` is how many
-    were found below the bound in all. Of these `pinned` are exempt, and `bridges` hold the link
-    graph together; `protected` is the share of all memories looked at that do. `zones` counts
-    all memories looked at.
+    `candidates` are the memories to archive, least alive first, at most `cap`; `faded` counts all
+    below the bound. Of these `pinned` are exempt, and so are `bridges`, which hold the link graph
+    together; `protected` is the share of bridges in all memories looked at. `zones` counts these.
     """
 
     candidates: tuple[Candidate, ...]
@@ -75,19 +75,19 @@ class Pruning:
 
     @property
     def looked_at(self) -> int:
-        """How many memories were looked at."""
+        """The number of memories looked at."""
         return sum(self.zones.values())
 
     @property
     def left(self) -> int:
-        """How many candidates the cap left for another time."""
+        """The number of candidates beyond the cap."""
         return self.faded - len(self.pinned) - len(self.bridges) - len(self.candidates)
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
         return {
             "run": self.run,
-            "candidates": [one.to_dict() for one in self.candidates],
+            "candidates": [candidate.to_dict() for candidate in self.candidates],
             "looked_at": self.looked_at,
             "zones": dict(self.zones),
             "faded": self.faded,
@@ -102,46 +102,46 @@ class Pruning:
 def prune(
     scope: WriteContext, *, apply: bool = False, cap: int = DEFAULT_CAP, where: Filter | None = None
 ) -> Plan[Pruning]:
-    """The plan of archiving what is in the zone "archived" (vitality below 0.1), least alive first.
+    """The plan of archiving memories in the zone "archived" (vitality < 0.1), least alive first.
 
     Without `apply` nothing is changed. Pinned memories and those that hold the link graph together
-    are never moved.
+    are never archived.
 
     Raises:
-        InvalidInput: the cap is no whole number from 0.
+        InvalidInput: the cap is not a whole number from 0.
     """
     apply, cap = boolean("apply", apply), integer("cap", cap, 0)
     live = Compare("status", "in", PRUNED_STATUSES)
     parts = (live,) if where is None else (live, where)
-    found = yield from read_table(scope, And(parts), ("id", "pinned", *_READ))
+    table = yield from read_table(scope, And(parts), ("id", "pinned", *_COLUMNS))
     query = Query("", (scope.namespace,), scope.now.timestamp())
-    found = _VITAL.apply(query, _ALIVE.apply(query, found)) if len(found) else found
-    report = yield from _report(found, query.now, cap)
+    table = _VITALITY.apply(query, _ALIVE.apply(query, table)) if len(table) else table
+    report = yield from _report(table, query.now, cap)
     if not apply or not report.candidates:
         return report
-    run = yield from begun("prune", scope.namespace)
-    why = {one.id: one.reasons for one in report.candidates}
-    yield from change(scope, run, "archive", {id: {"status": ARCHIVED} for id in why}, why)
-    return replace(report, run=run)
+    run = yield from ChangeRun.begin("prune", scope)
+    reasons = {candidate.id: candidate.reasons for candidate in report.candidates}
+    yield from run.apply("archive", {id: {"status": ARCHIVED} for id in reasons}, reasons)
+    return replace(report, run=run.name)
 
 
-def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
-    if not len(found):
+def _report(table: Candidates, now: float, cap: int) -> Plan[Pruning]:
+    if not len(table):
         return Pruning((), {}, 0, (), (), 0.0, cap)
-    ids, values = found["id"], found.floats("alive")
-    cut = found.floats("is_cut_vertex") == 1.0
-    pinned = found.floats("pinned") == 1.0
+    ids, values = table["id"], table.floats("alive")
+    is_bridge = table.floats("is_cut_vertex") == 1.0
+    pinned = table.floats("pinned") == 1.0
     faded = np.array([zone(value) == ARCHIVED for value in values.tolist()])
-    places = np.flatnonzero(faded & ~cut & ~pinned)
+    places = np.flatnonzero(faded & ~is_bridge & ~pinned)
     places = places[np.lexsort((ids[places].astype(str), values[places]))][:cap]
-    texts = yield from ask(ReadTexts(found.rows[places]))
-    chosen = found.take(places)
+    texts = yield from ask(ReadTexts(table.rows[places]))
+    chosen = table.take(places)
     names = chosen["id"].tolist() if len(chosen) else []
     layers = chosen["layer"].tolist() if len(chosen) else []
     candidates = tuple(
         Candidate(
             id,
-            shorten(text or "", _SHOWN),
+            shorten(text or "", _SHOWN_CHARACTERS),
             float(values[place]),
             _reasons(chosen, at, layer, now),
         )
@@ -150,24 +150,24 @@ def _report(found: Candidates, now: float, cap: int) -> Plan[Pruning]:
         )
     )
     zones: Counter[Zone] = Counter(
-        zone(value) or "archived" for value in found.floats("vitality").tolist()
+        zone(value) or "archived" for value in table.floats("vitality").tolist()
     )
     return Pruning(
         candidates,
         zones,
         int(faded.sum()),
         tuple(sorted(ids[faded & pinned])),
-        tuple(sorted(ids[faded & cut & ~pinned])),
-        float(cut.mean()),
+        tuple(sorted(ids[faded & is_bridge & ~pinned])),
+        float(is_bridge.mean()),
         cap,
     )
 
 
-def _reasons(found: Candidates, place: int, layer: str | None, now: float) -> tuple[str, ...]:
-    """Why a memory has faded, part by part of its vitality."""
+def _reasons(table: Candidates, place: int, layer: str | None, now: float) -> tuple[str, ...]:
+    """The reasons why a memory has faded, one for each part of its vitality."""
 
     def value(name: str) -> float:
-        return float(found.floats(name)[place])
+        return float(table.floats(name)[place])
 
     uses = int(np.nan_to_num(value("access_count")))
     last = value("last_accessed")
@@ -193,51 +193,55 @@ def _days(days: float) -> str:
 
 
 def archive(scope: WriteContext, ids: Sequence[str]) -> Plan[str | None]:
-    """The plan of moving memories to the archive by hand; the run that did, None if all were there.
+    """The plan of archiving memories by hand: the name of the run, None if all were archived.
 
     Raises:
-        NotFound: one of them does not exist; nothing was moved.
-        InvalidInput: one of them is pinned; nothing was moved.
+        NotFound: one of them does not exist; nothing was archived.
+        InvalidInput: one of them is pinned; nothing was archived.
     """
-    known = yield from _known(scope.namespace, ids)
-    for record in known.values():
+    records = yield from _read_all(scope.namespace, ids)
+    for record in records.values():
         if record.pinned:
             raise InvalidInput("ids", f"{shown(record.id)} is pinned", "unpin it first")
-    moved = {id: {"status": ARCHIVED} for id, one in known.items() if one.status != ARCHIVED}
-    if not moved:
+    changes = {
+        id: {"status": ARCHIVED} for id, record in records.items() if record.status != ARCHIVED
+    }
+    if not changes:
         return None
-    run = yield from begun("archive", scope.namespace)
-    yield from change(scope, run, "archive", moved)
-    return run
+    run = yield from ChangeRun.begin("archive", scope)
+    yield from run.apply("archive", changes)
+    return run.name
 
 
 def restore(scope: WriteContext, ids: Sequence[str]) -> Plan[Mapping[str, str]]:
-    """The plan of bringing memories back from the archive; the status that each has again.
+    """The plan of restoring memories from the archive: the status of each, by id.
 
-    It is the one from before it was archived, as the log tells.
+    It is the status from before it was archived, read from the log.
 
     Raises:
-        NotFound: one of them does not exist; nothing was moved.
-        InvalidInput: one of them is not archived; nothing was moved.
+        NotFound: one of them does not exist; nothing was restored.
+        InvalidInput: one of them is not archived; nothing was restored.
     """
-    known = yield from _known(scope.namespace, ids)
-    for record in known.values():
+    records = yield from _read_all(scope.namespace, ids)
+    for record in records.values():
         if record.status != ARCHIVED:
             raise InvalidInput("ids", f"{shown(record.id)} is {record.status}, not archived")
-    logged: Sequence[Event] = yield from ask(Events(scope.namespace, tuple(known)))
-    before = dict.fromkeys(known, "active")
-    for event in logged:
+    log: Sequence[Event] = yield from ask(Events(scope.namespace, tuple(records)))
+    statuses = dict.fromkeys(records, "active")
+    for event in log:
         was = event.payload.get("was", {}).get("status")
-        if event.id in before and was not in (None, ARCHIVED):
-            before[event.id] = was
-    run = yield from begun("restore", scope.namespace)
-    yield from change(scope, run, "restore", {id: {"status": s} for id, s in before.items()})
-    return before
+        if event.id in statuses and was not in (None, ARCHIVED):
+            statuses[event.id] = was
+    run = yield from ChangeRun.begin("restore", scope)
+    changes = {id: {"status": status} for id, status in statuses.items()}
+    yield from run.apply("restore", changes)
+    return statuses
 
 
-def _known(namespace: str, ids: Sequence[str]) -> Plan[dict[str, Any]]:
-    known = yield from read_records(namespace, tuple(dict.fromkeys(ids)))
+def _read_all(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:
+    """Read memories by id; NotFound if one does not exist."""
+    records = yield from read_records(namespace, tuple(dict.fromkeys(ids)))
     for id in ids:
-        if id not in known:
-            raise NotFound(f"there is no memory {id!r} in the namespace {namespace!r}")
-    return known
+        if id not in records:
+            raise not_found(id, namespace)
+    return records

@@ -1,4 +1,4 @@
-"""Making vectors anew: with another embedder, or for the memories that were kept without."""
+"""Re-embedding: all vectors with another embedder, or those of memories that have none."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from salience.retrieval.operations import (
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import texts_to_embed
 
-_CHUNK = 1024  # memories embedded and written at once
+_CHUNK_MEMORIES = 1024  # embedded and written at once
 
 Progress = Callable[[int, int], None]
 
 
 def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -> Plan[int]:
-    """The plan of embedding every memory of a store, or only those without a vector; how many.
+    """The plan of embedding all memories of a store, or those without a vector: how many.
 
-    All vectors that an embedder made are: that of the content, and those of a chunk's sides and
-    facets. New vectors are kept beside the old ones, which are searched until all are made and then
-    replaced at once. Broken off, it goes on where it was; vectors that callers gave in place of
-    the embedder's are made anew, too.
+    This includes all vectors that an embedder made: of the content, and of a chunk's sides and
+    facets; also those that callers gave in place of the embedder's. New vectors are kept beside
+    the old ones, which are searched until all are made, and then replaced at once. If interrupted,
+    it goes on where it was.
     """
     staged = f"{STAGED}{identity}"
     done = 0
@@ -39,7 +39,7 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
         for namespace in figures["namespaces"]:
             while True:
                 name = "content" if missing else staged
-                rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK))
+                rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK_MEMORIES))
                 if not len(rows):
                     break
                 yield from _embed(namespace, None if missing else staged, rows)
@@ -52,17 +52,19 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
 
 
 def _embed(namespace: str, staged: str | None, rows: Rows) -> Plan[None]:
-    """Give rows their vectors, under the names that these are staged by, or their own."""
+    """Write the vectors of rows under the names by which they are staged, or their own."""
     records: list[MemoryRecord | None] = yield from ask(ReadRecords(rows))
     texts = [{} if record is None else texts_to_embed(record) for record in records]
-    distinct = tuple(dict.fromkeys(words for each in texts for words in each.values()))
+    distinct = tuple(dict.fromkeys(text for by_name in texts for text in by_name.values()))
     if not distinct:
         return
     vectors = yield from ask(Embed(distinct, "document"))
-    made = dict(zip(distinct, vectors, strict=True))
-    names = {name for each in texts for name in each} - {"content"}
+    vector_of = dict(zip(distinct, vectors, strict=True))
+    names = {name for by_name in texts for name in by_name} - {"content"}
     for name in (*sorted(names), "content"):  # a memory with the last of them has them all
-        here = [at for at, each in enumerate(texts) if name in each]
-        under = name if staged is None else staged if name == "content" else f"{staged}|{name}"
-        given = [made[texts[at][name]] for at in here]
-        yield from ask(PutVectors(namespace, under, rows[here], given))
+        places = [place for place, by_name in enumerate(texts) if name in by_name]
+        stored_name = name
+        if staged is not None:
+            stored_name = staged if name == "content" else f"{staged}|{name}"
+        named = [vector_of[texts[place][name]] for place in places]
+        yield from ask(PutVectors(namespace, stored_name, rows[places], named))

@@ -1,4 +1,4 @@
-"""Boosts: what the declared use of a memory lends to those that are linked with it."""
+"""Spreading activation: the declared use of a memory boosts those that are linked with it."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
 from salience.write.reading import read_records
 
-SHARE_PER_HOP = 0.6  # of the utility that reaches the next hop
+SHARE_PER_HOP = 0.6  # the part of the utility that reaches the next hop
 MAX_HOPS = 2
 
 
 def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Plan[dict[str, float]]:
-    """The plan of a use's spreading: utility * 0.6^hops to all within 2 hops; the boosts by id.
+    """The plan of spreading a use: boost = utility * 0.6^hops within 2 hops; new boosts by id.
 
-    Breadth first over links in both directions, each memory by its shortest way; a memory that is
-    used gets nothing from its own use. A boost that is there already counts with what is left of
-    it: 1 - (1 - a * 2^(-days / 7)) * (1 - b). `utility` is in [0, 1].
+    Breadth first over links in both directions, each memory by its shortest path; a memory that is
+    used gets nothing from its own use. The new boost is added to what is left of the old one:
+    1 - (1 - old * 2^(-days / 7)) * (1 - new). `utility` is in [0, 1].
 
     Raises:
         InvalidInput: the utility is not in [0, 1].
     """
     worth = unit("utility", utility) or 0.0
-    lent: dict[str, float] = {}
+    gains: dict[str, float] = {}
     for id in dict.fromkeys(ids):
         hops = yield from _within(id, scope.namespace)
         for near, hop in hops.items():
-            lent[near] = noisy_or(lent.get(near, 0.0), worth * SHARE_PER_HOP**hop)
-    if not lent or not worth:
+            gains[near] = noisy_or(gains.get(near, 0.0), worth * SHARE_PER_HOP**hop)
+    if not gains or not worth:
         return {}
-    found = yield from read_records(scope.namespace, sorted(lent))
-    boosts = {id: noisy_or(faded_boost(found[id], scope), lent[id]) for id in sorted(found)}
+    records = yield from read_records(scope.namespace, sorted(gains))
+    boosts = {id: noisy_or(faded_boost(records[id], scope), gains[id]) for id in sorted(records)}
     while boosts:
         events = tuple(
             Event(
@@ -51,20 +51,20 @@ def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Pla
             )
             for id, boost in boosts.items()
         )
-        gone = yield from ask(Log(scope.namespace, events))
-        if not gone:
+        missing = yield from ask(Log(scope.namespace, events))
+        if not missing:
             break
-        boosts = {id: boost for id, boost in boosts.items() if id not in gone}  # erased meanwhile
+        boosts = {id: boost for id, boost in boosts.items() if id not in missing}  # erased
     return boosts
 
 
 def noisy_or(one: float, other: float) -> float:
-    """1 - (1 - one) * (1 - other): two boosts together, in [0, 1]."""
+    """1 - (1 - one) * (1 - other): the sum of two boosts, in [0, 1]."""
     return 1.0 - (1.0 - one) * (1.0 - other)
 
 
 def faded_boost(record: MemoryRecord, scope: WriteContext) -> float:
-    """What is left of a memory's boost: boost * 2^(-days since / 7)."""
+    """boost * 2^(-days since / 7): the signal `spreading_boost` of one memory."""
     if record.boost is None or record.boosted_at is None:
         return 0.0
     days = max(0.0, (scope.now - record.boosted_at).total_seconds()) / DAY_SECONDS
@@ -72,7 +72,7 @@ def faded_boost(record: MemoryRecord, scope: WriteContext) -> float:
 
 
 def _within(id: str, namespace: str) -> Plan[Mapping[str, int]]:
-    """How many hops away each memory within reach is, without the one itself."""
+    """The number of hops to each memory within `MAX_HOPS`, without the one itself."""
     hops = {id: 0}
     frontier = [id]
     for hop in range(1, MAX_HOPS + 1):

@@ -1,4 +1,4 @@
-"""Runs: changes that were made together, recorded under one name, and undone by it."""
+"""Runs of changes: made together under one name, and undone by it."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from typing import Any
 
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
-from salience.records.record import new_id, to_json
+from salience.records.record import MemoryRecord, new_id, to_json
 from salience.retrieval.operations import Delete, Events, Log
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
 from salience.write.reading import read_records
 
 RUN_KEY = "run"  # the key of an event's payload that names its run
-_DIGITS = 18  # the most of a place in the log
-_CHUNK = 2048  # memories changed in one transaction
+_MAX_SEQ_DIGITS = 18
+_CHUNK_MEMORIES = 2048  # changed in one transaction
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What undoing a run did: the memories that are as before, those it had written and that are
-    erased, and why others were left alone."""
+    """The result of undoing a run: memories restored and erased by id, others with the reason.
+
+    Erased are memories that the run had written.
+    """
 
     run: str
     restored: tuple[str, ...]
@@ -39,134 +41,140 @@ class Undone:
         }
 
 
-def begun(kind: str, namespace: str) -> Plan[str]:
-    """The name of a run that begins now: what it does, what tells it from those of others that
-    begin at once, and where in the log it begins."""
-    last: Sequence[Event] = yield from ask(Events(namespace, last=1))
-    return f"{kind}-{new_id()[:8]}-{last[0].seq if last else 0}"
+@dataclass(frozen=True)
+class ChangeRun:
+    """Changes that are made together under one name, by which they can be undone.
+
+    The name says what the run does, tells it from others that begin at the same time, and ends
+    with the `seq` of the last event before it.
+    """
+
+    name: str
+    scope: WriteContext
+
+    @classmethod
+    def begin(cls, kind: str, scope: WriteContext) -> Plan[ChangeRun]:
+        """The plan of beginning a run: its name ends with its place in the log."""
+        last: Sequence[Event] = yield from ask(Events(scope.namespace, last=1))
+        return cls(f"{kind}-{new_id()[:8]}-{last[0].seq if last else 0}", scope)
+
+    def apply(
+        self,
+        type: EventType,
+        changes: Mapping[str, Mapping[str, Any]],
+        reasons: Mapping[str, Sequence[str]] | None = None,
+    ) -> Plan[list[str]]:
+        """The plan of setting fields of memories: the ids of those that still exist."""
+        changed: list[str] = []
+        items = list(changes.items())
+        for start in range(0, len(items), _CHUNK_MEMORIES):
+            chunk = dict(items[start : start + _CHUNK_MEMORIES])
+            while chunk:
+                events = [
+                    self.event(type, id, values, **({"why": list(reasons[id])} if reasons else {}))
+                    for id, values in chunk.items()
+                ]
+                missing = yield from ask(Log(self.scope.namespace, tuple(events)))
+                if not missing:
+                    changed += chunk
+                    break
+                chunk = {id: values for id, values in chunk.items() if id not in missing}
+        return changed
+
+    def event(self, type: EventType, id: str, values: Mapping[str, Any], **payload: Any) -> Event:
+        """The event of setting fields of a memory; `updated_at` is one of them, to be undone."""
+        fields = {name: to_json(value) for name, value in values.items()}
+        fields.setdefault("updated_at", to_json(self.scope.now))
+        payload = {"set": fields, RUN_KEY: self.name, **payload}
+        return Event(type, id, self.scope.now, self.scope.actor, payload=payload)
 
 
-def change(
-    scope: WriteContext,
-    run: str,
-    type: EventType,
-    changes: Mapping[str, Mapping[str, Any]],
-    why: Mapping[str, Sequence[str]] | None = None,
-) -> Plan[list[str]]:
-    """Set fields of memories as part of a run; the ids of those that there still are."""
-    done: list[str] = []
-    items = list(changes.items())
-    for start in range(0, len(items), _CHUNK):
-        part = dict(items[start : start + _CHUNK])
-        while part:
-            reasons = {id: {"why": list(why[id])} for id in part} if why else {}
-            events = [
-                event(scope, run, type, id, values, **reasons.get(id, {}))
-                for id, values in part.items()
-            ]
-            gone = yield from ask(Log(scope.namespace, tuple(events)))
-            if not gone:
-                done += part
-                break
-            part = {id: values for id, values in part.items() if id not in gone}
-    return done
-
-
-def event(
-    scope: WriteContext,
-    run: str,
-    type: EventType,
-    id: str,
-    values: Mapping[str, Any],
-    **payload: Any,
-) -> Event:
-    """A run's setting fields of a memory; that it was updated is told, so that it is undone."""
-    became = {name: to_json(value) for name, value in values.items()}
-    became.setdefault("updated_at", to_json(scope.now))
-    return Event(type, id, scope.now, scope.actor, payload={"set": became, RUN_KEY: run, **payload})
-
-
-def events_of(namespace: str, run: str) -> Plan[list[Event]]:
-    """What a run did, oldest first.
+def run_events(namespace: str, run: str) -> Plan[list[Event]]:
+    """The plan of reading the events of a run, oldest first.
 
     Raises:
         InvalidInput: that is no name of a run.
         NotFound: no run of that name did anything here.
     """
     kind, _, place = run.rpartition("-") if isinstance(run, str) else ("", "", "")
-    if not kind or not (place.isdecimal() and len(place) <= _DIGITS):
+    if not kind or not (place.isdecimal() and len(place) <= _MAX_SEQ_DIGITS):
         raise InvalidInput(
             "run", f"{shown(run)} is no name of a run", "take it from what it printed"
         )
-    logged: Iterable[Event] = yield from ask(Events(namespace, after=int(place)))
-    found = [event for event in logged if event.payload.get(RUN_KEY) == run]
-    if not found:
+    log: Iterable[Event] = yield from ask(Events(namespace, after=int(place)))
+    events = [event for event in log if event.payload.get(RUN_KEY) == run]
+    if not events:
         raise NotFound(f"no run {run!r} changed anything in the namespace {namespace!r}")
-    return found
+    return events
 
 
 def undo(scope: WriteContext, run: str) -> Plan[Undone]:
-    """The plan of taking back what a run changed, in the reverse of its order.
+    """The plan of taking back the changes of a run, in reverse order.
 
-    What the run wrote is erased, unless something happened to it since but uses: then it is
-    archived. Fields go back to what they were, unless they were changed since.
+    Memories that the run wrote are erased, unless something other than a use happened to them
+    since: then they are archived. Fields get their old values back, unless they were changed since.
 
     Raises:
-        InvalidInput, NotFound: see `events_of`.
+        InvalidInput, NotFound: see `run_events`.
     """
-    by_id: dict[str, list[Event]] = {}
-    for event in (yield from events_of(scope.namespace, run)):
+    events_of: dict[str, list[Event]] = {}
+    for event in (yield from run_events(scope.namespace, run)):
         if event.id is not None and event.type != "link":
-            by_id.setdefault(event.id, []).append(event)
-    now = yield from read_records(scope.namespace, list(by_id))
-    left = {id: "was erased since" for id in by_id if id not in now}
-    back: dict[str, dict[str, Any]] = {}
-    wrote = [id for id in now if by_id[id][0].type == "write"]
-    erased, kept = yield from _unwritten(scope, wrote, run)
-    left.update(dict.fromkeys(kept, "was changed since it was written, and is archived instead"))
-    for id, record in now.items():
-        if id in wrote:
+            events_of.setdefault(event.id, []).append(event)
+    records = yield from read_records(scope.namespace, list(events_of))
+    left = {id: "was erased since" for id in events_of if id not in records}
+    written = [id for id in records if events_of[id][0].type == "write"]
+    erased, changed = yield from _erase_written(scope, written, run)
+    left.update(dict.fromkeys(changed, "was changed since it was written, and is archived instead"))
+    old_values: dict[str, dict[str, Any]] = {}
+    for id, record in records.items():
+        if id in written:
             continue
-        was, became = _differences(by_id[id])
-        moved = {n: v for n, v in became.items() if to_json(getattr(record, n)) != v}
-        if moved.pop("updated_at", None):  # something else has happened to it, too
-            del was["updated_at"]
-        if moved:
-            name, value = next(iter(moved.items()))
-            left[id] = f"{name} is {to_json(getattr(record, name))!r} now, not {value!r} any more"
+        was, problem = _old_values(record, events_of[id])
+        if problem:
+            left[id] = problem
         else:
-            back[id] = {name: field_from_json(name, value) for name, value in was.items()}
-    restored = yield from change(scope, f"undo-{run}", "restore", back)
-    archived = {id: {"status": "archived"} for id in kept}
-    yield from change(scope, f"undo-{run}", "archive", archived)
+            old_values[id] = was
+    undoing = ChangeRun(f"undo-{run}", scope)
+    restored = yield from undoing.apply("restore", old_values)
+    yield from undoing.apply("archive", {id: {"status": "archived"} for id in changed})
     return Undone(run, tuple(restored), tuple(erased), left)
 
 
-def _differences(events: Sequence[Event]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What fields were before a memory's events of a run, and what they became."""
+def _old_values(record: MemoryRecord, events: Sequence[Event]) -> tuple[dict[str, Any], str]:
+    """The values of fields before the events of a run, and why they cannot be set again, if so."""
     was: dict[str, Any] = {}
-    became: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for event in events:
         for name, value in event.payload.get("set", {}).items():
             was.setdefault(name, event.payload.get("was", {}).get(name))
-            became[name] = value
-    return was, became
+            values[name] = value
+    changed = {n: v for n, v in values.items() if to_json(getattr(record, n)) != v}
+    if changed.pop("updated_at", None):  # something else has happened to it, too
+        del was["updated_at"]
+    if changed:
+        name, value = next(iter(changed.items()))
+        return {}, f"{name} is {to_json(getattr(record, name))!r} now, not {value!r} any more"
+    return {name: field_from_json(name, value) for name, value in was.items()}, ""
 
 
-def _of(event: Event, run: str) -> bool:
-    """Whether an event is a run's, or says nothing of what the memory holds."""
-    linked = event.payload.get("link") == "consolidates"
-    return linked or event.type in (*USE_EVENTS, "boost") or event.payload.get(RUN_KEY) == run
+def _changes_nothing_else(event: Event, run: str) -> bool:
+    """Test whether an event is of a run, or says nothing about the contents of its memory."""
+    is_consolidating = event.payload.get("link") == "consolidates"
+    is_use = event.type in (*USE_EVENTS, "boost")
+    return is_consolidating or is_use or event.payload.get(RUN_KEY) == run
 
 
-def _unwritten(
+def _erase_written(
     scope: WriteContext, ids: Sequence[str], run: str
 ) -> Plan[tuple[list[str], list[str]]]:
-    """Erase what a run wrote; the ids that were, and those to which something happened since."""
+    """Erase what a run wrote: the ids that were, and those to which something happened since."""
     if not ids:
         return [], []
-    logged: Iterable[Event] = yield from ask(Events(scope.namespace, tuple(ids)))
-    changed = {event.id for event in logged if event.id is not None and not _of(event, run)}
+    log: Iterable[Event] = yield from ask(Events(scope.namespace, tuple(ids)))
+    changed = {
+        event.id for event in log if event.id is not None and not _changes_nothing_else(event, run)
+    }
     erased = [id for id in ids if id not in changed]
     if erased:
         yield from ask(Delete(scope.namespace, tuple(erased)))

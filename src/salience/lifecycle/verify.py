@@ -1,4 +1,4 @@
-"""Verifying: what memories are beyond their contents, held against what the log says of them."""
+"""Verification: the state of memories compared with a replay of their log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from salience.records.validation import boolean
 from salience.retrieval.operations import Events, ListRecords, SetFields
 from salience.retrieval.plan import Plan, ask
 
-_PAGE = 10_000  # memories looked at, at once
+_PAGE_MEMORIES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field of a memory that is not what its log says."""
+    """A field of a memory whose value differs from what its log says."""
 
     id: str
     field: str
@@ -31,7 +31,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of verifying a namespace; true if all memories are what the log says."""
+    """The result of verifying a namespace; true if all memories are what the log says."""
 
     memories: int
     events: int
@@ -61,41 +61,41 @@ class Verification:
 
 
 def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
-    """The plan of holding a namespace's memories against its log, field by field, bit by bit.
+    """The plan of comparing the memories of a namespace with its log, field by field, exactly.
 
-    Whatever differs is looked at a second time, for it may have been written meanwhile. With
-    `repair`, memories become what the log says.
+    Differences are checked a second time, as they may have been written meanwhile. With `repair`,
+    memories become what the log says.
     """
     repair = boolean("repair", repair)
-    memories, events, found = yield from _compare(namespace)
-    if found:
+    memories, events, differences = yield from _compare(namespace)
+    if differences:
         again = set((yield from _compare(namespace))[2])
-        found = [difference for difference in found if difference in again]
-    if repair and found:
+        differences = [difference for difference in differences if difference in again]
+    if repair and differences:
         values: dict[str, dict[str, Any]] = {}
-        for each in found:
-            values.setdefault(each.id, {})[each.field] = each.logged
+        for difference in differences:
+            values.setdefault(difference.id, {})[difference.field] = difference.logged
         yield from ask(SetFields(namespace, values))
-    return Verification(memories, events, tuple(found), repair and bool(found))
+    return Verification(memories, events, tuple(differences), repair and bool(differences))
 
 
 def _compare(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
-    """How many memories and events there are, and what differs."""
+    """The number of memories and events, and the differences."""
     log: Sequence[Event] = yield from ask(Events(namespace))
     states = replay(log)
-    found: list[Difference] = []
+    differences: list[Difference] = []
     seen, cursor = 0, None
     while True:
-        page = yield from ask(ListRecords((namespace,), limit=_PAGE, cursor=cursor))
+        page = yield from ask(ListRecords((namespace,), limit=_PAGE_MEMORIES, cursor=cursor))
         for record in page:
             logged = states.get(record.id)
             if logged is None:
                 continue  # written since the log was read
-            found += [
+            differences += [
                 Difference(record.id, name, getattr(record, name), logged[name])
                 for name in STATE
                 if getattr(record, name) != logged[name]
             ]
         seen, cursor = seen + len(page), page.cursor
         if cursor is None:
-            return seen, len(log), found
+            return seen, len(log), differences

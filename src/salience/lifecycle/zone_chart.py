@@ -1,4 +1,4 @@
-"""A picture of how memories fade: what the formula says, and how many are in which zone."""
+"""A chart of how memories fade: the curves of vitality, and the shares of zones over time."""
 
 from __future__ import annotations
 
@@ -19,36 +19,41 @@ from salience.records.events import DAY_SECONDS
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 
-_FIRST, _LAST = 0.02, 365.0  # days of the curves
+_FIRST_DAY, _LAST_DAY = 0.02, 365.0  # of the curves
 _TICKS = {
     1 / 24: "1 hour", 0.25: "6 hours", 1.0: "1 day", 7.0: "7", 30.0: "30", 90.0: "90",
     365.0: "365 days",
 }  # fmt: skip
 # One hue from dark to light, so that the order of the zones shows in grey, too.
-_FILL = {"active": "#08519c", "stale": "#4292c6", "fading": "#9ecae1", "archived": "#e4e9ef"}
-_ON = {"active": "white", "stale": "white", "fading": "black", "archived": "black"}
-_NAMES = {"archived": "ready for\nthe archive"}
+_ZONE_COLOURS = {
+    "active": "#08519c",
+    "stale": "#4292c6",
+    "fading": "#9ecae1",
+    "archived": "#e4e9ef",
+}
+_TEXT_COLOURS = {"active": "white", "stale": "white", "fading": "black", "archived": "black"}
+_ZONE_LABELS = {"archived": "ready for\nthe archive"}
 # Four lines that the colour-blind tell apart (Okabe and Ito), and others by their dashes.
-_LINES = {
+_LAYER_LINES = {
     "entity": ("#000000", "-"),
     "knowledge": ("#d55e00", (0, (6, 2))),
     "episodic": ("#009e73", (0, (3, 1.5))),
     "activity": ("#cc79a7", (0, (1.2, 1.2))),
 }
-_WORDS = {
+_LAYER_LABELS = {
     "entity": "entity (who and what)",
     "knowledge": "knowledge",
     "episodic": "episodic (what happened)",
     "activity": "activity (what was done)",
 }
-_LETTER = 5.0  # the height of a line of text, in percent
+_LINE_HEIGHT_PERCENT = 5.0  # of a line of text
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def vitality_curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float64]]:
-    """The vitality of a memory that was never used, by layer, so many days after it was written."""
+    """The vitality of a memory that was never used, by layer, at ages in days."""
     now = 1e9
-    found = {}
+    curves = {}
     for layer in METABOLIC_RATES:
         size = len(days)
         columns: dict[str, NDArray[Any]] = {
@@ -61,14 +66,14 @@ def vitality_curves(days: NDArray[np.float64]) -> Mapping[str, NDArray[np.float6
             columns[name] = np.full(size, np.nan)
         stage = score(vitality(), into="vitality")
         table = stage.apply(Query("", (), now), Candidates(np.arange(size), columns))
-        found[layer] = table.floats("vitality")
-    return found
+        curves[layer] = table.floats("vitality")
+    return curves
 
 
 def draw_chart(shares: ZoneHistory, path: str | Path, title: str = "How memories fade") -> Path:
-    """Draw the shares of zones over time, beside the curves of the formula; where the file is.
+    """Draw the shares of zones over time beside the curves of vitality; the path of the file.
 
-    The file's ending says what it is: .png, .svg or .pdf. Needs matplotlib.
+    The ending of the path is the format: .png, .svg or .pdf. Needs matplotlib.
 
     Raises:
         InvalidInput: another ending, no folder to write to, or matplotlib is not installed.
@@ -97,19 +102,19 @@ def draw_chart(shares: ZoneHistory, path: str | Path, title: str = "How memories
 
 
 def _draw_curves(axes: Any) -> None:
-    days = np.geomspace(_FIRST, _LAST, 400)
+    days = np.geomspace(_FIRST_DAY, _LAST_DAY, 400)
     bounds = [1.0, *(least for least, _ in ZONES), 0.0]
     for name, top, bottom in zip(ZONE_ORDER, bounds, bounds[1:], strict=False):
-        axes.axhspan(bottom, top, color=_FILL[name], alpha=0.30, linewidth=0)
-        _beside(axes, _NAMES.get(name, name), (top + bottom) / 2)
+        axes.axhspan(bottom, top, color=_ZONE_COLOURS[name], alpha=0.30, linewidth=0)
+        _beside(axes, _ZONE_LABELS.get(name, name), (top + bottom) / 2)
     for layer, values in vitality_curves(days).items():
-        colour, dashes = _LINES[layer]
-        axes.plot(days, values, color=colour, linestyle=dashes, linewidth=2.2, label=_WORDS[layer])
+        label, (colour, dashes) = _LAYER_LABELS[layer], _LAYER_LINES[layer]
+        axes.plot(days, values, color=colour, linestyle=dashes, linewidth=2.2, label=label)
     axes.set_title("The formula: a memory that is never used again", fontsize=11.5)
     axes.set_xlabel("time since it was written (log scale)")
     axes.set_ylabel("vitality (0 to 1)")
     axes.set_xscale("log")
-    axes.set_xlim(_FIRST, _LAST)
+    axes.set_xlim(_FIRST_DAY, _LAST_DAY)
     axes.set_xticks(list(_TICKS), list(_TICKS.values()), minor=False)
     axes.minorticks_off()
     axes.set_ylim(0, 1)
@@ -142,7 +147,7 @@ def _draw_shares(axes: Any, shares: ZoneHistory) -> None:
     if not times:
         axes.text(0.5, 0.5, "no memories yet", ha="center", transform=axes.transAxes)
         return
-    axes.stackplot(times, stacked, colors=[_FILL[name] for name in ZONE_ORDER], linewidth=0)
+    axes.stackplot(times, stacked, colors=[_ZONE_COLOURS[name] for name in ZONE_ORDER], linewidth=0)
     edges = np.cumsum(stacked, axis=0)
     for edge in edges[:-1]:
         axes.plot(times, edge, color="white", linewidth=0.8)
@@ -163,19 +168,19 @@ def _name_area(
     axes: Any, name: Zone, times: list[datetime], area: tuple[NDArray[Any], NDArray[Any]],
     line: NDArray[Any],
 ) -> None:  # fmt: skip
-    """Write the zone's name where it is widest, off the line, and its last share beside it."""
+    """Write the name of a zone where it is widest, off the line, and its last share beside it."""
     low, high = area
     tall = high - low
     edge = len(times) // 8
     place = edge + int(np.argmax(tall[edge : len(times) - edge]))
     middle = (low[place] + high[place]) / 2
-    if abs(middle - line[place]) < _LETTER:
+    if abs(middle - line[place]) < _LINE_HEIGHT_PERCENT:
         middle -= tall[place] / 4
-    if tall[place] >= _LETTER:
-        named = _NAMES.get(name, name).replace("\n", " ")
-        inside = {"ha": "center", "va": "center", "fontweight": "bold", "color": _ON[name]}
-        axes.text(times[place], middle, named, **inside)
-    _beside(axes, f"{_NAMES.get(name, name)}\n{tall[-1]:.0f} %", (low[-1] + high[-1]) / 200)
+    if tall[place] >= _LINE_HEIGHT_PERCENT:
+        label = _ZONE_LABELS.get(name, name).replace("\n", " ")
+        style = {"ha": "center", "va": "center", "fontweight": "bold"}
+        axes.text(times[place], middle, label, color=_TEXT_COLOURS[name], **style)
+    _beside(axes, f"{_ZONE_LABELS.get(name, name)}\n{tall[-1]:.0f} %", (low[-1] + high[-1]) / 200)
 
 
 def _note(axes: Any, times: list[datetime], protected: NDArray[Any]) -> None:
@@ -212,8 +217,8 @@ def _mark_now(axes: Any, shares: ZoneHistory, times: list[datetime]) -> None:
 
 
 def _summary(shares: ZoneHistory) -> str:
-    """How much there was of what, as the label below the time axis."""
+    """The number of memories, uses and days, as the label below the time axis."""
     days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / DAY_SECONDS
     uses = sum(shares.uses)
-    told = f"{shares.totals[-1]:,} memories, {uses:,} uses"
-    return f"date (UTC) · {told} in {days:,.0f} days" if days >= 1 else f"date (UTC) · {told}"
+    counts = f"{shares.totals[-1]:,} memories, {uses:,} uses"
+    return f"date (UTC) · {counts} in {days:,.0f} days" if days >= 1 else f"date (UTC) · {counts}"

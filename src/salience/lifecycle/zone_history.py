@@ -1,4 +1,4 @@
-"""How the zones have moved: the vitality of all memories at one time after another, by the log."""
+"""Zones over time: the vitality of all memories at one time after another, from the log."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import USE_EVENTS, Event, apply, visible_at
+from salience.records.fields import GRAPH
 from salience.records.link_graph import LinkGraph
 from salience.records.record import ACCESSES_KEPT, to_json
 from salience.retrieval.candidates import Candidates
@@ -33,10 +34,10 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ZoneHistory:
-    """How many memories were in each zone at each time, and what share was protected as bridges.
+    """The number of memories in each zone at each time, and the share protected as bridges.
 
-    `now` is when this was worked out; times after it are what would come without any further use.
-    `uses` are the accesses since the time before.
+    `now` is the time of the computation; times after it show what would come without further use.
+    `uses` are the accesses since the previous time.
     """
 
     times: tuple[datetime, ...]
@@ -47,11 +48,11 @@ class ZoneHistory:
 
     @property
     def totals(self) -> tuple[int, ...]:
-        """How many memories there were at each time."""
-        return tuple(sum(each) for each in zip(*self.counts.values(), strict=True))
+        """The number of memories at each time."""
+        return tuple(sum(column) for column in zip(*self.counts.values(), strict=True))
 
     def share(self, zone: Zone) -> tuple[float, ...]:
-        """The share of a zone at each time; 0 while there was no memory."""
+        """The share of a zone at each time; 0 without any memory."""
         pairs = zip(self.counts[zone], self.totals, strict=True)
         return tuple(count / total if total else 0.0 for count, total in pairs)
 
@@ -69,7 +70,7 @@ class ZoneHistory:
 def zone_history(
     namespace: str, times: Sequence[datetime], now: datetime, progress: Progress | None = None
 ) -> Plan[ZoneHistory]:
-    """The plan of counting zones at some times, ascending, of the memories there were.
+    """The plan of counting the memories in each zone at ascending times.
 
     Raises:
         InvalidInput: the times do not ascend.
@@ -77,41 +78,41 @@ def zone_history(
     if list(times) != sorted(times):
         raise InvalidInput("times", "do not ascend", "sort them")
     log: Sequence[Event] = yield from ask(Events(namespace))
-    past = _ReplayedMemories()
+    memories = _ReplayedMemories()
     counts: dict[Zone, list[int]] = {name: [] for name in ZONE_ORDER}
     protected, uses = [], []
     waiting = iter(sorted(log, key=lambda event: (event.at, event.type in USE_EVENTS, event.seq)))
     event = next(waiting, None)
     for at in times:
-        used = past.uses
+        used = memories.uses
         while event is not None and visible_at((event,), at):
-            past.take_in(event)
+            memories.apply(event)
             event = next(waiting, None)
-        table = past.table()
-        found: Counter[Zone] = Counter()
+        table = memories.table()
+        zones: Counter[Zone] = Counter()
         if len(table):
             query = Query("", (namespace,), at.timestamp())
             values = _VITAL.apply(query, table).floats("vitality")
-            found.update(zone(value) or "archived" for value in values.tolist())
+            zones.update(zone(value) or "archived" for value in values.tolist())
         for name in ZONE_ORDER:
-            counts[name].append(found[name])
+            counts[name].append(zones[name])
         cut = table.floats("is_cut_vertex") if len(table) else np.zeros(1)
         protected.append(float(cut.mean()))
-        uses.append(past.uses - used)
+        uses.append(memories.uses - used)
         if progress is not None:
             progress(len(uses), len(times))
-    frozen = {name: tuple(each) for name, each in counts.items()}
-    return ZoneHistory(tuple(times), frozen, tuple(protected), tuple(uses), now)
+    totals = {name: tuple(column) for name, column in counts.items()}
+    return ZoneHistory(tuple(times), totals, tuple(protected), tuple(uses), now)
 
 
 def log_start(namespace: str) -> Plan[datetime | None]:
-    """The plan of asking when the log begins; None where nothing has happened."""
+    """The plan of reading when the log begins; None if it is empty."""
     log: Sequence[Event] = yield from ask(Events(namespace))
     return min((event.at for event in log), default=None)
 
 
 class _ReplayedMemories:
-    """The memories after some of the events, as columns that vitality reads."""
+    """The memories after some of the events, as the columns that vitality reads."""
 
     def __init__(self) -> None:
         self.uses = 0
@@ -123,10 +124,10 @@ class _ReplayedMemories:
         self._accesses = np.full((0, ACCESSES_KEPT), np.nan)
         self._layers: list[str | None] = []
 
-    def take_in(self, event: Event) -> None:
-        """Let an event happen."""
+    def apply(self, event: Event) -> None:
+        """Apply the next event, in the order of time."""
         if event.id is None:
-            return  # what is of all memories concerns their strength alone
+            return  # an event of all memories changes their strength alone
         if event.type == "link":
             self._link(event)
             return
@@ -134,15 +135,15 @@ class _ReplayedMemories:
             self._state.append({})
             self._layers.append(None)
             self._place[event.id] = len(self._state) - 1
-        elif event.id not in self._place:  # used, as somebody said, before it was written
+        elif event.id not in self._place:  # a use that is said to be older than the write
             self._early.setdefault(event.id, []).append(event)
             return
-        self._apply(self._place[event.id], event)
+        self._set_fields(self._place[event.id], event)
         if event.type == "write":
             for early in self._early.pop(event.id, ()):
-                self.take_in(early)
+                self.apply(early)
 
-    def _apply(self, place: int, event: Event) -> None:
+    def _set_fields(self, place: int, event: Event) -> None:
         self.uses += event.type in USE_EVENTS
         changes = apply(self._state[place], event)
         self._state[place].update(changes)
@@ -166,12 +167,12 @@ class _ReplayedMemories:
         if place >= len(self._accesses):
             more = np.full((max(1024, len(self._accesses)), ACCESSES_KEPT), np.nan)
             self._accesses = np.concatenate([self._accesses, more])
-        found = [at.timestamp() for at in times]
+        seconds = [at.timestamp() for at in times]
         self._accesses[place] = np.nan
-        self._accesses[place, : len(found)] = found
+        self._accesses[place, : len(seconds)] = seconds
 
     def table(self) -> Candidates:
-        """The memories there are now."""
+        """The memories after the events so far."""
         ids = list(self._place)
         places = np.fromiter(self._place.values(), np.intp, len(ids))
         columns: dict[str, NDArray[Any]] = {
@@ -181,13 +182,13 @@ class _ReplayedMemories:
         columns["layer"] = np.array([self._layers[place] for place in places], dtype=object)
         links = ((source, target, at) for (source, target, _), at in self._links.items())
         graph = LinkGraph(links, ids)
-        for name in ("in_degree", "is_cut_vertex", "newest_link"):
+        for name in GRAPH:
             columns[name] = graph.column(name, ids)
         return Candidates(places.astype(np.int64), columns)
 
 
 class _Column:
-    """A growing column of numbers, NaN where there is none."""
+    """A growing column of numbers; NaN stands for None."""
 
     def __init__(self) -> None:
         self._values = np.full(1024, np.nan)
@@ -206,7 +207,7 @@ def _seconds(moment: datetime | None) -> float | None:
 
 
 MAX_POINTS = 10_000
-"""Times at which shares are told at once; more than any picture or table shows."""
+"""The most times of one history; more than any picture or table shows."""
 
 
 def evenly_spaced(first: datetime, last: datetime, points: int) -> Iterator[datetime]:

@@ -1,4 +1,4 @@
-"""Zones: how alive each memory is now, and which of them are kept because others hang on them."""
+"""Zones: the vitality of each memory now, and the bridges that hold the link graph together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ALIVE = Pipeline(
 
 @dataclass(frozen=True, slots=True)
 class ZonedMemory:
-    """How alive one memory is; `bridge` if without it the link graph would fall apart."""
+    """The vitality of one memory; `bridge` if the link graph would fall apart without it."""
 
     id: str
     vitality: float
@@ -42,7 +42,7 @@ class Zones:
 
     @property
     def counts(self) -> Mapping[Zone, int]:
-        """How many memories are in each zone that has some."""
+        """The number of memories in each zone that has some."""
         return Counter(item.zone for item in self.items)
 
     @property
@@ -52,10 +52,10 @@ class Zones:
 
 
 def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:
-    """The plan of looking at the memories that pass a filter, at a time in seconds."""
+    """The plan of computing the zones of memories that pass a filter, at a time in seconds."""
     tables = yield from _ALIVE.plan(Query("", namespaces, now, where=where))
     table = tables[-1]
-    found = []
+    memories = []
     for id, value, bridge in zip(
         table["id"].tolist(),
         table.floats("vitality").tolist(),
@@ -63,7 +63,7 @@ def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan
         strict=True,
     ):
         label = zone(value)
-        if label is None:  # erased since it was found: of what is there vitality is finite
+        if label is None:  # erased since it was retrieved: vitality is finite otherwise
             continue
-        found.append(ZonedMemory(id, value, label, bridge == 1.0))
-    return Zones(tuple(found))
+        memories.append(ZonedMemory(id, value, label, bridge == 1.0))
+    return Zones(tuple(memories))
