@@ -86,18 +86,46 @@ STOP_ELSEWHERE = tuple(
     for language, (phrase, listed) in _STOP_ELSEWHERE.items()
 )
 
-FRAMING = word_cue(
-    "framing",
-    "query: words that say how it is put, not what it is about",
-    """kind kinds sort type types mention mentioned mentions describe described describes tell told
-    say says said discuss discussed discussing talk talked talking conversation conversations chat
-    chats ask asked question questions list order brought bring walk throughout across different
-    aspects various summarize summarise summary overview remind recall remember please item items
-    know give provide explain based according regarding sequence chronological previously earlier
-    clear quick comprehensive detailed many much long often""",
-    catches="what kind of tea",
-    must_not_catch="green tea",
+REPORTING_WORDS = word_cue(
+    "reporting_words",
+    "query: verbs of saying, asking and remembering",
+    """ask asked describe describes described discuss discussed discussing explain mention mentions
+    mentioned recall remember remind say says said summarise summarize talk talked talking tell
+    told""",
+    catches="which boat did i mention?",
+    must_not_catch="which boat did i buy?",
 )
+CONVERSATION_WORDS = word_cue(
+    "conversation_words",
+    "query: nouns for the conversation and what it is made of",
+    "chat chats conversation conversations question questions",
+    catches="in our conversations",
+    must_not_catch="on our boat",
+)
+REQUEST_WORDS = word_cue(
+    "request_words",
+    "query: words that ask for an answer, or say what it is to be drawn from",
+    "please give provide know walk bring brought according based regarding earlier previously",
+    catches="please walk me through it",
+    must_not_catch="show it",
+)
+KIND_WORDS = word_cue(
+    "kind_words",
+    "query: nouns for kinds, lists and summaries",
+    """aspects chronological item items kind kinds list order overview sequence sort summary type
+    types""",
+    catches="what kind of boat",
+    must_not_catch="what boat",
+)
+EXTENT_WORDS = word_cue(
+    "extent_words",
+    "query: words for how much and how thorough",
+    """across clear comprehensive detailed different long many much often quick throughout various""",
+    catches="how many boats",
+    must_not_catch="which boats",
+)
+FRAMING = REPORTING_WORDS | CONVERSATION_WORDS | REQUEST_WORDS | KIND_WORDS | EXTENT_WORDS
+"""Words that frame a query about a conversation; they do not tell its topic."""
 
 _FORMS = """go went gone goes|buy bought|see saw seen|eat ate eaten|meet met|take took taken
 make made|give gave given|get got gotten|come came|do did done|find found|leave left|feel felt
