@@ -279,7 +279,7 @@ def test_demo_recalls_explains_and_says_what_next(run: Run, tmp_path: Path) -> N
         assert "score (balanced)" in shown.out
         assert "salience search --db demo.db --namespace demo" in shown.out
         assert "\x1b" not in shown.out
-        assert max(map(len, shown.out.partition("Go on:")[0].splitlines())) <= 100
+        assert max(map(len, shown.out.partition("Try next:")[0].splitlines())) <= 100
     assert run("stats", "--db", "demo.db", "--namespace", "demo", "--json").json["memories"] == 230
     results = run("demo", "--db", "demo.db", "--json").json["results"]
     assert len(results) == 5
@@ -291,7 +291,7 @@ def test_demo_commands_work(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path:
     import tempfile
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    commands = run("demo").out.partition("Go on:")[2].strip().splitlines()
+    commands = run("demo").out.partition("Try next:")[2].strip().splitlines()
     assert len(commands) == 3
     for command in commands:
         program, *arguments = shlex.split(command)

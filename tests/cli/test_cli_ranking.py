@@ -25,7 +25,7 @@ def printed(console: Console) -> str:
 
 def test_a_reason_is_printed_whole(console: Console) -> None:
     reason = kitchen().explain(QUERY, "tea", profile="composite", limit=2)
-    render_explain.show_reason(console, reason)
+    render_explain.show_report(console, reason)
     assert printed(console) == f"{reason}\n"
 
 

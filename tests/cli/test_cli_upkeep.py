@@ -109,7 +109,7 @@ def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
     assert told["zones"]["archived"] == [22, 22, 22]
     shown = old("report", "--points", "3")
     assert "22" in shown.out
-    assert "if nothing is used any more" in shown.err
+    assert "if no memory is used again" in shown.err
     pytest.importorskip("matplotlib")
     small = ("--simulate-year", "--memories", "40", "--days", "10", "--uses", "3")
     made = old("report", *small, "--out", str(tmp_path / "year.png"))
@@ -124,7 +124,7 @@ def test_links_that_lead_nowhere_are_told(run: Run, tmp_path: Path) -> None:
     links = json.dumps([{"target": "Atlas", "type": "mentions"}])
     added = run("add", "See there.", "--id", "a", "--links", links)
     assert added.code == 0
-    assert "pending: a links to 'Atlas', which is no memory yet" in added.err
+    assert "pending: a links to 'Atlas', which does not exist yet" in added.err
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.md").write_text("See [[Two]] and [[Three]].")
     (tmp_path / "notes" / "two.md").write_text("# Two\n\nBack to [[one]].")

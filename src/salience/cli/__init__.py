@@ -20,14 +20,14 @@ NOTHING, WRONG, UNUSABLE, INTERRUPTED = 1, 2, 3, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments name (those of the process by default); its exit code."""
+    """Run a command line (by default that of the process) and return the exit code."""
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         _complain(f"the command line needs {' and '.join(missing)}; pip install 'salience[cli]'")
         return WRONG
     _ready_streams()
     if arguments is None:
-        gc.set_threshold(50_000, 20, 20)  # what is written has next to no cycles to look for
+        gc.set_threshold(50_000, 20, 20)  # a command makes next to no cycles to collect
     try:
         from salience.cli.app import app
 
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _ready_streams() -> None:
-    """Have a closed stream be an empty one, and no character too odd to be printed."""
+    """Replace closed streams by empty ones; escape what stdout cannot encode."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -67,10 +67,10 @@ def _complain(message: str) -> None:
 
 
 def _flushed(code: int) -> int:
-    """The code, once stdout is written; a reader that has gone is no reason to complain."""
+    """Flush stdout and return the code; a reader that has gone is no error."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered would be complained about when the interpreter ends.
+        # Otherwise the interpreter would report the buffered rest at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return code

@@ -10,7 +10,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.search import Where
-from salience.cli.settings import Settings, parsed
+from salience.cli.settings import Settings, parse_json
 from salience.engine import Memory
 from salience.errors import InvalidInput
 from salience.records.fields import FIELDS
@@ -18,33 +18,37 @@ from salience.records.fields import FIELDS
 
 def add(
     settings: Settings,
-    text: Annotated[str, typer.Argument(help="What to remember; - reads it from stdin.")],
-    speaker: Annotated[str | None, typer.Option(help="Who said it.")] = None,
-    session_id: Annotated[str | None, typer.Option(help="The talk it is from.")] = None,
+    text: Annotated[str, typer.Argument(help="The text to remember; - reads it from stdin.")],
+    speaker: Annotated[str | None, typer.Option(help="The person who said it.")] = None,
+    session_id: Annotated[str | None, typer.Option(help="The session it belongs to.")] = None,
     agent_id: Annotated[str | None, typer.Option(help="The agent it belongs to.")] = None,
     user_id: Annotated[str | None, typer.Option(help="The user it belongs to.")] = None,
     tags: Annotated[
-        list[str] | None, typer.Option("--tag", metavar="TAG", help="Repeat it for more.")
+        list[str] | None,
+        typer.Option("--tag", metavar="TAG", help="A tag; repeat the option for more."),
     ] = None,
     entities: Annotated[
-        list[str] | None, typer.Option("--entity", metavar="NAME", help="Repeat it for more.")
+        list[str] | None,
+        typer.Option("--entity", metavar="NAME", help="A name in it; repeat the option for more."),
     ] = None,
-    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Anything else.")] = None,
+    metadata: Annotated[str | None, typer.Option(metavar="JSON", help="Any other data.")] = None,
     importance: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
-    kind: Annotated[str | None, typer.Option(help="Such as fact, note, turn.")] = None,
+    kind: Annotated[str | None, typer.Option(help="Its kind, such as fact, note or turn.")] = None,
     title: Annotated[str | None, typer.Option(help="Its heading.")] = None,
     created_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it was said or happened.")
+        str | None, typer.Option(metavar="TIME", help="The time it was said or happened.")
     ] = None,
-    id: Annotated[str | None, typer.Option(help="Its id; one is made otherwise.")] = None,
+    id: Annotated[str | None, typer.Option(help="Its id. [default: a new one]")] = None,
     links: Annotated[
         str | None,
-        typer.Option(metavar="JSON", help='As in \'[{"target": "id", "type": "supports"}]\'.'),
+        typer.Option(
+            metavar="JSON", help='Its links, as in \'[{"target": "id", "type": "supports"}]\'.'
+        ),
     ] = None,
     vectors: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Vectors by name, in place of made ones.")
+        str | None, typer.Option(metavar="JSON", help="Vectors by name, instead of the embedder's.")
     ] = None,
-    gist: Annotated[str | None, typer.Option(help="What it comes down to.")] = None,
+    gist: Annotated[str | None, typer.Option(help="A summary of it.")] = None,
     tier: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
     memory_nature: Annotated[str | None, typer.Option(help="episodic or semantic.")] = None,
     content_type: Annotated[
@@ -58,42 +62,43 @@ def add(
     confidence: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
     strength: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
     decay_rate: Annotated[
-        float | None, typer.Option(help="How fast it fades per hour, in place of its tier's.")
+        float | None, typer.Option(help="Fading per hour, instead of its tier's.")
     ] = None,
     expires_at: Annotated[
-        str | None, typer.Option(metavar="TIME", help="When it stops being found.")
+        str | None, typer.Option(metavar="TIME", help="The time from which it is no longer found.")
     ] = None,
     valid_from: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Since when it is true.")
+        str | None, typer.Option(metavar="TIME", help="The time from which it is true.")
     ] = None,
     valid_to: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Until when it is true.")
+        str | None, typer.Option(metavar="TIME", help="The time until which it is true.")
     ] = None,
-    pinned: Annotated[bool | None, typer.Option(help="Never archived.")] = None,
+    pinned: Annotated[bool | None, typer.Option(help="Never archive it automatically.")] = None,
     supersedes: Annotated[
-        str | None, typer.Option(metavar="ID", help="The memory whose place it takes.")
+        str | None, typer.Option(metavar="ID", help="The memory that it replaces.")
     ] = None,
     idempotency_key: Annotated[
-        str | None, typer.Option(help="Given again, it adds nothing and prints the same id.")
+        str | None,
+        typer.Option(help="A key; a second write with it adds nothing and prints the same id."),
     ] = None,
     dedup: Annotated[
-        bool | None, typer.Option(help="Look for one that says the same, or do not.")
+        bool | None, typer.Option(help="Look for memories that say the same, or not.")
     ] = None,
 ) -> None:
     """Remember a text."""
     fields = {name: value for name, value in locals().items() if name not in ("settings", "text")}
     for name, shape in (("metadata", dict), ("links", list), ("vectors", dict)):
-        fields[name] = parsed(name, fields[name], shape)
+        fields[name] = parse_json(name, fields[name], shape)
     content = _from_stdin() if text == "-" else text
     with settings.open(make=True) as memory:
         result = memory.add(content, **{n: v for n, v in fields.items() if v is not None})
     output.degraded(result.degraded)
-    for each in result.items:
-        if each.outcome != "ADDED":
-            output.note(" ".join(filter(None, (each.outcome, each.match, each.reason))))
+    for item in result.items:
+        if item.outcome != "ADDED":
+            output.note(" ".join(filter(None, (item.outcome, item.match, item.reason))))
     output.pending(result.pending)
     if settings.json:
-        items = [one.to_dict() for one in result]
+        items = [item.to_dict() for item in result]
         output.emit({"id": result.id, "items": items, "degraded": list(result.degraded)})
     else:
         print(result.id)
@@ -102,35 +107,32 @@ def add(
 def update(
     settings: Settings,
     id: Annotated[str, typer.Argument(help="The memory's id.")],
-    text: Annotated[
-        str | None, typer.Argument(help="What it says from now on; - reads it from stdin.")
-    ] = None,
+    text: Annotated[str | None, typer.Argument(help="The new text; - reads it from stdin.")] = None,
     changes: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="FIELD=VALUE",
-            help="A field's new value; nothing after the = leaves it without one. Repeat it for "
-            "more.",
+            help="The new value of a field; nothing after the = empties it. Repeat it for more.",
         ),
     ] = None,
 ) -> None:
-    """Change what a memory says, or its fields."""
-    given = dict(_assigned(change) for change in changes or ())
+    """Change the text of a memory, or its fields."""
+    changes_by_field = dict(_parse_assignment(change) for change in changes or ())
     if text is not None:
-        given["content"] = _from_stdin() if text == "-" else text
-    if not given:
-        raise InvalidInput("update", "has to know what to change", "give a text, or --set")
+        changes_by_field["content"] = _from_stdin() if text == "-" else text
+    if not changes_by_field:
+        raise InvalidInput("update", "has nothing to change", "give a text, or --set")
     with settings.open() as memory:
-        changed = memory.update(id, **given)
+        changed = memory.update(id, **changes_by_field)
     if settings.json:
         output.emit(changed.to_dict())
     else:
         print(changed.id)
 
 
-def _assigned(change: str) -> tuple[str, Any]:
-    """A field and its value: text as it stands, of one text a list, anything else as JSON."""
+def _parse_assignment(change: str) -> tuple[str, Any]:
+    """A field and its value: texts and times as they are, a list of one text, or JSON."""
     name, sign, value = change.partition("=")
     if not sign:
         raise InvalidInput("set", f"{change!r} is no change", "write it as importance=0.8")
@@ -149,43 +151,43 @@ def _from_stdin() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError:
-        raise InvalidInput("text", "what stdin gives is not UTF-8", "convert it first") from None
+        raise InvalidInput("text", "from stdin is not UTF-8", "convert it first") from None
 
 
 def reembed(
     settings: Settings,
     missing: Annotated[
-        bool, typer.Option("--missing", help="Only memories that have no vector.")
+        bool, typer.Option("--missing", help="Embed only memories that have no vector.")
     ] = False,
 ) -> None:
-    """Make all vectors anew with --embedder; searches go on with the old ones meanwhile."""
+    """Replace all vectors by those of --embedder; searches use the old ones meanwhile."""
     settings.require()
-    with output.progress() as told:
-        made = Memory.reembed(
+    with output.progress() as progress:
+        count = Memory.reembed(
             settings.url,
             embedder=settings.embedder,
             missing=missing,
-            progress=lambda done, total: told("embedding", done, total),
+            progress=lambda done, total: progress("embedding", done, total),
         )
     if settings.json:
-        output.emit({"embedded": made})
+        output.emit({"embedded": count})
     else:
-        output.note(f"{made:,} memories embedded")
+        output.note(f"{count:,} memories embedded")
 
 
 def delete(
     settings: Settings,
     ids: Annotated[list[str] | None, typer.Argument(help="The ids of memories.")] = None,
     where: Where = None,
-    everything: Annotated[bool, typer.Option("--all", help="Erase all of the namespace.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask back.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Erase the whole namespace.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> None:
-    """Erase memories: by id, those that pass a filter, or all of the namespace."""
-    filters = parsed("filter", where)
+    """Erase memories: by id, by a filter, or the whole namespace."""
+    filters = parse_json("filter", where)
     if sum((bool(ids), filters is not None, everything)) != 1:
-        raise InvalidInput("delete", "has to know what to erase", "give ids, --filter or --all")
+        raise InvalidInput("delete", "has nothing to erase", "give ids, --filter or --all")
     if filters == {}:
-        raise InvalidInput("filter", "is empty, which is all there is", "say --all for that")
+        raise InvalidInput("filter", "is empty and matches every memory", "use --all for that")
     missing = []
     with settings.open(embeds=False) as memory:
         if ids:
@@ -207,7 +209,9 @@ def delete(
 
 def _confirm(settings: Settings, count: int, namespace: str) -> None:
     if settings.json:
-        raise InvalidInput("yes", "is needed with --json, which cannot ask back", "add --yes")
+        raise InvalidInput(
+            "yes", "is needed with --json, which cannot ask for confirmation", "add --yes"
+        )
     question = f"Erase {count:,} memories of the namespace {namespace!r} for good?"
     print(question, "[y/N]", end=" ", file=sys.stderr, flush=True)
     if sys.stdin.buffer.readline().strip().lower() not in (b"y", b"yes"):

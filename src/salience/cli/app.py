@@ -1,4 +1,4 @@
-"""The application: the options that every command takes, and all commands in the order of help."""
+"""The application: the options of every command, and all commands in the order of --help."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _Namespace = Annotated[
     typer.Option(
         "--namespace",
         metavar="NAME",
-        help="Whose memories. [env: SALIENCE_NAMESPACE; default: default]",
+        help="The namespace. [env: SALIENCE_NAMESPACE; default: default]",
     ),
 ]
 _Embedder = Annotated[
     str | None,
-    typer.Option("--embedder", metavar="NAME", help="What makes vectors; none for words only."),
+    typer.Option("--embedder", metavar="NAME", help="The embedder; none to search by words only."),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SHARED = {
@@ -69,12 +69,12 @@ def _shared(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    surroundings = Settings(os.environ.get("SALIENCE_DB"), os.environ.get("SALIENCE_NAMESPACE"))
-    ctx.obj = Settings(db, namespace, embedder, json).over(surroundings)
+    environment = Settings(os.environ.get("SALIENCE_DB"), os.environ.get("SALIENCE_NAMESPACE"))
+    ctx.obj = Settings(db, namespace, embedder, json).over(environment)
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
-    """The function as typer takes it: with the shared options in the place of its `settings`."""
+    """The function for typer, with the shared options instead of its `settings`."""
     hints = get_type_hints(function, include_extras=True)
     own = inspect.signature(function).parameters
     shared = {name: option for name, option in _SHARED.items() if name not in own}
@@ -93,9 +93,9 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
             )
         )
 
-    def run(ctx: typer.Context, **given: Any) -> None:
-        told = Settings(**{name: given.pop(name) for name in shared})
-        function(told.over(ctx.obj), **given)
+    def run(ctx: typer.Context, **options: Any) -> None:
+        settings = Settings(**{name: options.pop(name) for name in shared})
+        function(settings.over(ctx.obj), **options)
 
     run.__doc__ = function.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

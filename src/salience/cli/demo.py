@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
     from salience.search.results import SearchResult
 
-_ASKED = ("q01", "q05", "q13", "q19", "q29")
-_HITS = 3
+_QUESTION_IDS = ("q01", "q05", "q13", "q19", "q29")
+_HITS = 3  # shown for each question
 
 
 def demo(settings: Settings) -> None:
-    """Recall from an invented agent's nine months, and say why."""
-    settings = _placed(settings)
+    """Recall from nine months of an invented agent's memories, and show why."""
+    settings = _demo_settings(settings)
     memories = sample.memories()
-    questions = [one for one in sample.questions() if one["id"] in _ASKED]
+    questions = [question for question in sample.questions() if question["id"] in _QUESTION_IDS]
     now = max(item["created_at"] for item in memories)
     with settings.open(make=True) as memory:
         _load(memory, memories)
         results = [
-            memory.search(one["text"], limit=_HITS, now=now, touch=False, explain=True)
-            for one in questions
+            memory.search(question["text"], limit=_HITS, now=now, touch=False, explain=True)
+            for question in questions
         ]
-    output.degraded(dict.fromkeys(lack for result in results for lack in result.degraded))
+    output.degraded(dict.fromkeys(reason for result in results for reason in result.degraded))
     if settings.json:
         output.emit({"db": settings.db, "results": [result.to_dict() for result in results]})
         return
     _show(settings, len(memories), now, questions, results)
 
 
-def _placed(settings: Settings) -> Settings:
-    """The settings with a file of the demo's own, or within a file given, a namespace."""
+def _demo_settings(settings: Settings) -> Settings:
+    """Settings with a temporary file, or with the namespace `demo` in the store that was given."""
     if settings.db:
         return replace(settings, namespace=settings.namespace or "demo")
     handle, path = tempfile.mkstemp(prefix="salience-demo-", suffix=".db")
@@ -57,7 +57,7 @@ def _load(memory: Memory, memories: list[dict[str, Any]]) -> None:
     links = defaultdict(list)
     for link in sample.links():
         links[link["source"]].append({key: link[key] for key in ("target", "type", "weight")})
-    # A file that was given may hold them already: ids that are taken are left out.
+    # A store that was given may hold them already; ids that are taken are left out.
     added = set(memory.add_many({**item, "links": links[item["id"]]} for item in memories).ids)
     for newer in (item["id"] for item in memories if item["id"] in added):
         for link in links[newer]:
@@ -96,23 +96,23 @@ def _explain(console: Console, settings: Settings, result: SearchResult) -> None
 
     first = result[0]
     assert first.explanation is not None
-    console.print(Text(f"How {first.id} came to be first for “{result.query}”:", style="bold"))
+    console.print(Text(f"Why {first.id} is the first hit for “{result.query}”:", style="bold"))
     console.print(render.explanation(first.explanation))
     where = f"--db {quote(settings.db or '')}"
     if settings.namespace:
         where += f" --namespace {quote(settings.namespace)}"
-    console.print(Text("\nGo on:", style="bold"))
+    console.print(Text("\nTry next:", style="bold"))
     for command in (
         f"search {where} {quote('Why did the disk run full in July?')}",
         f"add {where} {quote('The stand-up moved to 9:30.')} --speaker Marit",
         f"explain {where} {quote(result.query)} {first.id}",
     ):
-        console.print(f"  {_called()} {command}", soft_wrap=True, markup=False)
+        console.print(f"  {_program()} {command}", soft_wrap=True, markup=False)
 
 
-def _called() -> str:
-    """What to type for this command line: its path where its name alone would not be found."""
-    called = sys.argv[0]
-    if shutil.which("salience") or os.path.basename(called) != "salience":
+def _program() -> str:
+    """The command to type: its path where the shell would not find its name."""
+    program = sys.argv[0]
+    if shutil.which("salience") or os.path.basename(program) != "salience":
         return "salience"
-    return quote(os.path.relpath(called))
+    return quote(os.path.relpath(program))

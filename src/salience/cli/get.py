@@ -9,34 +9,34 @@ import typer
 
 from salience.cli import output
 from salience.cli.search import Where
-from salience.cli.settings import Settings, parsed
+from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput, NotFound
 
 
 def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
     """Show one memory."""
     with settings.open(embeds=False) as memory:
-        found = memory.get(id)
-        if found is None:
+        record = memory.get(id)
+        if record is None:
             raise NotFound(f"there is no memory {id!r} in the namespace {memory.namespace!r}")
     if settings.json:
-        output.emit(found.to_dict())
+        output.emit(record.to_dict())
         return
     from salience.cli import render
 
-    output.console().print(render.record(found))
+    output.console().print(render.record(record))
 
 
 def list_(
     settings: Settings,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many on a page.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Memories on a page.")] = 20,
     cursor: Annotated[
-        str | None, typer.Option("--cursor", help="Where the page before ended.")
+        str | None, typer.Option("--cursor", help="The cursor that the page before printed.")
     ] = None,
     where: Where = None,
 ) -> None:
     """List memories, newest first, page by page."""
-    filters = parsed("filter", where)
+    filters = parse_json("filter", where)
     with settings.open(embeds=False) as memory:
         page = memory.get_all(filters, limit=limit, cursor=cursor)
     if settings.json:
@@ -60,20 +60,20 @@ def list_(
 
 def zones(
     settings: Settings,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many to show.")] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Most memories to show.")] = 20,
     where: Where = None,
 ) -> None:
-    """Show how alive each memory is, the least alive first."""
+    """Show the vitality and zone of each memory, the lowest first."""
     if limit < 0:
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
     with settings.open(embeds=False) as memory:
-        found = memory.zones(parsed("filter", where))
-    shown = found.items[::-1][:limit]
+        zones = memory.zones(parse_json("filter", where))
+    shown = zones.items[::-1][:limit]
     if settings.json:
         output.emit(
             {
-                "counts": dict(found.counts),
-                "protected": found.protected,
+                "counts": dict(zones.counts),
+                "protected": zones.protected,
                 "memories": [asdict(one) for one in shown],
             }
         )
@@ -82,22 +82,24 @@ def zones(
 
     if shown:
         output.console().print(render.vitals(shown))
-    counts = ", ".join(f"{name} {count:,}" for name, count in found.counts.items())
-    output.note(f"{len(found):,} memories: {counts or 'none'}")
-    if found.protected:
-        output.note(f"{found.protected:.1%} hold the link graph together and are kept")
+    counts = ", ".join(f"{name} {count:,}" for name, count in zones.counts.items())
+    output.note(f"{len(zones):,} memories: {counts or 'none'}")
+    if zones.protected:
+        output.note(f"{zones.protected:.1%} hold the link graph together and are protected")
 
 
 def stats(
     settings: Settings,
-    everywhere: Annotated[bool, typer.Option("--all", help="Of all namespaces together.")] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Count all namespaces together.")
+    ] = False,
 ) -> None:
     """Show figures about the memories and their store."""
     with settings.open(embeds=False) as memory:
-        found = memory.stats(everywhere=everywhere)
+        figures = memory.stats(everywhere=everywhere)
     if settings.json:
-        output.emit(found)
+        output.emit(figures)
         return
     from salience.cli import render
 
-    output.console().print(render.figures(found))
+    output.console().print(render.figures(figures))

@@ -1,4 +1,4 @@
-"""The command import: what files hold, as memories; what became of each, told."""
+"""The command import: the contents of files as memories, and the outcome of each."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from salience.write.outcomes import ADDING_OUTCOMES, Added
 
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
 _STDIN = Path("-")
-_ASKED = 1_000  # ids looked up at once
-_KNOWN = ("MERGED", "DUPLICATE", "LOOP")
-_SAID = {
+_LOOKUP_IDS = 1_000  # looked up at once
+_NOT_ADDED = ("MERGED", "DUPLICATE", "LOOP")
+_WORDING = {
     "CONFLICTS": "of them conflicting",
     "SUPERSEDES": "of them superseding",
     "UPDATED": "updated",
@@ -48,39 +48,39 @@ def import_(
     ],
     format: Annotated[
         str | None,
-        typer.Option(help=f"One of {', '.join(importers.FORMATS)}; else it is told by itself."),
+        typer.Option(help=f"One of {', '.join(importers.FORMATS)}; else it is detected."),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Memories written at once.")] = 2048,
+    batch: Annotated[int, typer.Option(min=1, help="Memories in a transaction.")] = 2048,
     mode: Annotated[
         Mode,
         typer.Option(
-            help="Conversations as turns, those with a vector for each side, as question and "
-            "answer, or those and wholes."
+            help="Conversations as turns; as turns with a vector for each side; as chunks of "
+            "question and answer; or as chunks and whole sessions."
         ),
     ] = "turns",
     update: Annotated[
-        bool, typer.Option("--update", help="Change the memories whose ids are there already.")
+        bool, typer.Option("--update", help="Change memories whose ids exist already.")
     ] = False,
     lenient: Annotated[
         bool,
         typer.Option(
-            "--lenient", help="Leave out notes and lines that cannot be read; succeed all the same."
+            "--lenient", help="Leave out notes and lines that cannot be read, and succeed."
         ),
     ] = False,
 ) -> None:
-    """Remember what files hold: JSON lines, Markdown notes, conversations, ChatGPT exports."""
+    """Import files: JSON lines, Markdown notes, conversations, ChatGPT exports."""
     if update and mode != "turns":
         raise InvalidInput("update", f"does not go with --mode {mode}", "leave one of them out")
     with _sources(paths, format, lenient) as sources:
-        left_out = [problem for source in sources for problem in source.checked()]
-        with settings.open(make=True) as memory, output.progress() as told:
+        omitted = [problem for source in sources for problem in source.checked()]
+        with settings.open(make=True) as memory, output.progress() as progress:
             done = _Import(memory, mode, update)
-            for problem in left_out:
+            for problem in omitted:
                 refused = Added(None, "REJECTED", "; ".join((problem.problem, problem.remedy)))
                 done.count(problem.path, problem.place, refused)
             for source in sources:
                 for _ in done.run(source, batch):
-                    told(f"importing {source.path.name}", done.counts.total(), None)
+                    progress(f"importing {source.path.name}", done.counts.total(), None)
             done.link()
     _report(settings, done)
     if done.counts["REJECTED"] and not lenient:
@@ -89,7 +89,7 @@ def import_(
 
 @dataclass(frozen=True)
 class _Source:
-    """A file or folder by the name it was given, and where it can be read more than once."""
+    """A file or folder: its path as given, and the place where it can be read repeatedly."""
 
     path: Path
     place: Path
@@ -97,23 +97,23 @@ class _Source:
     lenient: bool
 
     def checked(self) -> list[ImportProblem]:
-        """The notes that are left out; all is read to its end, so that none is imported by half.
+        """Read to the end, before anything is written; the notes that are left out.
 
         Raises:
-            ImportProblem: it is damaged.
+            ImportProblem: the source is damaged.
         """
-        left_out: list[ImportProblem] = []
-        deque(self.read(left_out), maxlen=0)
-        return left_out
+        omitted: list[ImportProblem] = []
+        deque(self.read(omitted), maxlen=0)
+        return omitted
 
-    def read(self, left_out: list[ImportProblem]) -> Iterator[importers.Item]:
-        """The items; problems with it are told by the name that it was given."""
+    def read(self, omitted: list[ImportProblem]) -> Iterator[importers.Item]:
+        """The items; problems name the path as it was given."""
 
-        def told(problem: ImportProblem) -> None:
-            left_out.append(self._named(problem))
+        def omit(problem: ImportProblem) -> None:
+            omitted.append(self._named(problem))
 
         try:
-            yield from importers.read(self.place, self.format, told if self.lenient else None)
+            yield from importers.read(self.place, self.format, omit if self.lenient else None)
         except ImportProblem as problem:
             raise self._named(problem) from None
 
@@ -125,91 +125,91 @@ class _Source:
 
 @contextmanager
 def _sources(paths: Sequence[Path], format: str | None, lenient: bool) -> Iterator[list[_Source]]:
-    """The sources at paths; what can be read only once, such as stdin, is copied before."""
+    """The sources at paths; stdin and pipes are copied, as they can be read only once."""
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
 
-        def kept(path: Path, stream: BinaryIO) -> _Source:
+        def copied(path: Path, stream: BinaryIO) -> _Source:
             copy = Path(tempfile.mkdtemp(dir=folder), "stdin" if path == _STDIN else path.name)
             with copy.open("wb") as file:
                 shutil.copyfileobj(stream, file)
             kind = format or (None if copy.stat().st_size else "jsonl")
             return _Source(path, copy, kind, lenient)
 
-        found = []
+        sources = []
         for path in paths:
             if path == _STDIN:
-                found.append(kept(path, sys.stdin.buffer))
+                sources.append(copied(path, sys.stdin.buffer))
             elif _is_pipe(path):
                 with path.open("rb") as stream:
-                    found.append(kept(path, stream))
+                    sources.append(copied(path, stream))
             else:
-                found.append(_Source(path, path, format, lenient))
-        yield found
+                sources.append(_Source(path, path, format, lenient))
+        yield sources
 
 
 def _is_pipe(path: Path) -> bool:
     try:
         return path.is_fifo()
-    except OSError:  # it will be told when it is read
+    except OSError:  # reading it will report the problem
         return False
 
 
 @dataclass
 class _Import:
-    """An import under way: what has become of the items so far."""
+    """An import under way, with the outcomes of the items so far."""
 
     memory: Memory
     mode: Mode
     update: bool
     counts: Counter[str] = field(default_factory=Counter)  # of outcomes
-    told: list[tuple[Path, str, Added]] = field(default_factory=list)  # what was not added
-    lacks: dict[str, None] = field(default_factory=dict)
-    waits: bool = False  # whether there are links that led nowhere when they were written
+    not_added: list[tuple[Path, str, Added]] = field(default_factory=list)
+    degraded: dict[str, None] = field(default_factory=dict)
+    has_pending: bool = False  # links whose targets did not exist when they were written
     unmet: list[tuple[str, str, str, float]] = field(default_factory=list)  # by changed memories
 
     def run(self, source: _Source, size: int) -> Iterator[None]:
-        """Write what a source holds, batch by batch."""
+        """Write the items of a source, batch by batch."""
         items: Iterator[dict[str, Any]] = self._accepted(source)
         if self.mode != "turns":
             items = chat.chunks_from_turns(items, self.mode)
         while batch := list(islice(items, size)):
-            there = self._there(batch) if self.update else {}
+            there = self._existing(batch) if self.update else {}
             fresh: list[dict[str, Any]] = []
-            fallen: list[dict[str, Any]] = []
+            with_status: list[dict[str, Any]] = []
             known: list[dict[str, Any]] = []
             for item in batch:
                 if self.update and (id := _id(item)) is not None:
                     if id in there:
                         known.append(item)
                         continue
-                    there[id] = None  # the next of that id changes this one
-                (fallen if "status" in item else fresh).append(item)
+                    there[id] = None  # the next item with that id changes this one
+                (with_status if "status" in item else fresh).append(item)
             self._add(source.path, fresh)
-            self._add(source.path, fallen)
+            self._add(source.path, with_status)
             for item in known:
                 self._change(source.path, item, there)
             yield
 
     def count(self, path: Path, place: str, outcome: Added) -> None:
-        """Count what became of an item; keep it, if it is no new memory."""
+        """Count the outcome of an item; keep it unless it is a new memory."""
         self.counts[outcome.outcome] += 1
-        if outcome.outcome in ("REJECTED", *_KNOWN):
-            self.told.append((path, place, outcome))
+        if outcome.outcome in ("REJECTED", *_NOT_ADDED):
+            self.not_added.append((path, place, outcome))
 
     def link(self) -> None:
-        """Say which links lead to no memory; those of memories that were there are not kept."""
-        output.pending(self.memory.pending_links() if self.waits else ())
-        lacking = [each for each in self.unmet if self.memory.get(each[1]) is None]
-        for each in self.unmet:
-            if each not in lacking:
-                self.memory.link(*each)
+        """Add the links whose targets exist by now, and print the others."""
+        output.pending(self.memory.pending_links() if self.has_pending else ())
+        unlinked = [link for link in self.unmet if self.memory.get(link[1]) is None]
+        for link in self.unmet:
+            if link not in unlinked:
+                self.memory.link(*link)
         output.notes(
-            f"not linked: {source} to {target!r}, which is no memory yet; import it again then"
-            for source, target, *_ in lacking
+            f"not linked: {source} to {target!r}, which does not exist yet; import it again later"
+            for source, target, *_ in unlinked
         )
 
     def _accepted(self, source: _Source) -> Iterator[dict[str, Any]]:
-        """The items that may be written here as they are."""
+        """The items that can be written to this namespace in this mode."""
         own = self.memory.namespace
         for item in source.read([]):
             problem = None
@@ -217,7 +217,7 @@ class _Import:
                 problem = InvalidInput(
                     "namespace",
                     f"is {shown(item.namespace)}, but memories go to {own!r}",
-                    "give that one as --namespace, or take it out of the line",
+                    "give that one as --namespace, or remove it from the line",
                 )
             elif "status" in item and self.mode != "turns":
                 problem = InvalidInput(
@@ -228,27 +228,27 @@ class _Import:
                 continue
             self.count(source.path, item.place, Added(_id(item), "REJECTED", str(problem)))
 
-    def _there(self, batch: Iterable[dict[str, Any]]) -> dict[str, MemoryRecord | None]:
-        """The memories that have the ids of items already, by id."""
+    def _existing(self, batch: Iterable[dict[str, Any]]) -> dict[str, MemoryRecord | None]:
+        """The existing memories with ids of the items, by id."""
         ids = iter(dict.fromkeys(id for item in batch if (id := _id(item)) is not None))
-        found: dict[str, MemoryRecord | None] = {}
-        while asked := list(islice(ids, _ASKED)):
-            page = self.memory.get_all({"id": {"in": asked}}, limit=_ASKED)
-            found |= {record.id: record for record in page.records}
-        return found
+        records: dict[str, MemoryRecord | None] = {}
+        while chunk := list(islice(ids, _LOOKUP_IDS)):
+            page = self.memory.get_all({"id": {"in": chunk}}, limit=_LOOKUP_IDS)
+            records |= {record.id: record for record in page.records}
+        return records
 
     def _add(self, path: Path, items: Sequence[dict[str, Any]]) -> None:
-        """Write items, and set the status of those that have one."""
+        """Add items, and set the status of those that have one."""
         if not items:
             return
         statuses = [item.get("status") for item in items]
-        fallen = any(statuses)
+        with_status = any(statuses)
         result = self.memory.add_many(
             ({name: value for name, value in item.items() if name != "status"} for item in items),
-            dedup=False if fallen else None,
+            dedup=False if with_status else None,
         )
-        self.lacks |= dict.fromkeys(result.degraded)
-        self.waits |= bool(result.pending)
+        self.degraded |= dict.fromkeys(result.degraded)
+        self.has_pending |= bool(result.pending)
         for item, status, outcome in zip(items, statuses, result.items, strict=True):
             if status and outcome.id and outcome.outcome == "ADDED":
                 self.memory.update(outcome.id, status=status)
@@ -257,10 +257,10 @@ class _Import:
     def _change(
         self, path: Path, item: dict[str, Any], there: dict[str, MemoryRecord | None]
     ) -> None:
-        """Make a memory what an item says of it."""
+        """Change an existing memory to the fields and links of an item."""
         id = item["id"]
         record = there[id] or self.memory.get(id)
-        if record is None:  # the item that should have been it was refused
+        if record is None:  # the item that should have added it was rejected
             self._add(path, [item])
             return
         try:
@@ -274,23 +274,23 @@ class _Import:
         self.counts["UPDATED" if changes or linked else "UNCHANGED"] += 1
 
     def _linked(self, id: str, links: Any) -> bool:
-        """Add the links that a memory lacks; whether there were any."""
-        if not isinstance(links, list) or not all(isinstance(each, Mapping) for each in links):
+        """Add the links that a memory lacks; True if there were any."""
+        if not isinstance(links, list) or not all(isinstance(link, Mapping) for link in links):
             raise InvalidInput("links", "must be a list of mappings")
-        there = [link for link in self.memory.links(id) if link.source == id] if links else []
-        known = {(link.target, link.type) for link in there}
-        linked = False
-        for each in links:
-            target, type, weight = each.get("target"), each.get("type"), each.get("weight", 1.0)
-            if (target, type) in known:
+        existing = [link for link in self.memory.links(id) if link.source == id] if links else []
+        existing_ends = {(link.target, link.type) for link in existing}
+        added = False
+        for link in links:
+            target, type, weight = link.get("target"), link.get("type"), link.get("weight", 1.0)
+            if (target, type) in existing_ends:
                 continue
             try:
                 self.memory.link(id, target, type, weight)
-                linked = True
+                added = True
             except NotFound:
-                if not any(target in self._names(link.target) for link in there):
+                if not any(target in self._names(link.target) for link in existing):
                     self.unmet.append((id, str(target), str(type), weight))
-        return linked
+        return added
 
     def _names(self, id: str) -> frozenset[str]:
         record = self.memory.get(id)
@@ -298,7 +298,7 @@ class _Import:
 
 
 def _id(item: Mapping[str, Any]) -> str | None:
-    """The id of an item; None without one, or where it is none that a memory can have."""
+    """The id of an item; None without one, or if a memory cannot have it."""
     try:
         return CHECKS["id"]("id", item["id"]) if "id" in item else None
     except InvalidInput:
@@ -310,22 +310,22 @@ def _place(item: Mapping[str, Any]) -> str:
 
 
 def _changes(record: MemoryRecord, item: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that an item gives a memory, as far as they differ from those it has."""
+    """The fields of an item that differ from those of the memory."""
     assumed = item.assumed if isinstance(item, importers.Item) else ()
-    given = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *assumed)}
-    if isinstance(given.get("metadata"), dict):
-        given["metadata"] = metadata_for(record, given["metadata"])
-    return {n: v for n, v in given.items() if CHECKS[n](n, v) != getattr(record, n)}
+    fields = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *assumed)}
+    if isinstance(fields.get("metadata"), dict):
+        fields["metadata"] = metadata_for(record, fields["metadata"])
+    return {n: v for n, v in fields.items() if CHECKS[n](n, v) != getattr(record, n)}
 
 
 def _report(settings: Settings, done: _Import) -> None:
-    output.degraded(done.lacks)
+    output.degraded(done.degraded)
     counts = done.counts
     added = sum(counts[outcome] for outcome in ADDING_OUTCOMES)
     if settings.json:
         told = [
             {"path": str(path), "place": place or None, **outcome.to_dict()}
-            for path, place, outcome in done.told
+            for path, place, outcome in done.not_added
         ]
         output.emit(
             {
@@ -333,7 +333,7 @@ def _report(settings: Settings, done: _Import) -> None:
                 "outcomes": dict(counts),
                 "rejected": [each for each in told if each["outcome"] == "REJECTED"],
                 "known": [each for each in told if each["outcome"] != "REJECTED"],
-                "degraded": list(done.lacks),
+                "degraded": list(done.degraded),
             }
         )
         return
@@ -341,11 +341,11 @@ def _report(settings: Settings, done: _Import) -> None:
         (
             f"rejected: {', '.join(filter(None, (str(path), place)))}: "
             + ": ".join(filter(None, (outcome.id, outcome.reason)))
-            for path, place, outcome in done.told
+            for path, place, outcome in done.not_added
             if outcome.outcome == "REJECTED"
         ),
-        rest="; --json gives them all",
+        rest="; --json prints them all",
     )
     parts = [f"{added:,} added"]
-    parts += [f"{counts[name]:,} {said}" for name, said in _SAID.items() if counts[name]]
+    parts += [f"{counts[name]:,} {wording}" for name, wording in _WORDING.items() if counts[name]]
     print(", ".join([*parts, f"{counts['REJECTED']:,} rejected"]))

@@ -1,4 +1,4 @@
-"""Commands of a memory's life: history, touch, feedback, supersede and the like, verify."""
+"""Commands that judge memories: touch, feedback, pin, supersede ...; history and verify."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from salience.cli import output
 from salience.cli.settings import Settings
 from salience.records.record import MemoryRecord, to_json
 
-_SHOWN = 20  # differences printed for people; --json gives all
+_MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
 Id = Annotated[str, typer.Argument(help="The memory's id.")]
 Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 
 
 class Use(StrEnum):
-    """The uses that can be declared."""
+    """The kinds of use that can be declared."""
 
     reference = "reference"
     read = "read"
@@ -26,37 +26,44 @@ class Use(StrEnum):
 
 
 def history(settings: Settings, id: Id) -> None:
-    """Show what happened to a memory, and what it said before each edit."""
+    """Show the events of a memory, and its text before each edit."""
     with settings.open(embeds=False) as memory:
-        found = memory.history(id)
+        history = memory.history(id)
     if settings.json:
-        output.emit(found.to_dict())
+        output.emit(history.to_dict())
         return
     from salience.cli import render
 
-    made = render.table("when", "what", "by", "")
-    texts = {version.since: version.record.content for version in found.versions}
-    for event in found:
-        said = texts.get(event.at, "") if event.type in ("write", "edit") else ""
-        made.add_row(to_json(event.at), event.type, event.actor or "", said or _told(event.payload))
-    output.console().print(made)
+    rows = render.table("when", "what", "by", "")
+    texts = {version.since: version.record.content for version in history.versions}
+    for event in history:
+        text = texts.get(event.at, "") if event.type in ("write", "edit") else ""
+        rows.add_row(
+            to_json(event.at),
+            event.type,
+            event.actor or "",
+            text or _payload_summary(event.payload),
+        )
+    output.console().print(rows)
 
 
-def _told(payload: Any) -> str:
-    """The payload of an event in few words."""
+def _payload_summary(payload: Any) -> str:
+    """The payload of an event in a few words."""
     changes = payload.get("set", {})
-    told = [f"{name} = {value}" for name, value in changes.items()]
-    told += [str(payload[name]) for name in ("feedback", "context", "outcome") if name in payload]
+    parts = [f"{name} = {value}" for name, value in changes.items()]
+    parts += [str(payload[name]) for name in ("feedback", "context", "outcome") if name in payload]
     if "target" in payload:
-        told.append(f"{payload['link']} {payload['target']}")
-    return "; ".join(told)
+        parts.append(f"{payload['link']} {payload['target']}")
+    return "; ".join(parts)
 
 
 def touch(
     settings: Settings,
     ids: Ids,
-    use: Annotated[Use, typer.Option(help="What they were used for.")] = Use.reference,
-    session_id: Annotated[str | None, typer.Option(help="The talk they were used in.")] = None,
+    use: Annotated[Use, typer.Option(help="The kind of use.")] = Use.reference,
+    session_id: Annotated[
+        str | None, typer.Option(help="The session that they were used in.")
+    ] = None,
 ) -> None:
     """Count a use of memories."""
     with settings.open(embeds=False) as memory:
@@ -71,61 +78,61 @@ def feedback(
     settings: Settings,
     id: Id,
     kind: Annotated[str, typer.Argument(help="useful, not_useful, outdated or incorrect.")],
-    context: Annotated[str | None, typer.Option(help="Why.")] = None,
+    context: Annotated[str | None, typer.Option(help="The reason.")] = None,
 ) -> None:
-    """Judge a memory."""
+    """Judge whether a memory was useful."""
     with settings.open(embeds=False) as memory:
-        found = memory.feedback(id, kind, context)
-    _shown(settings, found, "relevance_score", "feedback_for", "feedback_against", "review")
+        record = memory.feedback(id, kind, context)
+    _show_fields(settings, record, "relevance_score", "feedback_for", "feedback_against", "review")
 
 
 def promote(settings: Settings, id: Id) -> None:
     """Raise a memory's score by 0.15."""
     with settings.open(embeds=False) as memory:
-        found = memory.promote(id)
-    _shown(settings, found, "memory_score")
+        record = memory.promote(id)
+    _show_fields(settings, record, "memory_score")
 
 
 def demote(settings: Settings, id: Id) -> None:
     """Lower a memory's score by 0.15."""
     with settings.open(embeds=False) as memory:
-        found = memory.demote(id)
-    _shown(settings, found, "memory_score")
+        record = memory.demote(id)
+    _show_fields(settings, record, "memory_score")
 
 
 def pin(settings: Settings, id: Id) -> None:
-    """Keep a memory from ever being archived by itself."""
+    """Protect a memory from being archived automatically."""
     with settings.open(embeds=False) as memory:
-        found = memory.pin(id)
-    _shown(settings, found, "pinned")
+        record = memory.pin(id)
+    _show_fields(settings, record, "pinned")
 
 
 def unpin(settings: Settings, id: Id) -> None:
-    """Undo pin."""
+    """Take that protection away."""
     with settings.open(embeds=False) as memory:
-        found = memory.unpin(id)
-    _shown(settings, found, "pinned")
+        record = memory.unpin(id)
+    _show_fields(settings, record, "pinned")
 
 
 def supersede(
     settings: Settings,
-    old: Annotated[str, typer.Argument(help="The memory that gives way.")],
+    old: Annotated[str, typer.Argument(help="The outdated memory.")],
     new: Annotated[str, typer.Argument(help="The memory that takes its place.")],
 ) -> None:
-    """Let a memory take the place of another, which held until then."""
+    """Replace an outdated memory by a newer one; the old one was true until now."""
     with settings.open(embeds=False) as memory:
         memory.supersede(old, new)
-        found = memory.get(old)
-    assert found is not None
-    _shown(settings, found, "status", "valid_to")
+        record = memory.get(old)
+    assert record is not None
+    _show_fields(settings, record, "status", "valid_to")
 
 
 def contradict(
     settings: Settings,
     one: Annotated[str, typer.Argument(help="A memory.")],
-    other: Annotated[str, typer.Argument(help="One that says otherwise.")],
+    other: Annotated[str, typer.Argument(help="A memory that contradicts it.")],
 ) -> None:
-    """Say that two memories contradict each other."""
+    """Record that two memories contradict each other."""
     with settings.open(embeds=False) as memory:
         memory.contradict(one, other)
     if settings.json:
@@ -136,31 +143,35 @@ def contradict(
 
 def verify(
     settings: Settings,
-    repair: Annotated[bool, typer.Option("--repair", help="Make it what the log says.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Set differing fields to what the log says.")
+    ] = False,
 ) -> None:
-    """Hold what every memory is against what its log says."""
+    """Check that every memory is what its log of events says."""
     with settings.open(embeds=False) as memory:
-        found = memory.verify(repair=repair)
+        verification = memory.verify(repair=repair)
     if settings.json:
-        output.emit(found.to_dict())
+        output.emit(verification.to_dict())
     else:
-        for difference in found.differences[:_SHOWN]:
+        for difference in verification.differences[:_MAX_DIFFERENCES]:
             print(difference)
-        if len(found) > _SHOWN:
-            output.note(f"... and {len(found) - _SHOWN:,} more; --json gives them all")
-        state = "all as the log says" if found else f"{len(found):,} differences"
-        if found.repaired:
+        if len(verification) > _MAX_DIFFERENCES:
+            output.note(
+                f"... and {len(verification) - _MAX_DIFFERENCES:,} more; --json prints them all"
+            )
+        state = "all as in the log" if verification else f"{len(verification):,} differences"
+        if verification.repaired:
             state += ", repaired"
-        print(f"{found.memories:,} memories, {found.events:,} events: {state}")
-    if not found and not found.repaired:
+        print(f"{verification.memories:,} memories, {verification.events:,} events: {state}")
+    if not verification and not verification.repaired:
         raise typer.Exit(1)
 
 
-def _shown(settings: Settings, found: MemoryRecord, *names: str) -> None:
-    """What has become of a memory, as far as it may have changed."""
-    values = {name: to_json(getattr(found, name)) for name in names}
+def _show_fields(settings: Settings, record: MemoryRecord, *names: str) -> None:
+    """Print the named fields of a memory."""
+    values = {name: to_json(getattr(record, name)) for name in names}
     if settings.json:
-        output.emit({"id": found.id, **values})
+        output.emit({"id": record.id, **values})
         return
     from salience.cli import render
 

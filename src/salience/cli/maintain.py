@@ -1,4 +1,4 @@
-"""Commands of upkeep: prune, archive, restore, consolidate, undo, maintain and audit."""
+"""Commands of maintenance: prune, archive, restore, consolidate, undo, maintain and audit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.search import Where
-from salience.cli.settings import Settings, parsed
+from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.lifecycle import maintenance, pruning
@@ -21,12 +21,17 @@ from salience.lifecycle.consolidation import Consolidation, Summariser, central_
 if TYPE_CHECKING:
     from salience.lifecycle.pruning import Pruning
 
-_SHOWN = 20  # candidates or clusters printed for people; --json gives all
+_MAX_ROWS = 20  # candidates or clusters printed for people; --json prints all
 
-Apply = Annotated[bool, typer.Option("--apply", help="Do it; otherwise only say what it would do.")]
+Apply = Annotated[
+    bool, typer.Option("--apply", help="Make the changes; without it, only show them.")
+]
 Summarise = Annotated[
     str | None,
-    typer.Option(metavar="MODULE:FUNCTION", help="Makes one text of memories that say the same."),
+    typer.Option(
+        metavar="MODULE:FUNCTION",
+        help="A function that makes one text of memories that say the same.",
+    ),
 ]
 Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 
@@ -34,14 +39,12 @@ Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
 def prune(
     settings: Settings,
     apply: Apply = False,
-    cap: Annotated[
-        int, typer.Option(help="The most memories moved at once.")
-    ] = pruning.DEFAULT_CAP,
+    cap: Annotated[int, typer.Option(help="Most memories archived at once.")] = pruning.DEFAULT_CAP,
     where: Where = None,
 ) -> None:
-    """Move what has faded to the archive; a preview unless --apply."""
+    """Archive memories that have faded; a preview unless --apply."""
     with settings.open(embeds=False) as memory:
-        report = memory.prune(apply=apply, cap=cap, filters=parsed("filter", where))
+        report = memory.prune(apply=apply, cap=cap, filters=parse_json("filter", where))
     if settings.json:
         output.emit(report.to_dict())
         return
@@ -54,7 +57,7 @@ def prune(
         f"{report.cap}"
     )
     output.note(f"{report.protected:.1%} of all hold the link graph together")
-    _told(report.run, len(report.candidates), "archived", apply)
+    _show_outcome(report.run, len(report.candidates), "archived", apply)
 
 
 def _candidates(report: Pruning) -> None:
@@ -64,25 +67,25 @@ def _candidates(report: Pruning) -> None:
 
     if not report.candidates:
         return
-    made = render.table("vitality", "memory", "why", numbers=("vitality",))
-    for one in report.candidates[:_SHOWN]:
-        text = Text.assemble(one.text, "\n", (one.id, "dim"))
-        made.add_row(f"{one.vitality:.3f}", text, Text("\n".join(one.reasons[1:])))
-    output.console().print(made)
+    rows = render.table("vitality", "memory", "why", numbers=("vitality",))
+    for memory in report.candidates[:_MAX_ROWS]:
+        text = Text.assemble(memory.text, "\n", (memory.id, "dim"))
+        rows.add_row(f"{memory.vitality:.3f}", text, Text("\n".join(memory.reasons[1:])))
+    output.console().print(rows)
 
 
-def _told(run: str | None, count: int, done: str, apply: bool) -> None:
-    """Say whether something was done, and how to have it done or undone."""
+def _show_outcome(run: str | None, count: int, action: str, apply: bool) -> None:
+    """Print the number of changes, and the command that makes them or undoes them."""
     if run is not None:
-        print(f"{count:,} {done}; to undo it: salience undo {run}")
+        print(f"{count:,} {action}; to undo it: salience undo {run}")
     elif not apply and count:
-        print(f"{count:,} would be {done}; to do it: the same with --apply")
+        print(f"{count:,} would be {action}; to do it, add --apply")
     else:
-        print(f"nothing to be {done}")
+        print(f"nothing to be {action}")
 
 
 def archive(settings: Settings, ids: Ids) -> None:
-    """Move memories to the archive, where only a search that asks for it finds them."""
+    """Archive memories; only a search with --archived finds them then."""
     with settings.open(embeds=False) as memory:
         run = memory.archive(ids)
     if settings.json:
@@ -108,20 +111,23 @@ def consolidate(
     settings: Settings,
     apply: Apply = False,
     everything: Annotated[
-        bool, typer.Option("--everything", help="Not only what is new since the last --apply.")
+        bool,
+        typer.Option(
+            "--everything", help="All memories, not only those new since the last --apply."
+        ),
     ] = False,
     summarise: Summarise = None,
     where: Where = None,
 ) -> None:
-    """Make one memory of those that say the same; a preview unless --apply."""
+    """Merge memories that say the same; a preview unless --apply."""
     summariser = _summariser(summarise)
-    with settings.open() as memory, output.progress() as told:
+    with settings.open() as memory, output.progress() as progress:
         report = memory.consolidate(
             apply=apply,
             everything=everything,
             summarise=summariser,
-            filters=parsed("filter", where),
-            progress=lambda done, total: told("comparing", done, total),
+            filters=parse_json("filter", where),
+            progress=lambda done, total: progress("comparing", done, total),
         )
     output.degraded(report.degraded)
     if settings.json:
@@ -131,7 +137,7 @@ def consolidate(
     output.note(
         f"{report.looked_at:,} memories of {report.owners:,} owners, {report.fresh:,} of them new"
     )
-    _told(report.run, report.merged, "merged", apply)
+    _show_outcome(report.run, report.merged, "merged", apply)
 
 
 def _clusters(report: Consolidation) -> None:
@@ -141,40 +147,43 @@ def _clusters(report: Consolidation) -> None:
 
     if not report.clusters:
         return
-    made = render.table("members", "what would stand for them", "", numbers=("members",))
-    for one in report.clusters[:_SHOWN]:
-        ids = ", ".join(one.members[:5]) + (" …" if len(one.members) > 5 else "")
-        text = Text.assemble(shorten(one.text, 200), "\n", (ids, "dim"))
-        made.add_row(f"{len(one.members)}", text, Text(one.apart and f"left: they {one.apart}"))
-    output.console().print(made)
-    if len(report.clusters) > _SHOWN:
-        output.note(f"... and {len(report.clusters) - _SHOWN:,} more; --json gives them all")
+    rows = render.table("members", "merged text", "", numbers=("members",))
+    for cluster in report.clusters[:_MAX_ROWS]:
+        ids = ", ".join(cluster.members[:5]) + (" …" if len(cluster.members) > 5 else "")
+        text = Text.assemble(shorten(cluster.text, 200), "\n", (ids, "dim"))
+        rows.add_row(
+            f"{len(cluster.members)}", text, Text(cluster.apart and f"left: they {cluster.apart}")
+        )
+    output.console().print(rows)
+    if len(report.clusters) > _MAX_ROWS:
+        output.note(f"... and {len(report.clusters) - _MAX_ROWS:,} more; --json prints them all")
 
 
 def _summariser(name: str | None) -> Summariser:
-    """The function of a name like `package.module:function`, in the folder or installed.
+    """The function named like `package.module:function`, in this folder or installed.
 
     Raises:
-        InvalidInput: there is none of that name.
+        InvalidInput: it does not exist.
     """
     if name is None:
         return central_text
     module, _, function = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))
     try:
-        found: Any = getattr(importlib.import_module(module), function)
+        summariser: Any = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError, ValueError) as problem:
         remedy = "write it as package.module:function"
-        raise InvalidInput("summarise", f"{name!r} is not there: {problem}", remedy) from None
+        raise InvalidInput("summarise", f"{name!r} cannot be imported: {problem}", remedy) from None
     finally:
         sys.path.pop(0)
-    return found
+    return summariser
 
 
 def undo(
-    settings: Settings, run: Annotated[str, typer.Argument(help="The name that it printed.")]
+    settings: Settings,
+    run: Annotated[str, typer.Argument(help="The name of the run, as it was printed.")],
 ) -> None:
-    """Take back what prune, archive, consolidate or maintain changed."""
+    """Undo the changes of a prune, archive, consolidate or maintain."""
     with settings.open(embeds=False) as memory:
         report = memory.undo(run)
     if settings.json:
@@ -189,27 +198,25 @@ def undo(
 
 def maintain(
     settings: Settings,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it would do.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,
     steps: Annotated[
         list[str] | None,
         typer.Option(
             "--step",
             metavar="STEP",
-            help=f"One of {', '.join(maintenance.STEPS)}; may be given again. "
+            help=f"One of {', '.join(maintenance.STEPS)}; repeat the option for more. "
             f"[default: {', '.join(maintenance.DEFAULT_STEPS)}]",
         ),
     ] = None,
-    cap: Annotated[
-        int, typer.Option(help="The most memories pruned at once.")
-    ] = pruning.DEFAULT_CAP,
+    cap: Annotated[int, typer.Option(help="Most memories pruned at once.")] = pruning.DEFAULT_CAP,
     summarise: Summarise = None,
 ) -> None:
-    """Do what is due, safely from cron: expiry, old tasks, links by name; more with --step."""
+    """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""
     chosen: Sequence[str] = steps or maintenance.DEFAULT_STEPS
     summariser = _summariser(summarise)
-    with settings.open(embeds="consolidate" in chosen) as memory, output.progress() as told:
+    with settings.open(embeds="consolidate" in chosen) as memory, output.progress() as progress:
         report = memory.maintain(
-            dry_run=dry_run, steps=chosen, cap=cap, summarise=summariser, progress=told
+            dry_run=dry_run, steps=chosen, cap=cap, summarise=summariser, progress=progress
         )
     if settings.json:
         output.emit(report.to_dict())
@@ -225,9 +232,9 @@ def maintain(
 
 
 def audit(settings: Settings) -> None:
-    """Say how healthy the memories are, and what mends what is not."""
-    with settings.open(embeds=False) as memory, output.progress() as told:
-        report = memory.audit(progress=told)
+    """Report problems of the memories, with examples and the commands that mend them."""
+    with settings.open(embeds=False) as memory, output.progress() as progress:
+        report = memory.audit(progress=progress)
     if settings.json:
         output.emit(report.to_dict())
         return
@@ -235,14 +242,14 @@ def audit(settings: Settings) -> None:
 
     from salience.cli import render
 
-    made = render.table("", "rate", "count", "for example", "mended by", numbers=("rate", "count"))
-    for one in report:
-        examples = "\n".join(f"{id} {why}" for id, why in one.examples)
-        made.add_row(
-            Text(one.name, style="bold"),
-            f"{one.rate:.1%}",
-            f"{one.count:,} of {one.of:,}",
+    rows = render.table("", "rate", "count", "for example", "mended by", numbers=("rate", "count"))
+    for finding in report:
+        examples = "\n".join(f"{id} {why}" for id, why in finding.examples)
+        rows.add_row(
+            Text(finding.name, style="bold"),
+            f"{finding.rate:.1%}",
+            f"{finding.count:,} of {finding.of:,}",
             Text(examples),
-            Text(one.remedy),
+            Text(finding.remedy),
         )
-    output.console().print(made)
+    output.console().print(rows)

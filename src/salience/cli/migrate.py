@@ -1,4 +1,4 @@
-"""migrate, index and copy: schemas, indexes of vectors, from one store to another."""
+"""Commands for stores: migrate, index and copy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def migrate(
         bool | None,
         typer.Option(
             "--row-security/--no-row-security",
-            help="Let roles that do not own the tables see only the namespaces they name.",
+            help="Roles that do not own the tables see only the namespaces that they name.",
             show_default=False,
         ),
     ] = None,
@@ -27,7 +27,7 @@ def migrate(
         typer.Option("--citus", help="Spread the tables over a Citus cluster, by namespace."),
     ] = False,
 ) -> None:
-    """Bring the schema of a store up to date, or make it in an empty database."""
+    """Bring the schema of a store up to date, or create it in an empty database."""
     settings.require()
     before, after = stores.migrate(settings.url, row_security, citus)
     if settings.json:
@@ -42,10 +42,10 @@ def migrate(
 
 
 def index(settings: Settings) -> None:
-    """Build the indexes of vectors that large namespaces of a PostgreSQL store lack."""
-    with output.progress() as told:
+    """Build missing vector indexes of large namespaces in a PostgreSQL store."""
+    with output.progress() as progress:
         built = stores.build_indexes(
-            settings.url, lambda done, total: told("indexing", done, total)
+            settings.url, lambda done, total: progress("indexing", done, total)
         )
     if settings.json:
         output.emit({"built": built})
@@ -58,17 +58,17 @@ def copy(
     source: Annotated[str, typer.Argument(help="The store to copy, a path or a URL.")],
     target: Annotated[str, typer.Argument(help="The store to copy it into.")],
 ) -> None:
-    """Copy a store to another: memories, vectors, links, history and notes; then check it."""
-    one, other = Settings(db=source), Settings(db=target)
-    one.require()
-    with output.progress() as told:
-        found = copying.copy(one.url, other.url, told)
+    """Copy a store into another, with vectors, links, history and notes, and check the copy."""
+    origin, destination = Settings(db=source), Settings(db=target)
+    origin.require()
+    with output.progress() as progress:
+        copies = copying.copy(origin.url, destination.url, progress)
     if settings.json:
-        output.emit({"namespaces": [each.to_dict() for each in found]})
+        output.emit({"namespaces": [copied.to_dict() for copied in copies]})
         return
-    for each in found:
+    for copied in copies:
         print(
-            f"{each.namespace}: {each.memories:,} memories, {each.links:,} links, "
-            f"{each.events:,} events, checksum {each.checksum}"
+            f"{copied.namespace}: {copied.memories:,} memories, {copied.links:,} links, "
+            f"{copied.events:,} events, checksum {copied.checksum}"
         )
     output.note("the target holds the same")

@@ -1,4 +1,4 @@
-"""Where output goes: results to stdout, everything else to stderr."""
+"""Output: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from salience.records.record import Link
 
-_NOTES = 10  # how many of many are printed
-_PIPED_WIDTH, _PIPED_TABLE = 100, 200
-_LEAST_WIDTH = 40  # less leaves no room for texts beside the figures
+MAX_NOTES = 10  # printed of one kind; the rest is counted
+_PIPED_COLUMNS, _PIPED_TABLE_COLUMNS = 100, 200  # where there is no terminal
+_MIN_COLUMNS = 40  # fewer leave no room for texts beside the figures
 
 
 def emit(data: Any) -> None:
-    """Print data as JSON that every reader of UTF-8 can read; what is no character is a "?"."""
+    """Print data as JSON in valid UTF-8; lone surrogates become "?"."""
     try:
         written = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     except ValueError:  # JSON knows no NaN and no infinity
@@ -36,7 +36,7 @@ def emit(data: Any) -> None:
 
 
 def _finite(data: Any) -> Any:
-    """The same data with null for every number that is none."""
+    """The same data with null for NaN and infinities."""
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if isinstance(data, dict):
@@ -45,67 +45,68 @@ def _finite(data: Any) -> Any:
 
 
 def console(table: bool = False) -> Console:
-    """What prints results for people: as wide as the terminal, plain text where there is none.
+    """A console for people: as wide as the terminal; plain text where stdout is none.
 
-    A table of figures has room enough there, so that none of them is cut short.
+    Without a terminal, a table of figures gets twice the width, so that no figure is cut.
     """
-    # Imported here: what prints JSON need not wait for it.
+    # Imported here, because printing JSON does not need it.
     from rich.console import Console
 
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and len(given) < 6 and int(given):
-        width = int(given)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and len(columns) < 6 and int(columns):
+        width = int(columns)
     elif sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
     else:
-        width = _PIPED_TABLE if table else _PIPED_WIDTH
-    width = max(width, _LEAST_WIDTH)
-    # Where the environment knows no terminal, a width counts only beside a height.
-    return Console(width=width, height=_PIPED_WIDTH, highlight=False, soft_wrap=False)
+        width = _PIPED_TABLE_COLUMNS if table else _PIPED_COLUMNS
+    width = max(width, _MIN_COLUMNS)
+    # Rich ignores a width without a height where the environment names no terminal.
+    return Console(width=width, height=_PIPED_COLUMNS, highlight=False, soft_wrap=False)
 
 
 def note(message: str) -> None:
-    """Say something that is not a result."""
+    """Print a line that is not a result."""
     print(message, file=sys.stderr)
 
 
-def degraded(lacks: Iterable[str]) -> None:
-    """Say what had to be done without."""
-    for lack in lacks:
-        note(f"degraded: {lack}")
+def degraded(reasons: Iterable[str]) -> None:
+    """Print what a result had to do without, such as an embedder."""
+    for reason in reasons:
+        note(f"degraded: {reason}")
 
 
-def nothing(why: str = "nothing found") -> NoReturn:
-    """Say that there is no result, and end with the exit code for that."""
-    note(why)
+def nothing(reason: str = "nothing found") -> NoReturn:
+    """End with the exit code for no result, and print the reason."""
+    note(reason)
     raise typer.Exit(1)
 
 
 def notes(messages: Iterable[str], rest: str = "") -> None:
-    """Say many such things: the first of them, and how many more there are."""
-    said = list(messages)
-    for message in said[:_NOTES]:
-        note(message)
-    if len(said) > _NOTES:
-        note(f"... and {len(said) - _NOTES:,} more{rest}")
+    """Print the first `MAX_NOTES` messages, and how many more there are."""
+    lines = list(messages)
+    for line in lines[:MAX_NOTES]:
+        note(line)
+    if len(lines) > MAX_NOTES:
+        note(f"... and {len(lines) - MAX_NOTES:,} more{rest}")
 
 
 def pending(links: Iterable[Link]) -> None:
-    """Say which links lead to no memory yet."""
+    """Print the links whose target does not exist yet."""
     notes(
-        f"pending: {link.source} links to {link.target!r}, which is no memory yet" for link in links
+        f"pending: {link.source} links to {link.target!r}, which does not exist yet"
+        for link in links
     )
 
 
-Told = Callable[[str, int, int | None], None]
-"""Takes what is being done, how much of it is done, and how much there is if that is known."""
+ReportProgress = Callable[[str, int, int | None], None]
+"""Takes the step, how much of it is done, and how much there is (None if unknown)."""
 
 
 @contextmanager
-def progress() -> Iterator[Told]:
-    """A bar on stderr for what goes on within; nothing where stderr is no terminal."""
+def progress() -> Iterator[ReportProgress]:
+    """A progress bar on stderr during the block; none where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda what, done, total: None
+        yield lambda step, done, total: None
         return
     from rich.console import Console
     from rich.progress import (
@@ -126,6 +127,6 @@ def progress() -> Iterator[Told]:
     )
     with bar:
         task = bar.add_task("", total=None)
-        yield lambda what, done, total: bar.update(
-            task, description=what, completed=done, total=total
+        yield lambda step, done, total: bar.update(
+            task, description=step, completed=done, total=total
         )

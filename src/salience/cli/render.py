@@ -1,4 +1,4 @@
-"""How results look to people: tables of hits, trees of explanations, records, figures."""
+"""Results for people: tables of hits, trees of explanations, records, figures."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from salience.ranking.explanation import Explanation
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit
 
-_LINES = 4  # of a memory's text in a table
-_REASONS = 3
-_ID_WIDTH = 34
+_CONTENT_LINES = 4  # of a memory's text in a table
+_REASONS = 3  # largest parts of a score shown beside it
+_ID_COLUMNS = 34
 
 
 def when(moment: datetime) -> str:
-    """A time as people read it."""
+    """A time to the minute."""
     return moment.strftime("%Y-%m-%d %H:%M")
 
 
 def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
     """An empty table; the columns named in `numbers` are aligned to the right."""
     right = frozenset(numbers)
-    made = Table(
+    empty = Table(
         box=box.SIMPLE_HEAD,
         header_style="bold",
         pad_edge=False,
@@ -40,40 +40,42 @@ def table(*columns: str, numbers: Iterable[str] = ()) -> Table:
         padding=(0, 1, 0, 0),
     )
     for name in columns:
-        made.add_column(name, justify="right" if name in right else "left")
-    return made
+        empty.add_column(name, justify="right" if name in right else "left")
+    return empty
 
 
-def vitals(found: Sequence[ZonedMemory]) -> Table:
-    """How alive memories are, and which of them hold the link graph together."""
-    made = table("vitality", "zone", "memory", "", numbers=("vitality",))
-    for one in found:
-        made.add_row(f"{one.vitality:.3f}", one.zone, one.id, "bridge" if one.bridge else "")
-    return made
+def vitals(memories: Sequence[ZonedMemory]) -> Table:
+    """A table of vitality and zone; a bridge is a memory that holds the link graph together."""
+    rows = table("vitality", "zone", "memory", "", numbers=("vitality",))
+    for memory in memories:
+        rows.add_row(
+            f"{memory.vitality:.3f}", memory.zone, memory.id, "bridge" if memory.bridge else ""
+        )
+    return rows
 
 
-def hits(found: Sequence[Hit], width: int, *, ticked: frozenset[str] | None = None) -> Table:
-    """Hits by rank with their score, who said it when, and what made most of the score.
+def hits(hits: Sequence[Hit], width: int, *, ticked: frozenset[str] | None = None) -> Table:
+    """A table of hits: rank, score, content with its origin, the largest parts of the score.
 
-    Those whose id is in `ticked` get a tick.
+    Hits whose id is in `ticked` get a tick.
     """
-    made = table("#", "score", "memory", "why", numbers=("#", "score"))
-    made.columns[0].min_width = 3 if ticked is not None else 1
-    made.columns[1].style = "cyan"
-    made.columns[2].ratio = 1
-    made.columns[3].min_width = 16
+    rows = table("#", "score", "memory", "why", numbers=("#", "score"))
+    rows.columns[0].min_width = 3 if ticked is not None else 1
+    rows.columns[1].style = "cyan"
+    rows.columns[2].ratio = 1
+    rows.columns[3].min_width = 16
     room = max(20, width - 36)
-    for hit in found:
+    for hit in hits:
         tick = "✓ " if ticked and hit.id in ticked else ""
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
-        said = Group(Text(shorten(hit.content, _LINES * room)), _origin(hit.record))
-        made.add_row(rank, f"{hit.score:.3f}", said, Text("\n".join(reasons(hit.explanation))))
-        made.add_row()
-    return made
+        content = Group(Text(shorten(hit.content, _CONTENT_LINES * room)), _origin(hit.record))
+        rows.add_row(rank, f"{hit.score:.3f}", content, Text("\n".join(reasons(hit.explanation))))
+        rows.add_row()
+    return rows
 
 
 def _origin(record: MemoryRecord) -> Text:
-    """Who, when and which: the dim line below a memory's text."""
+    """The dim line below a memory's text: its speaker or kind, its time, its id."""
     parts = [record.speaker or record.kind, when(record.created_at), record.id]
     return Text(" · ".join(parts), style="dim")
 
@@ -98,18 +100,18 @@ def _parts(tree: Explanation) -> list[Explanation]:
 
 def explanation(tree: Explanation) -> Tree:
     """An explanation with the value of every part."""
-    made = Tree(_node(tree), guide_style="dim")
+    root = Tree(_node(tree), guide_style="dim")
     headings = {
-        group: made.add(Text.assemble((f"{subtotal:.4f}", "cyan"), f"  {group}"))
+        group: root.add(Text.assemble((f"{subtotal:.4f}", "cyan"), f"  {group}"))
         for group, subtotal in tree.groups().items()
     }
-    _grow(made, tree, headings)
-    return made
+    _grow(root, tree, headings)
+    return root
 
 
 def _grow(branch: Tree, tree: Explanation, headings: Mapping[str, Tree]) -> None:
     for child in tree.children:
-        if not _is_constant(child):  # a weight stands in the label of what it weighs
+        if not _is_constant(child):  # a weight is in the label of its term
             _grow(headings.get(child.part_node.group, branch).add(_node(child)), child, {})
 
 
@@ -132,47 +134,47 @@ def _node(tree: Explanation) -> Text:
     return text
 
 
-def record(one: MemoryRecord) -> Group:
-    """One memory with every field that says something."""
+def record(memory: MemoryRecord) -> Group:
+    """One memory with every field that has a value."""
     fields = Table(box=None, show_header=False, pad_edge=False)
     fields.add_column(style="dim")
     fields.add_column(overflow="fold")
-    for name, value in one.to_dict().items():
+    for name, value in memory.to_dict().items():
         if name != "content" and value not in (None, [], {}):
             shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
             fields.add_row(Text(name), Text(shown))
-    return Group(Text(one.content), Text(), fields)
+    return Group(Text(memory.content), Text(), fields)
 
 
-def records(found: Sequence[MemoryRecord], width: int) -> Table:
-    """Memories as a list, a row each."""
-    who = [one.speaker or one.kind for one in found]
-    ids = min(_ID_WIDTH, max((len(one.id) for one in found), default=0))
-    room = max(20, width - max(map(len, who), default=0) - ids - 28)
-    made = table("when", "who", "memory", "id")
-    made.columns[0].no_wrap = made.columns[1].no_wrap = True
-    made.columns[2].ratio = 1
-    made.columns[3].style, made.columns[3].overflow = "dim", "fold"
-    made.columns[3].max_width = _ID_WIDTH
-    for speaker, one in zip(who, found, strict=True):
-        said = Text(shorten(one.content, 2 * room))
-        made.add_row(when(one.created_at), Text(speaker), said, Text(one.id))
-    return made
+def records(memories: Sequence[MemoryRecord], width: int) -> Table:
+    """A table with a row for each memory."""
+    names = [memory.speaker or memory.kind for memory in memories]
+    id_width = min(_ID_COLUMNS, max((len(memory.id) for memory in memories), default=0))
+    room = max(20, width - max(map(len, names), default=0) - id_width - 28)
+    rows = table("when", "who", "memory", "id")
+    rows.columns[0].no_wrap = rows.columns[1].no_wrap = True
+    rows.columns[2].ratio = 1
+    rows.columns[3].style, rows.columns[3].overflow = "dim", "fold"
+    rows.columns[3].max_width = _ID_COLUMNS
+    for speaker, memory in zip(names, memories, strict=True):
+        content = Text(shorten(memory.content, 2 * room))
+        rows.add_row(when(memory.created_at), Text(speaker), content, Text(memory.id))
+    return rows
 
 
 def figures(values: Mapping[str, Any]) -> Table:
     """Names with their figures; a mapping within is shown indented."""
-    made = Table(box=None, show_header=False, pad_edge=False)
-    made.add_column()
-    made.add_column(justify="right", overflow="fold")
+    rows = Table(box=None, show_header=False, pad_edge=False)
+    rows.add_column()
+    rows.add_column(justify="right", overflow="fold")
     for name, value in values.items():
         if isinstance(value, Mapping):
-            made.add_row(Text(name.replace("_", " "), style="bold"), "")
+            rows.add_row(Text(name.replace("_", " "), style="bold"), "")
             for inner, figure in value.items():
-                made.add_row(Text(f"  {inner}"), _figure(figure))
+                rows.add_row(Text(f"  {inner}"), _figure(figure))
         else:
-            made.add_row(Text(name.replace("_", " "), style="bold"), _figure(value))
-    return made
+            rows.add_row(Text(name.replace("_", " "), style="bold"), _figure(value))
+    return rows
 
 
 def _figure(value: Any) -> Text:

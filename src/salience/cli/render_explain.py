@@ -1,4 +1,4 @@
-"""What the commands that look behind a ranking print for people."""
+"""Explanations, comparisons, contexts and profiles, printed for people."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ from salience.search.context import Context
 from salience.search.explain import ExplainReport
 
 
-def show_reason(console: Console, reason: ExplainReport) -> None:
-    """Print a reason with its verdict in colour."""
-    for line in reason.lines():
-        style = "bold green" if reason.found else "bold red"
-        shown = Text(line, style=style if line == reason.verdict else "")
+def show_report(console: Console, report: ExplainReport) -> None:
+    """Print a report with its verdict in colour."""
+    for line in report.lines():
+        style = "bold green" if report.found else "bold red"
+        shown = Text(line, style=style if line == report.verdict else "")
         console.print(shown, soft_wrap=True)
 
 
-def show_comparison(console: Console, found: Comparison) -> None:
+def show_comparison(console: Console, comparison: Comparison) -> None:
     """Print one query under several profiles side by side."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("memory", no_wrap=True)
-    for name in found.profiles:
+    for name in comparison.profiles:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("moved by")
     table.add_column("content")
-    for each in found:
-        moves = [None, *each.moves]
+    for row in comparison:
+        moves = [None, *row.moves]
         ranks = [
             _rank(standing, None if move is None else move.by)
-            for standing, move in zip(each.standings, moves, strict=True)
+            for standing, move in zip(row.standings, moves, strict=True)
         ]
         causes = "\n".join(
-            ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes) for move in each.moves
+            ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes) for move in row.moves
         )
-        content = shorten(each.record.content, 60)
-        table.add_row(Text(each.id), *ranks, Text(causes.strip()), Text(content))
+        content = shorten(row.record.content, 60)
+        table.add_row(Text(row.id), *ranks, Text(causes.strip()), Text(content))
     console.print(table)
-    for at, name in enumerate(found.profiles[1:], 1):
-        shares = f"{name} shares {found.shared(at)} of {found.limit} with {found.profiles[0]}"
+    for position, name in enumerate(comparison.profiles[1:], 1):
+        shared, first = comparison.shared(position), comparison.profiles[0]
+        shares = f"{name} shares {shared} of {comparison.limit} with {first}"
         console.print(Text(shares, style="dim"))
 
 
@@ -57,16 +58,16 @@ def _rank(standing: Standing, rise: int | None) -> Text:
     return shown
 
 
-def show_context(console: Console, found: Context) -> None:
-    """Print a context, and below it what it cost."""
-    console.print(Text(found.text), soft_wrap=True)
+def show_context(console: Console, context: Context) -> None:
+    """Print a context, and below it the tokens that it takes."""
+    console.print(Text(context.text), soft_wrap=True)
     console.print()
-    for each in found.sections:
-        left = f", {each.without_room} without room" if each.without_room else ""
-        cut = f", {len(each.cut)} cut" if each.cut else ""
-        line = f"{each.name}: {len(each.ids)} memories, {each.tokens} of {each.allowed} tokens"
-        console.print(Text(line + cut + left, style="dim"))
-    console.print(Text(f"{found.tokens} of {found.max_tokens} tokens", style="dim"))
+    for section in context.sections:
+        omitted = f", {section.without_room} without room" if section.without_room else ""
+        cut = f", {len(section.cut)} cut" if section.cut else ""
+        size = f"{len(section.ids)} memories, {section.tokens} of {section.allowed} tokens"
+        console.print(Text(f"{section.name}: {size}{cut}{omitted}", style="dim"))
+    console.print(Text(f"{context.tokens} of {context.max_tokens} tokens", style="dim"))
 
 
 def show_profile(console: Console, profile: Profile) -> None:

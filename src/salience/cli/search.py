@@ -1,4 +1,4 @@
-"""Commands that rank: search, explain and profiles."""
+"""Commands that rank: search, explain, compare, context and profiles."""
 
 from __future__ import annotations
 
@@ -8,66 +8,77 @@ from typing import Annotated
 import typer
 
 from salience.cli import output
-from salience.cli.settings import Settings, parsed
+from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.ranking import profiles as built_in
 
-Query = Annotated[str, typer.Argument(help="What is asked, in words.")]
+Query = Annotated[str, typer.Argument(help="The question, in words.")]
 ProfileName = Annotated[
-    str, typer.Option("--profile", metavar="NAME", help="How to rank: a name, or a .json file.")
+    str,
+    typer.Option("--profile", metavar="NAME", help="The ranking profile: a name, or a .json file."),
 ]
 Where = Annotated[
     str | None,
-    typer.Option("--filter", metavar="JSON", help='Only these, as in \'{"speaker": "Ana"}\'.'),
+    typer.Option(
+        "--filter", metavar="JSON", help='Only memories that match, as in \'{"speaker": "Ana"}\'.'
+    ),
 ]
 Now = Annotated[
-    str | None, typer.Option("--now", metavar="TIME", help="Rank for another time than now.")
+    str | None, typer.Option("--now", metavar="TIME", help="Rank as if it were this time.")
 ]
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="Rank what there was then, as it was then."),
+    typer.Option("--as-of", metavar="TIME", help="Rank the memories of that time, as they were."),
 ]
 Weights = Annotated[
     str | None,
-    typer.Option("--weights", metavar="JSON", help="Other weights, as in '{\"recency\": 0.5}'."),
+    typer.Option(
+        "--weights",
+        metavar="JSON",
+        help="Change weights of the profile, as in '{\"recency\": 0.5}'.",
+    ),
 ]
 Budget = Annotated[
-    int | None, typer.Option("--token-budget", help="How many tokens the hits may take in all.")
+    int | None, typer.Option("--token-budget", help="Most tokens of all hits together.")
 ]
 
 
 def search(
     settings: Settings,
     query: Query,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits at most.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits to return.")] = 10,
     profile: ProfileName = "balanced",
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show how each score came about.")
+        bool, typer.Option("--explain", help="Show the parts of each score.")
     ] = False,
     min_score: Annotated[
-        float | None, typer.Option("--min-score", help="Leave out hits below it.")
+        float | None, typer.Option("--min-score", help="Leave out hits with lower scores.")
     ] = None,
     weights: Weights = None,
     min_similarity: Annotated[
-        float | None, typer.Option("--min-similarity", help="Leave out what is less alike.")
+        float | None,
+        typer.Option("--min-similarity", help="Leave out memories with lower similarity."),
     ] = None,
     token_budget: Budget = None,
     context: Annotated[
         str | None,
-        typer.Option("--context", metavar="NAME", help="A variant of it: vitality has some."),
+        typer.Option(
+            "--context", metavar="NAME", help="A variant of the profile; vitality has some."
+        ),
     ] = None,
     archived: Annotated[
-        bool, typer.Option("--archived", "--include-archived", help="Archived memories, too.")
+        bool,
+        typer.Option("--archived", "--include-archived", help="Search archived memories, too."),
     ] = False,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
     ] = True,
 ) -> None:
     """Find the memories that matter for a query."""
-    filters, weighted = parsed("filter", where), parsed("weights", weights)
+    filters, new_weights = parse_json("filter", where), parse_json("weights", weights)
     with settings.open(profile=built_in.get(profile)) as memory:
         result = memory.search(
             query,
@@ -78,7 +89,7 @@ def search(
             touch=touch,
             explain=explain or not settings.json,
             min_score=min_score,
-            weights=weighted,
+            weights=new_weights,
             min_similarity=min_similarity,
             token_budget=token_budget,
             context=context,
@@ -106,40 +117,43 @@ def explain(
     settings: Settings,
     query: Query,
     id: Annotated[str, typer.Argument(help="The memory's id.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", help="Where the hits end.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", help="Number of hits that count as found.")
+    ] = 10,
     profile: ProfileName = "balanced",
     where: Where = None,
     now: Now = None,
     weights: Weights = None,
     token_budget: Budget = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Write the answer as a page, too.")
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write the explanation as an HTML page."),
     ] = None,
 ) -> None:
-    """Say why a memory is found for a query or not, and what would change it."""
-    filters, weighted = parsed("filter", where), parsed("weights", weights)
+    """Explain why a query finds a memory or not, and what would change that."""
+    filters, new_weights = parse_json("filter", where), parse_json("weights", weights)
     with settings.open(profile=built_in.get(profile)) as memory:
-        reason = memory.explain(
+        report = memory.explain(
             query,
             id,
             limit=limit,
             filters=filters,
             now=now,
-            weights=weighted,
+            weights=new_weights,
             token_budget=token_budget,
         )
     if html is not None:
         try:
-            html.write_text(reason.to_html(), encoding="utf-8")
+            html.write_text(report.to_html(), encoding="utf-8")
         except OSError as problem:
-            told = f"{html} cannot be written: {problem.strerror}"
-            raise InvalidInput("html", told, "give a file in a folder that exists") from None
+            reason = f"{html} cannot be written: {problem.strerror}"
+            raise InvalidInput("html", reason, "give a file in a folder that exists") from None
     if settings.json:
-        output.emit(reason.to_dict())
+        output.emit(report.to_dict())
         return
     from salience.cli import render_explain
 
-    render_explain.show_reason(output.console(), reason)
+    render_explain.show_report(output.console(), report)
 
 
 def compare(
@@ -147,32 +161,38 @@ def compare(
     query: Query,
     chosen: Annotated[
         list[str],
-        typer.Option("--profile", metavar="NAME", help="A name, or a .json file; two or more."),
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="A profile, by name or as a .json file; give two or more.",
+        ),
     ],
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many hits of each.")] = 10,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits of each profile.")] = 10,
     where: Where = None,
     now: Now = None,
     as_of: AsOf = None,
 ) -> None:
-    """Show one query under several profiles side by side, and what moved each memory."""
-    filters, profiles = parsed("filter", where), [built_in.get(name) for name in chosen]
+    """Compare the hits of several profiles side by side, and show what moved each memory."""
+    filters, profiles = parse_json("filter", where), [built_in.get(name) for name in chosen]
     with settings.open() as memory:
-        found = memory.compare(query, profiles, limit=limit, filters=filters, now=now, as_of=as_of)
-    output.degraded(found.degraded)
+        comparison = memory.compare(
+            query, profiles, limit=limit, filters=filters, now=now, as_of=as_of
+        )
+    output.degraded(comparison.degraded)
     if settings.json:
-        output.emit(found.to_dict())
-    elif len(found):
+        output.emit(comparison.to_dict())
+    elif len(comparison):
         from salience.cli import render_explain
 
-        render_explain.show_comparison(output.console(), found)
-    if not len(found):
+        render_explain.show_comparison(output.console(), comparison)
+    if not len(comparison):
         output.nothing()
 
 
 def context(
     settings: Settings,
     query: Query,
-    tokens: Annotated[int, typer.Option("--max-tokens", help="How many at most.")] = 2000,
+    tokens: Annotated[int, typer.Option("--max-tokens", help="Most tokens of the context.")] = 2000,
     form: Annotated[
         str, typer.Option("--format", metavar="NAME", help="text, markdown, xml or messages.")
     ] = "text",
@@ -184,10 +204,10 @@ def context(
         bool, typer.Option("--touch/--no-touch", help="Count an access of each memory in it.")
     ] = True,
 ) -> None:
-    """Write down what matters for a query within a token budget, for an agent to read."""
-    filters = parsed("filter", where)
+    """Write the memories that matter for a query as text for an agent, within a token budget."""
+    filters = parse_json("filter", where)
     with settings.open(profile=built_in.get(profile)) as memory:
-        found = memory.get_context(
+        context = memory.get_context(
             query,
             tokens,
             format=form,  # type: ignore[arg-type]  # a wrong one is refused by name
@@ -196,26 +216,26 @@ def context(
             as_of=as_of,
             touch=touch,
         )
-    output.degraded(found.degraded)
-    crowded = any(each.without_room for each in found.sections)
+    output.degraded(context.degraded)
+    crowded = any(each.without_room for each in context.sections)
     if settings.json:
-        output.emit(found.to_dict())
-    elif found.ids or crowded:
+        output.emit(context.to_dict())
+    elif context.ids or crowded:
         from salience.cli import render_explain
 
-        render_explain.show_context(output.console(), found)
-    if not found.ids:
+        render_explain.show_context(output.console(), context)
+    if not context.ids:
         output.nothing("nothing fits" if crowded else "nothing found")
 
 
 def profiles(
     settings: Settings,
     action: Annotated[
-        str | None, typer.Argument(metavar="[show NAME]", help="Show one of them.")
+        str | None, typer.Argument(metavar="[show NAME]", help="Show profile profile.")
     ] = None,
     name: Annotated[str | None, typer.Argument(hidden=True)] = None,
 ) -> None:
-    """List the ways to rank, or show the formula of one."""
+    """List the ranking profiles, or show the formula of one."""
     if action not in (None, "show") or (action is None) != (name is None):
         raise typer.BadParameter("write `salience profiles` or `salience profiles show NAME`")
     if name is not None:
@@ -227,7 +247,10 @@ def profiles(
         chosen = list(built_in.BUILT_IN.values())
         if settings.json:
             output.emit(
-                [{"name": one.name, "doc": one.doc, "formula": str(one.signal)} for one in chosen]
+                [
+                    {"name": profile.name, "doc": profile.doc, "formula": str(profile.signal)}
+                    for profile in chosen
+                ]
             )
             return
     from salience.cli import render, render_explain
@@ -236,7 +259,7 @@ def profiles(
     if name is not None:
         render_explain.show_profile(console, chosen[0])
         return
-    listed = render.table("profile", "what it is for")
-    for one in chosen:
-        listed.add_row(one.name, one.doc)
-    console.print(listed)
+    rows = render.table("profile", "what it is for")
+    for profile in chosen:
+        rows.add_row(profile.name, profile.doc)
+    console.print(rows)

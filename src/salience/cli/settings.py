@@ -1,4 +1,4 @@
-"""What every command is told, and what is given as text on the command line and means more."""
+"""The settings of every command, and JSON given as text on the command line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SQLITE = "sqlite:///"
 
 @dataclass(frozen=True)
 class Settings:
-    """What every command is told; None where nobody said.
+    """Settings of a command; None where none was given.
 
     Raises:
-        InvalidInput: one is empty, as a variable that was never set makes it.
+        InvalidInput: one is empty, as from a shell variable that was never set.
     """
 
     db: str | None = None
@@ -33,18 +33,18 @@ class Settings:
                 raise InvalidInput(name, "is empty", "give it a value, or leave it out")
 
     def over(self, other: Settings) -> Settings:
-        """These settings, and those of `other` where these say nothing."""
-        said = {name: value for name, value in vars(self).items() if value}
-        return replace(other, **said)
+        """These settings, with those of `other` where these have none."""
+        own = {name: value for name, value in vars(self).items() if value}
+        return replace(other, **own)
 
     @property
     def url(self) -> str:
-        """The URL of the store; a path is one of a SQLite file."""
-        given = self.db or "memory.db"
-        return given if "://" in given else f"{_SQLITE}{given}"
+        """The URL of the store; a path names a SQLite file."""
+        address = self.db or "memory.db"
+        return address if "://" in address else f"{_SQLITE}{address}"
 
     def require(self) -> None:
-        """Refuse a file that does not exist."""
+        """Raise `StoreError` if the store is a file that does not exist."""
         if not self.url.startswith(_SQLITE):
             return
         path = self.url.removeprefix(_SQLITE).partition("?")[0]
@@ -54,7 +54,7 @@ class Settings:
     def open(
         self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
     ) -> Memory:
-        """The memory of the namespace; only with `make` may its file be a new one."""
+        """The memory of the namespace; a new file is made only with `make`."""
         if not make:
             self.require()
         return Memory.open(
@@ -65,17 +65,17 @@ class Settings:
         )
 
 
-def parsed(name: str, given: str | None, kind: type = dict) -> Any:
-    """The JSON object (or list) given for an option; None for none.
+def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
+    """The JSON object (or list) of an option's text; None for None.
 
     Raises:
-        InvalidInput: it is no JSON, or something else in JSON.
+        InvalidInput: the text is not JSON, or JSON of another kind.
     """
-    if given is None:
+    if text is None:
         return None
     shape = "object" if kind is dict else "list"
     try:
-        value = json.loads(given)
+        value = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise InvalidInput(name, f"is not JSON: {problem}", f"give a JSON {shape}") from None
     if not isinstance(value, kind):
