@@ -221,7 +221,7 @@ def test_many_small_appends_are_one_big_build(
     whole = scored(*index_of(docs), route, query)
     assert scored(*index_of(docs, one_by_one=True), route, query) == whole
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(postings, "_FULL", full)  # segments of a few memories each
+        patch.setattr(postings, "_MAX_MERGED_MEMORIES", full)  # segments of a few memories each
         assert scored(*index_of(docs), route, query) == whole
         assert scored(*index_of(docs, one_by_one=True), route, query) == whole
 

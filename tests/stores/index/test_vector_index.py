@@ -168,11 +168,11 @@ def test_the_codes_of_parts_are_the_codes_of_the_whole(monkeypatch: pytest.Monke
         parts.extend(rows[start:end])
     query = random_unit(1, 100, 9)[0]
     assert len(whole) == len(parts) == 500
-    assert np.array_equal(whole.apart(query), parts.apart(query))
+    assert np.array_equal(whole.sign_distances(query), parts.sign_distances(query))
     places = np.arange(500)
     assert np.array_equal(whole.similarity(query, places), parts.similarity(query, places))
     signs = (rows > 0) != (query > 0)
-    assert whole.apart(query).tolist() == signs.sum(axis=1).tolist()
+    assert whole.sign_distances(query).tolist() == signs.sum(axis=1).tolist()
     similar = whole.similarity(query, places).astype(np.float64)
     assert np.corrcoef(similar, exact(rows, query))[0, 1] > 0.9
 

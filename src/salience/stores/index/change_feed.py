@@ -1,4 +1,4 @@
-"""Where an index gets its memories from, and what it is told of their changes."""
+"""The feed that an index is built from: memories, and their changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 @dataclass(frozen=True)
 class Changes:
-    """What happened in a namespace since `after`: rows by kind, and where the feed stands now."""
+    """The changes of a namespace since `after`: rows by kind, and the change the feed is at."""
 
     seq: int
     added: Sequence[int] = ()
@@ -17,13 +17,14 @@ class Changes:
     patched: Sequence[int] = ()
     linked: Sequence[int] = ()  # rows of memories whose links to others changed
     reload: bool = False
-    until: int | None = None  # the last row that this is about, None where that is `seq`
+    until: int | None = None  # the last row that these cover, None where that is `seq`
 
 
 class IndexVersion(NamedTuple):
-    """`epoch` is another one whenever there is news that an index has not counted in itself.
+    """The state of the records, as an index has to follow it.
 
-    The accesses of this process are none; `seq` is where the feed stands, those included.
+    `epoch` changes with every change that an index has to read. Accesses by this process are none
+    of these, as it counts them itself; `seq` is the change the feed is at, with them.
     """
 
     epoch: int
@@ -31,10 +32,10 @@ class IndexVersion(NamedTuple):
 
 
 class ChangeFeed(Protocol):
-    """Where an index gets its memories from; rows always ascend."""
+    """Memories of a namespace and their changes; rows always ascend."""
 
     def changes(self, namespace: str, after: int) -> Changes:
-        """What happened since `after`; 0 means from the beginning (then only `seq` counts)."""
+        """The changes since `after`; with 0, only their `seq` is of use."""
         ...
 
     def load(
@@ -54,7 +55,7 @@ class ChangeFeed(Protocol):
         ...
 
     def embedder(self) -> str | None:
-        """Identity of the embedder of the vectors, None where that is not known."""
+        """Identity of the embedder of the vectors, None if it is not known."""
         ...
 
     def links(

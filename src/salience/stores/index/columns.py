@@ -24,16 +24,16 @@ class NumberColumn:
 
     def __init__(self) -> None:
         self._values = GrowableArray(np.float64)
-        self._any = False  # whether there ever was a number
+        self._has_numbers = False  # or had once
 
     def extend(self, values: Sequence[Any]) -> None:
         numbers = np.array(values, dtype=np.float64)  # None becomes NaN
         self._values.extend(numbers)
-        self._any = self._any or not np.isnan(numbers).all()
+        self._has_numbers = self._has_numbers or not np.isnan(numbers).all()
 
     def set(self, ordinal: int, value: Any) -> None:
         self._values.view[ordinal] = np.nan if value is None else value
-        self._any = self._any or value is not None
+        self._has_numbers = self._has_numbers or value is not None
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -49,13 +49,13 @@ class NumberColumn:
         if operator == "exists":
             return np.isnan(values) != operand
         if operator == "in":
-            found = np.zeros(len(values), dtype=bool)
+            mask = np.zeros(len(values), dtype=bool)
             for item in operand:
-                found |= self.mask("eq", item)
-            return found
+                mask |= self.mask("eq", item)
+            return mask
         if operator == "eq":
             return np.isnan(values) if operand is None else values == float(operand)
-        if operator == "contains" or not self._any:
+        if operator == "contains" or not self._has_numbers:
             return np.zeros(len(values), dtype=bool)
         comparisons = {
             "gt": np.greater, "gte": np.greater_equal, "lt": np.less, "lte": np.less_equal,
@@ -68,7 +68,7 @@ class NumberColumn:
 
 
 class TimesColumn:
-    """The most recent access times of each memory, newest first: (memories, kept), NaN-filled."""
+    """The latest access times, newest first, shape (memories, ACCESSES_KEPT), padded with NaN."""
 
     def __init__(self) -> None:
         self._values = GrowableArray(np.float64, (ACCESSES_KEPT,))
@@ -87,7 +87,7 @@ class TimesColumn:
         return row
 
     def push(self, ordinal: int, at: float) -> None:
-        """Count one more access in."""
+        """Add one access."""
         row = self._values.view[ordinal]
         self._values.view[ordinal] = -np.sort(-np.append(row, at))[:ACCESSES_KEPT]  # NaN goes last
 
@@ -103,7 +103,7 @@ class TimesColumn:
 
 
 class CodedColumn:
-    """Any values as int32 codes into the list of distinct ones, so that each is looked at once."""
+    """Any values as int32 codes, the places of each value in the list of distinct ones."""
 
     def __init__(self) -> None:
         self._codes = GrowableArray(np.int32)
@@ -168,7 +168,7 @@ Column = NumberColumn | TimesColumn | CodedColumn
 
 
 def empty_column(name: str, size: int) -> NDArray[Any]:
-    """What a column of that name holds of memories that are gone."""
+    """The column of that name for memories that are gone."""
     if name == "accesses":
         return np.full((size, ACCESSES_KEPT), np.nan)
     if name.startswith(("metadata.", "namespace")) or (
@@ -179,19 +179,19 @@ def empty_column(name: str, size: int) -> NDArray[Any]:
 
 
 def evaluate(condition: Filter, column_of: Any, size: int) -> Mask:
-    """The rows that pass a filter; `column_of(name)` gives the column of a field."""
+    """True for each memory that passes a filter; `column_of(name)` gives the column of a field."""
     if isinstance(condition, Compare):
-        found: Mask = column_of(condition.field).mask(condition.operator, condition.value)
-        return found
+        mask: Mask = column_of(condition.field).mask(condition.operator, condition.value)
+        return mask
     if isinstance(condition, Not):
         return ~evaluate(condition.part, column_of, size)
     if isinstance(condition, And):
-        found = np.ones(size, dtype=bool)
+        mask = np.ones(size, dtype=bool)
         for part in condition.parts:
-            found &= evaluate(part, column_of, size)
-        return found
+            mask &= evaluate(part, column_of, size)
+        return mask
     assert isinstance(condition, Or)
-    found = np.zeros(size, dtype=bool)
+    mask = np.zeros(size, dtype=bool)
     for part in condition.parts:
-        found |= evaluate(part, column_of, size)
-    return found
+        mask |= evaluate(part, column_of, size)
+    return mask

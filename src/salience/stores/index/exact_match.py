@@ -1,4 +1,4 @@
-"""Which values of a column are, or hold, a name: for routes that look for it as it is."""
+"""Exact look-up of names among the values of a column."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class ExactIndex:
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = values
-        self._known = 0
+        self._indexed = 0  # values
         self._places: dict[str, list[int]] = {}
 
     def places(self, names: Iterable[str]) -> list[int]:
         """The places of the values that are or hold one of some folded names."""
-        for place in range(self._known, len(self._values)):
+        for place in range(self._indexed, len(self._values)):
             for text in strings_in(self._values[place]):
                 self._places.setdefault(fold_name(text), []).append(place)
-        self._known = len(self._values)
+        self._indexed = len(self._values)
         return [place for name in names for place in self._places.get(name, ())]
 
     @property

@@ -1,4 +1,4 @@
-"""An array that grows at its end in amortised constant time."""
+"""An array that grows at its end in amortized constant time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 
 class GrowableArray:
-    """A NumPy array with spare room behind it; `view` is the part in use."""
+    """A NumPy array with spare capacity; `view` is the part in use."""
 
     def __init__(self, dtype: DTypeLike, shape: tuple[int, ...] = ()) -> None:
         self._data: NDArray[Any] = np.empty((0, *shape), dtype=dtype)
@@ -20,11 +20,11 @@ class GrowableArray:
 
     @property
     def nbytes(self) -> int:
-        """Memory held; spare room takes none until it is written to."""
+        """Bytes held; spare capacity takes no memory until it is written to."""
         return self.view.nbytes
 
     def reserve(self, size: int) -> None:
-        """Make room for so many elements in all, so that filling it copies nothing."""
+        """Make room for `size` elements in all, so that filling it copies nothing."""
         if size > len(self._data):
             grown = np.empty((size, *self._data.shape[1:]), dtype=self._data.dtype)
             grown[: len(self)] = self.view

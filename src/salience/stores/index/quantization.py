@@ -1,4 +1,4 @@
-"""Two-bit codes of unit vectors: a sweep that finds the rows worth an exact look.
+"""Two-bit codes of unit vectors: a sweep that finds the rows worth an exact comparison.
 
 A number x of a unit vector in d dimensions is about 1/sqrt(d) large. Its code v in 0..3 stands for
 (v - 1.5) / sqrt(d); the high bit of v is the sign of x, the low bit tells large from small. 64
@@ -44,15 +44,15 @@ class QuantizedVectors:
 
     @property
     def nbytes(self) -> int:
-        """Memory held."""
-        return sum(each.nbytes for each in (*self._signs, self._both))
+        """Bytes held."""
+        return sum(array.nbytes for array in (*self._signs, self._both))
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Code more vectors, shape (n, dimensions)."""
         step = np.float32(self._dimensions**-0.5)
         if not len(self):
-            for each in (*self._signs, self._both):
-                each.reserve(len(vectors))
+            for array in (*self._signs, self._both):
+                array.reserve(len(vectors))
         for start in range(0, len(vectors), _ENCODE_BLOCK_VECTORS):
             block = vectors[start : start + _ENCODE_BLOCK_VECTORS]
             # Codes 0, 1 | 2, 3 are below -step, up to 0 | up to step, above.
@@ -62,18 +62,18 @@ class QuantizedVectors:
                 signs.extend(word)
             self._both.extend(np.concatenate([high, low]).T)
 
-    def apart(self, query: Embedding) -> NDArray[np.uint16]:
-        """In how many dimensions each vector's sign differs from the query's."""
+    def sign_distances(self, query: Embedding) -> NDArray[np.uint16]:
+        """The number of dimensions in which the sign of each vector differs from the query's."""
         total = np.zeros(len(self), dtype=np.uint16)
-        asked = _words(query[np.newaxis] > 0)
+        query_signs = _words(query[np.newaxis] > 0)
         for start in range(0, len(self), _SWEEP_BLOCK_VECTORS):
             block = slice(start, start + _SWEEP_BLOCK_VECTORS)
-            for signs, word in zip(self._signs, asked, strict=True):
+            for signs, word in zip(self._signs, query_signs, strict=True):
                 total[block] += np.bitwise_count(signs.view[block] ^ word)
         return total
 
     def similarity(self, query: Embedding, places: Places) -> NDArray[np.int32]:
-        """About q . x for the vectors at some places, up to a constant factor and summand.
+        """An estimate of q . x for the vectors at some places, up to a constant factor and summand.
 
         The query is rounded to 4 bits in two's complement, so that q . bits is a sum of counts.
         """
@@ -81,23 +81,23 @@ class QuantizedVectors:
         half = 2 ** (_QUERY_BITS - 1)
         rounded = np.clip(np.rint(query * (half / top)), -half, half - 1).astype(np.int8)
         bits = [_words(((rounded >> b) & 1)[np.newaxis] == 1) for b in range(_QUERY_BITS)]
-        found = np.empty(len(places), dtype=np.int32)
+        similarities = np.empty(len(places), dtype=np.int32)
         for start in range(0, len(places), _LOOKUP_BLOCK_VECTORS):
             block = slice(start, start + _LOOKUP_BLOCK_VECTORS)
-            found[block] = self._similarity(bits, places[block])
-        return found
+            similarities[block] = self._similarity(bits, places[block])
+        return similarities
 
     def _similarity(self, query: Sequence[Words], places: Places) -> NDArray[np.int32]:
         """The same for a block of places and the bits of a query, the lowest first."""
         high, low = np.split(np.ascontiguousarray(self._both.view.take(places, axis=0).T), 2)
         # The counts of both words for each bit of the query, weighted once at the end.
         counts = np.zeros((len(query), len(places)), dtype=np.uint16)
-        for above, large, *asked in zip(high, low, *query, strict=True):
-            for count, word in zip(counts, asked, strict=True):
-                each = np.bitwise_count(above & word)
-                each += each
-                each += np.bitwise_count(large & word)
-                count += each
+        for sign, size, *query_words in zip(high, low, *query, strict=True):
+            for count, word in zip(counts, query_words, strict=True):
+                word_count = np.bitwise_count(sign & word)
+                word_count += word_count
+                word_count += np.bitwise_count(size & word)
+                count += word_count
         total = np.zeros(len(places), dtype=np.int32)
         for b, count in enumerate(counts):
             total += count * np.int32(2**b if b < _QUERY_BITS - 1 else -(2**b))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from salience.language.tokens import strings_in, term_id
+from salience.language.tokens import term_id
 from salience.language.trigrams import trigrams
 from salience.retrieval.candidates import Floats
 from salience.stores.index.columns import CodedColumn
@@ -12,7 +12,7 @@ from salience.stores.index.words.postings import Postings
 
 
 class TrigramIndex:
-    """Postings of the trigrams of a column's distinct values, kept up with the column."""
+    """Postings of the trigrams of a column's distinct values, extended as the column grows."""
 
     def __init__(self, column: CodedColumn) -> None:
         self._column = column
@@ -20,20 +20,21 @@ class TrigramIndex:
 
     def similarities(self, text: str) -> Floats:
         """|A n B| / |A u B| with every distinct value of the column, by its code."""
-        known = len(self._postings.lengths)
-        fresh = [" ".join(strings_in(value)) for value in self._column.distinct[known:]]
-        self._postings.extend([_ids(value).tobytes() for value in fresh])
-        asked = _ids(text)
-        hits = self._postings.hits(asked)
+        indexed = len(self._postings.lengths)
+        new_values = self._column.distinct[indexed:]
+        texts = [" ".join(strings_in(value)) for value in new_values]
+        self._postings.extend([_trigram_ids(value).tobytes() for value in texts])
+        query_ids = _trigram_ids(text)
+        hits = self._postings.hits(query_ids)
         lengths = self._postings.lengths
         shared = np.bincount(hits.ordinal, minlength=len(lengths)).astype(np.float64)
-        either = len(asked) + lengths - shared
-        return np.divide(shared, either, out=np.zeros(len(lengths)), where=either > 0)
+        union = len(query_ids) + lengths - shared
+        return np.divide(shared, union, out=np.zeros(len(lengths)), where=union > 0)
 
     @property
     def nbytes(self) -> int:
         return self._postings.nbytes
 
 
-def _ids(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
+def _trigram_ids(text: str) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return np.array(sorted(term_id(trigram) for trigram in trigrams(text)), dtype=np.uint64)

@@ -53,7 +53,7 @@ class InvertedIndex:
 
     def occur(self, words: Sequence[str], alive: Alive) -> NDArray[np.bool_]:
         """True for each word that occurs in the content of a living memory."""
-        return self._postings["content"].known(term_ids(words), alive)
+        return self._postings["content"].occur(term_ids(words), alive)
 
     def mentions(self, wordings: Sequence[Wording], ordinals: Ordinals, size: int) -> Floats:
         """1 for each memory whose content holds a wording, else 0 (see `mentions`)."""

@@ -1,7 +1,7 @@
 """Postings: which memories hold which term how often, as immutable segments of sorted arrays.
 
 A field's postings are a few segments over consecutive ranges of ordinals. A segment is built with
-one sort of (term, ordinal) keys; small ones are merged into their neighbour as more arrive, so
+one sort of (term, ordinal) keys; small ones are merged as more arrive, so
 that there are never more than a handful.
 """
 
@@ -19,21 +19,21 @@ from salience.stores.index.growable_array import GrowableArray
 WINDOW = 40  # words at the start and the end of a memory that its neighbours' scores draw on
 _ORDINAL_BITS = 22
 _MAX_SEGMENT = 1 << _ORDINAL_BITS
-_RATIO = 8  # a segment smaller than its right neighbour times this is merged with it
-_FULL = 1 << 18  # memories; beyond this a merge costs more than one more segment to look into
+_MERGE_RATIO = 8  # a segment is merged with the one after it unless it is so many times larger
+_MAX_MERGED_MEMORIES = 1 << 18  # above, a merge costs more than reading one more segment
 
 U64 = NDArray[np.uint64]
 
 
 @dataclass(frozen=True, eq=False)
 class Hits:
-    """The postings of some terms: for each, which term (by place), which memory, how often."""
+    """The postings of some terms: the term, the memory and the number of times, for each."""
 
-    term: NDArray[np.intp]
+    term: NDArray[np.intp]  # by its place among the terms
     ordinal: NDArray[np.int64]
     tf: NDArray[np.int64]
-    head: NDArray[np.int64]  # how often within the first WINDOW words
-    tail: NDArray[np.int64]  # how often within the last WINDOW words
+    head: NDArray[np.int64]  # times within the first WINDOW words
+    tail: NDArray[np.int64]  # times within the last WINDOW words
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Segment:
 
     @classmethod
     def build(cls, first: int, lengths: NDArray[np.int64], tokens: U64) -> Segment:
-        """From the terms of `len(lengths)` memories, one after the other in `tokens`."""
+        """The segment of `len(lengths)` memories, whose terms follow each other in `tokens`."""
         size = len(lengths)
         ends = np.cumsum(lengths)
         place = np.arange(len(tokens)) - np.repeat(ends - lengths, lengths)
@@ -69,7 +69,7 @@ class Segment:
     @classmethod
     def _grouped(cls, first: int, size: int, keys: U64) -> Segment:
         pairs = keys >> np.uint64(2)
-        begin = np.flatnonzero(_changes(pairs))
+        begin = np.flatnonzero(_is_run_start(pairs))
         unique = pairs[begin]
         del pairs
         tf = np.diff(np.append(begin, len(keys)))
@@ -82,7 +82,7 @@ class Segment:
         cls, first: int, size: int, pairs: U64, tf: Any, head: Any, tail: Any
     ) -> Segment:
         term = pairs >> np.uint64(_ORDINAL_BITS)
-        begin = np.flatnonzero(_changes(term))
+        begin = np.flatnonzero(_is_run_start(term))
         return cls(
             first,
             size,
@@ -115,17 +115,11 @@ class Segment:
         """(place of the term, from, to) for each of the terms that occur here."""
         if not len(self.terms):
             return []
-        at = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
-        found = np.flatnonzero(self.terms[at] == terms)
-        here = at[found]
-        return list(
-            zip(
-                found.tolist(),
-                self.start[here].tolist(),
-                self.start[here + 1].tolist(),
-                strict=True,
-            )
-        )
+        nearest = np.minimum(np.searchsorted(self.terms, terms), len(self.terms) - 1)
+        places = np.flatnonzero(self.terms[nearest] == terms)
+        own = nearest[places]
+        starts, ends = self.start[own].tolist(), self.start[own + 1].tolist()
+        return list(zip(places.tolist(), starts, ends, strict=True))
 
     @property
     def nbytes(self) -> int:
@@ -133,7 +127,7 @@ class Segment:
         return sum(array.nbytes for array in arrays)
 
 
-def _changes(values: U64) -> NDArray[np.bool_]:
+def _is_run_start(values: U64) -> NDArray[np.bool_]:
     """True at the first of each run of equal values."""
     first = np.ones(len(values), dtype=bool)
     if len(values):
@@ -159,7 +153,7 @@ class Postings:
         first, at = len(self._lengths), 0
         self._lengths.extend(lengths)
         while at < len(lengths):
-            part = lengths[at : at + _FULL]
+            part = lengths[at : at + _MAX_MERGED_MEMORIES]
             count = int(part.sum())
             self._segments.append(Segment.build(first + at, part, flat[:count]))
             flat = flat[count:]
@@ -169,7 +163,10 @@ class Postings:
     def _merge(self) -> None:
         while len(self._segments) > 1:
             left, right = self._segments[-2:]
-            if left.size > right.size * _RATIO or left.size + right.size > _FULL:
+            if (
+                left.size > right.size * _MERGE_RATIO
+                or left.size + right.size > _MAX_MERGED_MEMORIES
+            ):
                 return
             self._segments[-2:] = [left.merged(right)]
 
@@ -195,23 +192,23 @@ class Postings:
         return Hits(join(term), join(ordinal), join(tf), join(head), join(tail))
 
     def holders(self, terms: U64) -> NDArray[np.int64]:
-        """The memories that hold one of the terms, those that hold several as often."""
-        found = [
+        """The memories that hold one of the terms, repeated for each term that one holds."""
+        parts = [
             segment.ordinals[low:high].astype(np.int64) + segment.first
             for segment in self._segments
             for _, low, high in segment.ranges(terms)
         ]
-        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
-    def known(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which of the terms a living memory holds; those from `len(alive)` on do not count."""
-        found = np.zeros(len(terms), dtype=bool)
+    def occur(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """True for each term that a memory alive holds, of those that `alive` reaches to."""
+        occurs = np.zeros(len(terms), dtype=bool)
         for segment in self._segments:
             for place, low, high in segment.ranges(terms):
-                if not found[place]:
-                    held = segment.ordinals[low:high].astype(np.int64) + segment.first
-                    found[place] = alive[held[held < len(alive)]].any()
-        return found
+                if not occurs[place]:
+                    holders = segment.ordinals[low:high].astype(np.int64) + segment.first
+                    occurs[place] = alive[holders[holders < len(alive)]].any()
+        return occurs
 
     @property
     def nbytes(self) -> int:

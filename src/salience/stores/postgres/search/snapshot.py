@@ -226,7 +226,7 @@ class NamespaceSnapshot:
         """The terms that the content of a living memory holds, according to some segments."""
         ids = np.array(sorted(terms), dtype=np.uint64)
         postings = StoredPostings(segments, self.columns["content"])
-        in_use: list[int] = ids[postings.known(ids, self.living)].tolist()
+        in_use: list[int] = ids[postings.occur(ids, self.living)].tolist()
         return set(in_use)
 
     def vector_count(self, name: str) -> int:
