@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from salience.language.tokens import term_id
+from salience.language.tokens import strings_in, term_id
 from salience.language.trigrams import trigrams
 from salience.retrieval.candidates import Floats
 from salience.stores.index.columns import CodedColumn
