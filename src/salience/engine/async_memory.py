@@ -19,7 +19,14 @@ from typing import Any, Self, Unpack
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
-from salience.engine.options import SETTINGS, MemoryFields, Settings, check_names, takes
+from salience.engine.options import (
+    SETTINGS,
+    MemoryFields,
+    RecordFields,
+    Settings,
+    check_names,
+    takes,
+)
 from salience.engine.search_api import MAX_PAGE
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
@@ -99,7 +106,7 @@ class AsyncPlanRunner:
 class AsyncWriteApi(AsyncPlanRunner):
     """Add, change and erase memories."""
 
-    @takes(MemoryFields, defaults={"tags": (), "links": ()})
+    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": ()})
     async def add(
         self, content: str | Sequence[Mapping[str, Any]], **fields: Unpack[MemoryFields]
     ) -> AddResult:

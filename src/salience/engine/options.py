@@ -61,43 +61,35 @@ SETTINGS: Mapping[str, Any] = {
 }
 
 
-class MemoryFields(TypedDict, total=False):
-    """The fields of a memory that `add` takes beside its content.
+class RecordFields(TypedDict, total=False):
+    """The fields of a memory, beside its content and id.
 
     speaker: who said it.
     session_id: the conversation that it is a turn of.
     agent_id: the agent whose memory it is.
     user_id: the user whom it is about or from.
     tags: words to filter by.
-    metadata: any further values, as JSON has them.
+    metadata: further values, as JSON has them.
     importance: how much it matters, in [0, 1].
-    kind: "note", "turn", "fact", "profile", "task" or a kind of your own; by default "turn" in a
-        session, else "note".
-    title: a name for it, which links may use as their target.
-    entities: the people, places and things that it names; found in the text by default.
+    kind: such as "note", "turn", "fact", "profile" or "task"; by default "turn" in a session, else
+        "note".
+    title: a name for it, which links may have as their target.
+    entities: the people, places and things that it names; by default those found in the text.
     created_at: when it was said or happened; now by default.
-    id: its id; a new one by default.
-    vectors: vectors by name, instead of the embedder's.
-    links: links to other memories, {"target", "type", "weight"}.
     gist: its content in a few words, which some profiles search, too.
     tier: "short", "medium" or "long".
     memory_nature: "episodic" or "semantic".
     content_type: "text", "conversation", "document", "event" or "fact".
     layer: "episodic", "knowledge", "activity" or "entity".
-    relevance_score: how relevant it is, in [0, 1]; decay and feedback move it.
-    memory_score: how good it is, in [0, 1]; promotions and demotions move it.
+    relevance_score: its relevance in [0, 1], which decay and feedback move.
+    memory_score: its value in [0, 1], which `promote` and `demote` move.
     confidence: how sure it is, in [0, 1].
-    strength: how alive it is, in [0, 1]; decay and reinforcement move it.
+    strength: how alive it is, in [0, 1]; decay and `reinforce` move it.
     decay_rate: how fast it fades per hour, instead of the rate of its tier.
-    expires_at: from this time on no search finds it.
+    expires_at: the time from which no search finds it.
     valid_from: the time from which its content holds.
     valid_to: the time until which its content holds.
     pinned: never archive it automatically.
-    supersedes: the id of a memory whose place it takes.
-    idempotency_key: a key of this write; a second write of the key adds nothing and gives the
-        outcome of the first.
-    dedup: how a fact or note is compared with what is stored: True, False, the cosine from which
-        two say the same, or a `DedupPolicy`; the policy of the memory by default.
     """
 
     speaker: str | None
@@ -111,9 +103,6 @@ class MemoryFields(TypedDict, total=False):
     title: str | None
     entities: Sequence[str] | None
     created_at: Moment
-    id: str | None
-    vectors: Mapping[str, Sequence[float]] | None
-    links: Sequence[Mapping[str, Any]]
     gist: str | None
     tier: str | None
     memory_nature: str | None
@@ -128,6 +117,24 @@ class MemoryFields(TypedDict, total=False):
     valid_from: Moment
     valid_to: Moment
     pinned: bool | None
+
+
+class MemoryFields(RecordFields, total=False):
+    """The fields of a memory that is added.
+
+    id: its id; a new one by default.
+    vectors: vectors by name, instead of the embedder's.
+    links: links to other memories, {"target", "type", "weight"}.
+    supersedes: the id of a memory whose place it takes.
+    idempotency_key: a key of this write; a second write with the key adds nothing and gives the
+        outcome of the first.
+    dedup: how a fact or note is compared with what is stored: True, False, the cosine from which
+        two say the same, or a `DedupPolicy`; the policy of the memory by default.
+    """
+
+    id: str | None
+    vectors: Mapping[str, Sequence[float]] | None
+    links: Sequence[Mapping[str, Any]]
     supersedes: str | None
     idempotency_key: str | None
     dedup: DedupPolicy | bool | float | None

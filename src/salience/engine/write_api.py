@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
-from salience.engine.options import MemoryFields, check_names, takes
+from salience.engine.options import MemoryFields, RecordFields, check_names, takes
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.records.filters import filter_fields, parse_filter
@@ -23,7 +23,7 @@ from salience.write.outcomes import AddResult
 class WriteApi(PlanRunner):
     """Add, change and erase memories."""
 
-    @takes(MemoryFields, defaults={"tags": (), "links": ()})
+    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": ()})
     def add(
         self, content: str | Sequence[Mapping[str, Any]], **fields: Unpack[MemoryFields]
     ) -> AddResult:
