@@ -192,7 +192,10 @@ DAY_MONTH_YEAR = pattern_cue(
 # Phrases: calendar dates in the order of words that leaves little doubt, and times relative to the
 # day of the question
 
-_PHRASE = rf"""(?ix)\b(?:(?P<bound>since|after|before|until)\s+)?(?P<time>
+TIME_PHRASE = pattern_cue(
+    "time_phrase",
+    "time: a phrase that names a date, a period or a time relative to the day of the question",
+    rf"""(?ix)\b(?:(?P<bound>since|after|before|until)\s+)?(?P<time>
     (?:(?:in|over|during|within)\s+)?(?:the\s+)?(?:last|past)\s+(?P<duration>{_NUMBER}\s+{_UNIT})
     |the\s+day\s+before\s+yesterday|yesterday|today|tonight|this\s+(?:morning|afternoon|evening)
     |last\s+night
@@ -208,20 +211,16 @@ _PHRASE = rf"""(?ix)\b(?:(?P<bound>since|after|before|until)\s+)?(?P<time>
     |(?(bound)(?:{_MONTH})|(?:{_CLEAR_MONTH}))\b
     |(?:(?<=between\s)(?:{_MONTH})|(?:{_MONTH})(?={_TO}(?:{_MONTH})\b))\b
     |(?:in|during|of)\s+{_YEAR}
-"""
-TIME_PHRASE = pattern_cue(
-    "time_phrase",
-    "time: a phrase that names a date, a period or a time relative to the day of the question",
-    rf"{_PHRASE})\b",
+    )\b""",
     catches="what did we discuss last tuesday?",
     must_not_catch="who said may be?",
 )
-RANGE_END_PHRASE = pattern_cue(
-    "range_end_phrase",
-    "time: the last time of a range, which may also be the bare name of a month",
-    rf"{_PHRASE}|(?:{_MONTH}))\b",
+BARE_MONTH = pattern_cue(
+    "bare_month",
+    "time: the name of a month, in any case, as the last time of a range",
+    rf"(?i)\b(?:{_MONTH})\b",
     catches="may",
-    must_not_catch="later",
+    must_not_catch="maybe",
 )
 PHRASE_RANGE = pattern_cue(
     "phrase_range",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from salience.language.date_cues import (
     AFTER_RANGE_START,
     AFTER_TIME_WORD,
     AFTER_YEAR_WORD,
+    BARE_MONTH,
     BEFORE_RANGE_END,
     BETWEEN,
     COUNTABLE_AFTER,
@@ -35,7 +35,6 @@ from salience.language.date_cues import (
     LONE_YEAR,
     MONTH_NAME,
     PHRASE_RANGE,
-    RANGE_END_PHRASE,
     TIME_PHRASE,
     WEEKLY,
     WITH_YEAR,
@@ -181,8 +180,7 @@ def _is_after_between(low: str, start: int) -> bool:
     return BETWEEN.search(low, max(0, start - _BETWEEN_CHARS), start) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class TimePhrase:
+class TimePhrase(NamedTuple):
     """A phrase that names a time, and where it stands.
 
     `time` is the phrase without its `bound` ("since", "after", "before", "until" or nothing);
@@ -228,9 +226,12 @@ def range_end(text: str, first: TimePhrase) -> TimePhrase | None:
     joint = PHRASE_RANGE.match(text, first.end)
     if joint is None:
         return None
+    match = TIME_PHRASE.match(text, joint.end())
+    if match:
+        return _phrase(match)
     is_range = joint["and"] is None or _is_after_between(text, first.start)
-    match = (RANGE_END_PHRASE if is_range else TIME_PHRASE).match(text, joint.end())
-    return _phrase(match) if match else None
+    month = BARE_MONTH.match(text, joint.end()) if is_range else None
+    return TimePhrase("", month.group(), "", *month.span()) if month else None
 
 
 def _phrase(match: re.Match[str]) -> TimePhrase:
