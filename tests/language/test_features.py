@@ -1,4 +1,4 @@
-"""What is told of a memory once, when it is written."""
+"""Features of a text, computed when it is written."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from salience.language.memory_cues import INSTRUCTION, NUMBER, TEMPORAL
 from salience.language.tokens import words
 
 
-def told(content: str) -> dict[str, float]:
+def features_of(content: str) -> dict[str, float]:
     return dict(zip(FEATURES, features(content, words(content)), strict=True))
 
 
-# 1 for each feature that is a matter of yes or no
-SAID = [
+# A feature, a text that has it, a text that does not
+EXAMPLES = [
     ("is_question", "Is it raining?", "It is raining."),
     ("has_time", "We met at 6 pm.", "I am happy."),
     ("has_time", "We met last week.", "We met in the park."),
@@ -35,26 +35,26 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("name", "yes", "no"), SAID)
-def test_what_a_text_says(name: str, yes: str, no: str) -> None:
-    assert (told(yes)[name], told(no)[name]) == (1.0, 0.0)
+@pytest.mark.parametrize(("name", "text", "other"), EXAMPLES)
+def test_a_feature_is_1_or_0(name: str, text: str, other: str) -> None:
+    assert (features_of(text)[name], features_of(other)[name]) == (1.0, 0.0)
 
 
 def test_words_are_counted() -> None:
     # i, my and we are three of nine words: min(1, 5 * 3 / 9) = 1.
-    found = told("I like my Sarah, and we like her too")
-    assert found["first_person"] == 1.0
+    values = features_of("I like my Sarah, and we like her too")
+    assert values["first_person"] == 1.0
     # "Sarah" stands inside a sentence: 1 of at most 3.
-    assert found["proper_nouns"] == pytest.approx(1 / 3)
-    assert found["content_words"] == 3.0  # like, sarah, like
+    assert values["proper_nouns"] == pytest.approx(1 / 3)
+    assert values["content_words"] == 3.0  # like, sarah, like
 
 
 def test_characters_are_counted_once_and_not_their_pairs_as_well() -> None:
-    assert told("我家的猫今年三岁。")["content_words"] == 8.0
-    assert told("茶")["content_words"] == 1.0
+    assert features_of("我家的猫今年三岁。")["content_words"] == 8.0
+    assert features_of("茶")["content_words"] == 1.0
 
 
-def test_whom_a_text_greets() -> None:
+def test_the_name_that_a_text_greets() -> None:
     assert greeted("Hey Sarah, how are you?") == "sarah"
     assert greeted("Sarah says hello") is None
 
@@ -68,7 +68,7 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=8).map("".join))
 def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
-    plain, other = told(f"{text}\nOK."), told(f"{text}\nOK\u00e9.")
+    plain, other = features_of(f"{text}\nOK."), features_of(f"{text}\nOK\u00e9.")
     for name in ("has_time", "has_number", "is_instruction"):
         assert plain[name] == other[name]
 
@@ -79,9 +79,9 @@ def test_a_letter_beyond_ascii_changes_no_feature(text: str) -> None:
     | st.from_regex(TEMPORAL)
     | st.from_regex(NUMBER)
 )
-def test_what_a_pattern_finds_is_told_whatever_the_words(text: str) -> None:
-    low, found = text.lower().replace("\u2019", "'"), told(text)
+def test_a_feature_holds_just_if_its_pattern_matches(text: str) -> None:
+    low, values = text.lower().replace("\u2019", "'"), features_of(text)
     short = len(words(text)) <= 40
-    assert found["has_time"] == float(TEMPORAL.search(low) is not None)
-    assert found["has_number"] == float(NUMBER.search(low) is not None)
-    assert found["is_instruction"] == float(short and INSTRUCTION.search(low) is not None)
+    assert values["has_time"] == float(TEMPORAL.search(low) is not None)
+    assert values["has_number"] == float(NUMBER.search(low) is not None)
+    assert values["is_instruction"] == float(short and INSTRUCTION.search(low) is not None)

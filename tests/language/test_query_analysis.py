@@ -1,4 +1,4 @@
-"""What kind of answer a question is read to want."""
+"""The analysis of a query: its features, its terms and the question in a long text."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from salience.language.query_analysis import analyze_query
 
 
 @pytest.mark.parametrize(
-    ("fact", "text"),
+    ("feature", "text"),
     [
         ("query_asks_name", "Whose bike is this?"),
         ("query_asks_name", "Who's there?"),
@@ -16,12 +16,12 @@ from salience.language.query_analysis import analyze_query
         ("query_asks_advice", "What film would Anna like?"),
     ],
 )
-def test_a_question_wants(fact: str, text: str) -> None:
-    assert fact in analyze_query(text, {}, this_year=2025).features
+def test_a_query_has_a_feature(feature: str, text: str) -> None:
+    assert feature in analyze_query(text, {}, this_year=2025).features
 
 
 @pytest.mark.parametrize(
-    ("fact", "text"),
+    ("feature", "text"),
     [
         ("query_asks_name", "Whole milk or oat milk?"),
         ("query_asks_name", "What gamepad do we have?"),
@@ -30,8 +30,8 @@ def test_a_question_wants(fact: str, text: str) -> None:
         ("query_asks_advice", "What would most likely happen?"),
     ],
 )
-def test_a_question_does_not_want(fact: str, text: str) -> None:
-    assert fact not in analyze_query(text, {}, this_year=2025).features
+def test_a_query_lacks_a_feature(feature: str, text: str) -> None:
+    assert feature not in analyze_query(text, {}, this_year=2025).features
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,8 @@ def test_a_sequence_is_no_advice() -> None:
         "My ideas: the order in which I had them?",
         "Tips: the order of events?",
     ):
-        assert (
-            not {"query_asks_advice", "query_is_not_recall"}
-            & analyze_query(text, {}, this_year=2025).features.keys()
-        )
+        features = analyze_query(text, {}, this_year=2025).features
+        assert {"query_asks_advice", "query_is_not_recall"}.isdisjoint(features)
 
 
 AROUND = (
@@ -60,13 +58,13 @@ AROUND = (
 )
 
 
-def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() -> None:
+def test_the_question_in_a_long_text_is_embedded_as_well_and_has_the_features() -> None:
     text = f"{AROUND}Who has the key of the boat? Tell me, please."
-    reading = analyze_query(text, {}, this_year=2025)
-    assert (reading.semantic_text, reading.question) == (text, "Who has the key of the boat?")
-    assert "query_asks_name" in reading.features
+    analysis = analyze_query(text, {}, this_year=2025)
+    assert (analysis.semantic_text, analysis.question) == (text, "Who has the key of the boat?")
+    assert "query_asks_name" in analysis.features
     others = {"query_is_first_person", "query_asks_when", "query_asks_present"}
-    assert others.isdisjoint(reading.features)
+    assert others.isdisjoint(analysis.features)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,7 @@ def test_what_a_long_text_asks_is_embedded_as_well_and_tells_what_is_wanted() ->
         f"Do you remember that {AROUND.rstrip(' .')}?",  # all of it
     ],
 )
-def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
+def test_a_text_without_a_separate_question_is_embedded_as_a_whole(text: str) -> None:
     assert analyze_query(text, {}, this_year=2025).question == ""
 
 
@@ -96,7 +94,7 @@ def test_a_text_that_asks_nothing_apart_is_embedded_in_one(text: str) -> None:
         ("Was, wann, wo?", ["wa", "wann", "wo"]),
     ],
 )
-def test_words_without_a_meaning_are_not_looked_for(text: str, terms: list[str]) -> None:
+def test_stop_words_of_a_language_are_not_searched_for(text: str, terms: list[str]) -> None:
     assert [term[0] for term in analyze_query(text, {}, this_year=2025).terms] == terms
 
 

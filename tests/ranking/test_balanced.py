@@ -1,4 +1,4 @@
-"""What the default profile finds first in small stores."""
+"""The default profile: its parts, and the first hit in small stores."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +69,7 @@ def test_an_explanation_shows_each_part_with_its_line_under_its_group() -> None:
         ("How should I open the till?", "The till opens with the small key."),
     ],
 )
-def test_a_note_of_nobody_is_no_instruction_or_wish(question: str, answer: str) -> None:
+def test_a_note_without_a_speaker_is_no_instruction(question: str, answer: str) -> None:
     assert first([(None, note) for note in NOTES], question) == answer
 
 
@@ -101,7 +101,7 @@ GROUP = (
         ("What does Jost bring?", "I bring the tent and two lamps."),
     ],
 )
-def test_what_others_say_of_whom_a_question_names_counts(question: str, answer: str) -> None:
+def test_a_turn_about_the_person_named_counts(question: str, answer: str) -> None:
     assert first(GROUP, question, session_id="trip") == answer
 
 
@@ -118,7 +118,7 @@ def test_a_terse_note_is_found_before_a_long_one() -> None:
     assert first([(None, note) for note in notes], "bicycle lock code") == notes[0]
 
 
-def test_what_is_said_to_whom_a_question_names_comes_before_what_is_said_to_others() -> None:
+def test_the_session_of_the_person_named_comes_first() -> None:
     calls = [
         ("Olga", "My kettle leaks.", "calls-1"),
         ("support", "Tighten the ring.", "calls-1"),
@@ -132,8 +132,8 @@ def test_what_is_said_to_whom_a_question_names_comes_before_what_is_said_to_othe
             [{"content": text, "speaker": who, "session_id": call} for who, text, call in calls]
         )
         for who, call in (("Olga", "calls-1"), ("Ruth", "calls-2"), ("Jost", "calls-3")):
-            found = memory.search(f"What did we advise {who} to tighten?")
-            advice = [hit.record.session_id for hit in found if hit.record.speaker == "support"]
+            hits = memory.search(f"What did we advise {who} to tighten?")
+            advice = [hit.record.session_id for hit in hits if hit.record.speaker == "support"]
             assert advice[0] == call
 
 
@@ -141,18 +141,18 @@ def test_one_of_many_customers_is_found_by_the_name() -> None:
     firsts = "Olga Ruth Jost Ilse Hugo Anna Timo Vera Nils Edda".split()
     lasts = "Falk Brandt Kaya Moor Lund Sato Costa Meyer Novak Holm Varga Quist".split()
     faults = ("leaks at the lid.", "is too loud.", "smells of plastic.", "came in a torn box.")
-    who = [f"{first} {last}" for first in firsts for last in lasts]
+    names = [f"{first} {last}" for first in firsts for last in lasts]
     with Memory.open("ram://") as memory:
-        for place, name in enumerate(who):
-            said = (f"My kettle {faults[place % 4]}", "It is the green one.", "Thank you.")
-            turns = [{"content": text, "speaker": name} for text in said]
+        for place, name in enumerate(names):
+            texts = (f"My kettle {faults[place % 4]}", "It is the green one.", "Thank you.")
+            turns = [{"content": text, "speaker": name} for text in texts]
             answer = {"content": "We send a new one.", "speaker": "support"}
             memory.add_many([{**turn, "session_id": f"call {place}"} for turn in (*turns, answer)])
-        for name in who[::9]:
+        for name in names[::9]:
             assert memory.search(f"What was {name}'s trouble?")[0].record.speaker == name
 
 
-def test_a_question_is_not_drowned_by_what_stands_around_it() -> None:
+def test_a_question_weighs_more_than_the_text_around_it() -> None:
     text = (
         "We had visitors in the kitchen yesterday and chatted about this and that, our vacations "
         "too, and when they left we were so tired that half of what was told is gone, please help. "
@@ -160,5 +160,5 @@ def test_a_question_is_not_drowned_by_what_stands_around_it() -> None:
     )
     with Memory.open("ram://") as memory:
         memory.add("The engine needs oil every thousand miles.")
-        asked, told = (memory.search(text + end)[0].similarity or 0.0 for end in "?.")
-    assert asked > told + 0.05
+        question, statement = (memory.search(text + end)[0].similarity or 0.0 for end in "?.")
+    assert question > statement + 0.05
