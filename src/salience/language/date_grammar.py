@@ -74,37 +74,37 @@ class DateMentions(NamedTuple):
 
 
 @lru_cache(maxsize=8)  # a search reads its question several times
-def mentioned_dates(low: str) -> DateMentions:
+def mentioned_dates(folded: str) -> DateMentions:
     """The calendar dates of a folded text."""
-    mentions = sorted([*_in_words(low), *_in_figures(low)], key=lambda mention: mention.start)
+    mentions = sorted([*_in_words(folded), *_in_figures(folded)], key=lambda mention: mention.start)
     ranges: list[tuple[DateMention, DateMention]] = []
     for mention in mentions:
-        if ranges and ranges[-1][0] is ranges[-1][1] and _is_range(low, ranges[-1][0], mention):
+        if ranges and ranges[-1][0] is ranges[-1][1] and _is_range(folded, ranges[-1][0], mention):
             ranges[-1] = (ranges[-1][0], mention)
         else:
             ranges.append((mention, mention))
     starts, ends = [mention.start for mention in mentions], [mention.end for mention in mentions]
-    gaps = zip([0, *ends], [*starts, len(low)], strict=True)
-    numbers = (number for start, end in gaps for number in LONE_YEAR.finditer(low, start, end))
-    years = {int(number.group()) for number in numbers if _is_year(low, *number.span())}
+    gaps = zip([0, *ends], [*starts, len(folded)], strict=True)
+    numbers = (number for start, end in gaps for number in LONE_YEAR.finditer(folded, start, end))
+    years = {int(number.group()) for number in numbers if _is_year(folded, *number.span())}
     return DateMentions(tuple(ranges), frozenset(years))
 
 
-def _in_words(low: str) -> Iterator[DateMention]:
+def _in_words(folded: str) -> Iterator[DateMention]:
     """The dates whose month is a word: "May", "5 May", "May 5th, 2024", "2024 May"."""
     previous_end = 0
-    for match in MONTH_NAME.finditer(low):
+    for match in MONTH_NAME.finditer(folded):
         name, (start, end) = match.group(), match.span()
-        day = DAY_BEFORE.search(low, max(0, start - _DAY_BEFORE_CHARS), start)
-        day = day or DAY_AFTER.match(low, end)
+        day = DAY_BEFORE.search(folded, max(0, start - _DAY_BEFORE_CHARS), start)
+        day = day or DAY_AFTER.match(folded, end)
         if day:
             start, end = min(start, day.start()), max(end, day.end())
-        if name in AMBIGUOUS_MONTHS and (not day or _is_quantity(low, name, day, end)):
-            listed = previous_end and LISTED.fullmatch(low, previous_end, start)
-            if not ((listed and name in NAMESAKE_MONTHS) or _is_month(low, name, start, end)):
+        if name in AMBIGUOUS_MONTHS and (not day or _is_quantity(folded, name, day, end)):
+            listed = previous_end and LISTED.fullmatch(folded, previous_end, start)
+            if not ((listed and name in NAMESAKE_MONTHS) or _is_month(folded, name, start, end)):
                 continue
         year_from = max(previous_end, start - _YEAR_BEFORE_CHARS)
-        year = YEAR_AFTER.match(low, end) or YEAR_BEFORE.search(low, year_from, start)
+        year = YEAR_AFTER.match(folded, end) or YEAR_BEFORE.search(folded, year_from, start)
         if year:
             start, end = min(start, year.start()), max(end, year.end())
         yield DateMention(
@@ -117,67 +117,67 @@ def _in_words(low: str) -> Iterator[DateMention]:
         previous_end = end
 
 
-def _in_figures(low: str) -> Iterator[DateMention]:
+def _in_figures(folded: str) -> Iterator[DateMention]:
     """Dates such as 2024-05-31, 31.5.2024 and 5/31/24."""
-    for match in DAY_MONTH_YEAR.finditer(low):
+    for match in DAY_MONTH_YEAR.finditer(folded):
         day, month, year = map(int, match.group(1, 3, 4))
         if month > 12:
             day, month = month, day
         if 1 <= month <= 12 and day <= 31:
             yield DateMention(year if year > 99 else year + 2000, month, day or None, *match.span())
-    for match in ISO_DATE.finditer(low):
+    for match in ISO_DATE.finditer(folded):
         year, month, day = map(int, match.groups())
         if 1 <= month <= 12:
             yield DateMention(year, month, day or None, *match.span())
 
 
-def _is_quantity(low: str, name: str, day: re.Match[str], end: int) -> bool:
+def _is_quantity(folded: str, name: str, day: re.Match[str], end: int) -> bool:
     """Test whether the number beside "may" or "march" counts something: "may 5 people come?"."""
     if name in NAMESAKE_MONTHS or not day.group().strip(" .,").isdigit():
         return False
-    word = WORD_AFTER.match(low, end)
+    word = WORD_AFTER.match(folded, end)
     return word is not None and word.group(1) not in STOP
 
 
-def _is_month(low: str, name: str, start: int, end: int) -> bool:
+def _is_month(folded: str, name: str, start: int, end: int) -> bool:
     """Test whether "may", "march" or "april" is a month by the words around it (and its day)."""
-    before = low[max(0, start - _MONTH_CONTEXT_CHARS) : start]
-    namesake, alone = name in NAMESAKE_MONTHS, low[start:end] == name
+    before = folded[max(0, start - _MONTH_CONTEXT_CHARS) : start]
+    namesake, alone = name in NAMESAKE_MONTHS, folded[start:end] == name
     if AFTER_TIME_WORD.search(before):
         return True
     if (namesake or not alone) and AFTER_DETERMINER.search(before):
         return True
-    if namesake and low.startswith("'s", end):
+    if namesake and folded.startswith("'s", end):
         return False
     return any(
         (
             namesake and start == 0,
-            FIGURE_AFTER.match(low, end),
+            FIGURE_AFTER.match(folded, end),
             AFTER_PREPOSITION.search(before),
-            BEFORE_RANGE_END.match(low, end),
+            BEFORE_RANGE_END.match(folded, end),
             AFTER_RANGE_START.search(before),
         )
     )
 
 
-def _is_year(low: str, start: int, end: int) -> bool:
+def _is_year(folded: str, start: int, end: int) -> bool:
     """Test whether a number is a year by the words around it."""
-    before = low[max(0, start - _YEAR_CONTEXT_CHARS) : start]
-    things = COUNTABLE_AFTER.match(low, end)
+    before = folded[max(0, start - _YEAR_CONTEXT_CHARS) : start]
+    things = COUNTABLE_AFTER.match(folded, end)
     counts = things is not None and things.group(1) not in STOP
     if counts and not AFTER_YEAR_WORD.search(before):
         return False
     return not AFTER_NUMBERED.search(before)
 
 
-def _is_range(low: str, first: DateMention, last: DateMention) -> bool:
+def _is_range(folded: str, first: DateMention, last: DateMention) -> bool:
     """Test whether "to", or "between" and "and", make one time of two dates."""
-    joint = DATE_RANGE.fullmatch(low, first.end, last.start)
-    return joint is not None and (joint["and"] is None or _is_after_between(low, first.start))
+    joint = DATE_RANGE.fullmatch(folded, first.end, last.start)
+    return joint is not None and (joint["and"] is None or _is_after_between(folded, first.start))
 
 
-def _is_after_between(low: str, start: int) -> bool:
-    return BETWEEN.search(low, max(0, start - _BETWEEN_CHARS), start) is not None
+def _is_after_between(folded: str, start: int) -> bool:
+    return BETWEEN.search(folded, max(0, start - _BETWEEN_CHARS), start) is not None
 
 
 class TimePhrase(NamedTuple):
@@ -195,10 +195,10 @@ class TimePhrase(NamedTuple):
 
     @property
     def core(self) -> str:
-        """The time without prepositions and the like: "march" for "in early March"."""
-        shorter, core = self.time, ""
-        while core != shorter:
-            core, shorter = shorter, LEADING.sub("", shorter)
+        """The time without prepositions and the like: "March" for "in early March"."""
+        core = self.time
+        while (shorter := LEADING.sub("", core)) != core:
+            core = shorter
         return core
 
     @property

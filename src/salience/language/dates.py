@@ -53,9 +53,9 @@ class DatesMissing(SalienceError):
 # As wording
 
 
-def named_dates(low: str) -> NamedDates:
+def named_dates(folded: str) -> NamedDates:
     """The years, months and days that a folded question names."""
-    dates = mentioned_dates(low)
+    dates = mentioned_dates(folded)
     mentions = [mention for ends in dates.ranges for mention in ends]
     return NamedDates(
         dates.years | {mention.year for mention in mentions if mention.year is not None},
@@ -104,20 +104,20 @@ def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
     date, "originally" and "used to" mean all the past. None without either, or for a date that is
     still to come.
     """
-    low = fold(text.replace("\u2019", "'"))
-    dates = mentioned_dates(low)
+    folded = fold(text.replace("\u2019", "'"))
+    dates = mentioned_dates(folded)
     if not dates.ranges and not dates.years:
-        return (-inf, now.timestamp()) if _asks_former(low) else None
+        return (-inf, now.timestamp()) if _asks_former(folded) else None
     begun = [interval for interval in _intervals(dates, now) if interval[0] <= now]
     if not begun:
         return None
     return min(begun)[0].timestamp(), max(end for _, end in begun).timestamp()
 
 
-def _asks_former(low: str) -> bool:
-    if ASKS_FORMER.search(low):
+def _asks_former(folded: str) -> bool:
+    if ASKS_FORMER.search(folded):
         return True
-    return "used to" in low and any(match["other"] is None for match in USED_TO.finditer(low))
+    return "used to" in folded and any(match["other"] is None for match in USED_TO.finditer(folded))
 
 
 def _intervals(dates: DateMentions, now: datetime) -> Iterator[Interval]:
