@@ -1,4 +1,4 @@
-"""The values of a formula over one table of candidates, each part computed once."""
+"""Evaluation: the values of a formula over one table of candidates, each part computed once."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Values = Any
 
 
 class Evaluable(Protocol):
-    """What can be evaluated: a signal."""
+    """A formula that can be evaluated: a signal."""
 
     def compile(self, program: Program) -> int:
-        """Its place in a layout; what it is made of is laid out by calling that."""
+        """The place of its values in a program, after the values that they are computed from."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Candidates with the same value: the number of each one's group, groups counted from 0.
+    """Candidates by equal values: the number of each one's group, groups counted from 0.
 
     In `order` the groups stand one after the other, each of them from its place in `starts` on.
     """
@@ -51,40 +51,40 @@ class Program:
     has no step, and this is decided once and not in every search.
     """
 
+    EVALUATION = 0
+    """The place of the evaluation itself, for functions that need more than their parts' values."""
+
     def __init__(self, features: Mapping[str, float]) -> None:
         self.features = features
-        self.numbers: list[float | None] = [None]  # by place; None for what is computed
+        self.numbers: list[float | None] = [None]  # by place; None for computed values
         self.steps: list[tuple[Callable[..., Values], tuple[int, ...], int]] = []
         self._places: dict[int, tuple[Evaluable, int]] = {}
 
     def place(self, signal: Evaluable) -> int:
         """The place of a signal's values."""
-        known = self._places.get(id(signal))
-        if known is None:  # holds the signal, so that its id stays its own
-            known = self._places[id(signal)] = (signal, signal.compile(self))
-        return known[1]
+        entry = self._places.get(id(signal))
+        if entry is None:  # holds the signal, so that its id stays its own
+            entry = self._places[id(signal)] = (signal, signal.compile(self))
+        return entry[1]
 
     def number(self, value: float) -> int:
         """The place of a number."""
         self.numbers.append(value)
         return len(self.numbers) - 1
 
-    def step(self, function: Callable[..., Values], of: Sequence[int]) -> int:
-        """The place of what a function makes of the values at some places."""
+    def step(self, function: Callable[..., Values], places: Sequence[int]) -> int:
+        """The place of a function of the values at some places."""
         self.numbers.append(None)
-        self.steps.append((function, tuple(of), len(self.numbers) - 1))
+        self.steps.append((function, tuple(places), len(self.numbers) - 1))
         return len(self.numbers) - 1
-
-    EVALUATION = 0
-    """The place of the evaluation itself, for functions that ask more than their parts' values."""
 
 
 class Evaluation:
     """The values of a signal's nodes over one candidate table, each computed once.
 
     `origin` gives the tree of a column's value at one row where the column is itself a score of
-    an earlier stage, so that explanations go on behind it. A `layout` that is given has to be one
-    for the query's features.
+    an earlier stage, so that explanations go on behind it. A `program` has to be one for the
+    query's features.
     """
 
     def __init__(
@@ -99,10 +99,10 @@ class Evaluation:
         self.origin = origin
         self._program = Program(query.reading.features) if program is None else program
         self._values: list[Any] = []  # by place
-        self._done = 0  # steps
+        self._steps_done = 0
         self._distinct: dict[str, tuple[NDArray[np.intp], list[Any]]] = {}
         self._groups: dict[str, Groups] = {}
-        self._found: dict[Callable[[Evaluation], Any], Any] = {}
+        self._shared: dict[Callable[[Evaluation], Any], Any] = {}
 
     def at(self, signal: Evaluable, row: int) -> float:
         """A signal's value at one row."""
@@ -111,16 +111,17 @@ class Evaluation:
 
     def computed(self, signal: Evaluable) -> Values:
         """A signal's values."""
-        place = self._program.place(signal)
-        if len(self._values) < len(self._program.numbers) or self._done < len(self._program.steps):
-            self._go_on()
+        program = self._program
+        place = program.place(signal)
+        if len(self._values) < len(program.numbers) or self._steps_done < len(program.steps):
+            self._run_steps()
         return self._values[place]
 
-    def _go_on(self) -> None:
-        """Compute what is laid out and not computed yet."""
+    def _run_steps(self) -> None:
+        """Run the steps of the program that are new since the last run."""
         program, values = self._program, self._values
         values += program.numbers[len(values) :]
-        steps = program.steps[self._done :]
+        steps = program.steps[self._steps_done :]
         if not len(self.candidates):
             for _, _, place in steps:
                 values[place] = np.empty(0)
@@ -128,11 +129,11 @@ class Evaluation:
             values[Program.EVALUATION] = self
             try:
                 with np.errstate(all="ignore"):
-                    for function, of, place in steps:
-                        values[place] = function(*[values[each] for each in of])
+                    for function, places, place in steps:
+                        values[place] = function(*[values[of] for of in places])
             finally:
                 values[Program.EVALUATION] = None  # or it would hold itself
-        self._done += len(steps)
+        self._steps_done += len(steps)
 
     def column(self, signal: Evaluable) -> Floats:
         """A signal's values as an array, shape (candidates,)."""
@@ -146,65 +147,63 @@ class Evaluation:
 
     def distinct(self, column: str) -> tuple[NDArray[np.intp], list[Any]]:
         """A column of objects as places in the list of its distinct values, and that list."""
-        known = self._distinct.get(column)
-        if known is None:
-            held = self.candidates.columns[column]
-            if (
-                isinstance(held, CategoricalColumn)
-                and len(held.distinct) <= len(held)
-                and held.codes.min() >= 0
-            ):
-                known = self._distinct[column] = (held.codes, list(held.distinct))
-                return known
-            values = held.codes.tolist() if isinstance(held, CategoricalColumn) else held.tolist()
-            keys = (
-                values
-                if column in _TEXTS or isinstance(held, CategoricalColumn)
-                else [*map(equality_key, values)]
-            )
-            number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
-            places = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
-            found = list(dict(zip(keys, values, strict=True)).values())
-            if isinstance(held, CategoricalColumn):
-                found = [None if code < 0 else held.distinct[code] for code in found]
-            known = self._distinct[column] = (places, found)
-        return known
+        if column not in self._distinct:
+            self._distinct[column] = self._distinct_values(column)
+        return self._distinct[column]
+
+    def _distinct_values(self, name: str) -> tuple[NDArray[np.intp], list[Any]]:
+        column = self.candidates.columns[name]
+        if not isinstance(column, CategoricalColumn):
+            values = column.tolist()
+            return _factorized(values, values if name in _TEXTS else [*map(equality_key, values)])
+        if len(column.distinct) <= len(column) and column.codes.min() >= 0:
+            return column.codes, list(column.distinct)
+        codes = column.codes.tolist()
+        places, present = _factorized(codes, codes)
+        return places, [None if code < 0 else column.distinct[code] for code in present]
 
     def groups(self, column: str) -> Groups:
         """Candidates by their value of a text column; one without a value is a group of its own."""
-        known = self._groups.get(column)
-        if known is None:
-            codes = self._codes(column)
+        if column not in self._groups:
+            codes = self._group_codes(column)
             order = codes.argsort(kind="stable")
             ordered = codes[order]
             begins = np.empty(len(order), dtype=bool)
             begins[:1] = True
             np.logical_or(ordered[1:] != ordered[:-1], ordered[1:] < 0, out=begins[1:])
-            found = np.empty(len(order), dtype=np.intp)
-            found[order] = begins.cumsum() - 1
-            known = self._groups[column] = Groups(found, order, begins.nonzero()[0])
-        return known
+            numbers = np.empty(len(order), dtype=np.intp)
+            numbers[order] = begins.cumsum() - 1
+            self._groups[column] = Groups(numbers, order, begins.nonzero()[0])
+        return self._groups[column]
 
     def shared(self, find: Callable[[Evaluation], T]) -> T:
-        """What a function finds out about the candidates, for several signals that need it."""
-        if find not in self._found:
-            self._found[find] = find(self)
-        found: T = self._found[find]
-        return found
+        """The result of `find(self)`, computed once for all signals that share it."""
+        if find not in self._shared:
+            self._shared[find] = find(self)
+        result: T = self._shared[find]
+        return result
 
-    def _codes(self, column: str) -> NDArray[Any]:
-        """A column of objects as codes, negative where there is none."""
-        codes = self._own_codes(column)
+    def _group_codes(self, column: str) -> NDArray[Any]:
+        """A column of objects as codes, negative for None; sessions of two namespaces are two."""
+        codes = self._codes(column)
         if column != "session_id" or "namespace" not in self.candidates.columns:
             return codes
-        spaces = self._own_codes("namespace")  # a session is of one namespace
-        return np.where(codes < 0, -1, codes.astype(np.int64) * (spaces.max() + 1) + spaces)
+        namespaces = self._codes("namespace")
+        joint = codes.astype(np.int64) * (namespaces.max() + 1) + namespaces
+        return np.where(codes < 0, -1, joint)
 
-    def _own_codes(self, column: str) -> NDArray[Any]:
-        held = self.candidates.columns[column]
-        if isinstance(held, CategoricalColumn):
-            return (
-                held.codes if held.none < 0 else np.where(held.codes == held.none, -1, held.codes)
-            )
-        places, values = self.distinct(column)
+    def _codes(self, name: str) -> NDArray[Any]:
+        column = self.candidates.columns[name]
+        if isinstance(column, CategoricalColumn):
+            if column.none < 0:
+                return column.codes
+            return np.where(column.codes == column.none, -1, column.codes)
+        places, values = self.distinct(name)
         return np.where(np.array([value is None for value in values])[places], -1, places)
+
+
+def _factorized(values: list[Any], keys: list[Any]) -> tuple[NDArray[np.intp], list[Any]]:
+    """The places of values in the list of the distinct ones, by their keys, and that list."""
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    places = np.fromiter(map(number.__getitem__, keys), np.intp, len(keys))
+    return places, list(dict(zip(keys, values, strict=True)).values())

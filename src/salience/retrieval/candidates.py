@@ -1,4 +1,4 @@
-"""Candidates: the working table of one search, one array per column."""
+"""Candidates: the table of one search, one array per column."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ ValueLookup = Callable[[Iterable[str]], Sequence[int]]
 class CategoricalColumn:
     """A column of objects as places in a list of distinct values; -1 or `none` for None.
 
-    A table over a whole namespace may have a text column without making an object per row. `naming`
-    gives the places of the values that are, or hold, one of some folded names.
+    A table over a whole namespace may have a text column without an object per row. `naming` gives
+    the places of the values that are, or hold, one of some folded names.
     """
 
     codes: NDArray[Any]
@@ -42,9 +42,9 @@ class CategoricalColumn:
         return None if codes < 0 else self.distinct[codes]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
-        found = np.empty(len(self.codes), dtype=object)
-        found[:] = self.tolist()
-        return found
+        column = np.empty(len(self.codes), dtype=object)
+        column[:] = self.tolist()
+        return column
 
     def tolist(self) -> list[Any]:
         """The values."""
@@ -52,12 +52,12 @@ class CategoricalColumn:
         return [None if code < 0 else distinct[code] for code in self.codes.tolist()]
 
     def without(self, gone: NDArray[np.bool_]) -> CategoricalColumn:
-        """The same with None where `gone`."""
+        """The same column with None where `gone`."""
         return replace(self, codes=np.where(gone, -1, self.codes))
 
 
 def equality_key(value: Any) -> Hashable:
-    """What two equal values share and two different ones do not (True is not 1)."""
+    """A key that equal values share and different values do not (True is not 1)."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
@@ -67,14 +67,14 @@ def equality_key(value: Any) -> Hashable:
 
 @dataclass(frozen=True, eq=False)
 class LazyRanks:
-    """The ranks (from 1) that scores give, by score descending, then name; NaN where there is none.
+    """The ranks (from 1) by score descending, then tie key ascending; NaN where there is no score.
 
-    They are worked out for the places that are asked for, not for all that were scored. `names`
-    are those of `Candidates.tie_keys`.
+    They are computed for the places that are read, not for all that were scored. `tie_keys` are
+    those of `Candidates`.
     """
 
     scores: Floats
-    names: Callable[[NDArray[Any]], Sequence[Any]]
+    tie_keys: Callable[[NDArray[Any]], Sequence[Any]]
     places: NDArray[Any]
 
     def __len__(self) -> int:
@@ -84,15 +84,15 @@ class LazyRanks:
         """One rank for a place, a column for an index or mask array or a slice."""
         places = self.places[index]
         if isinstance(places, np.ndarray):
-            return LazyRanks(self.scores, self.names, places)
-        return LazyRanks(self.scores, self.names, np.array([places])).tolist()[0]
+            return LazyRanks(self.scores, self.tie_keys, places)
+        return LazyRanks(self.scores, self.tie_keys, np.array([places])).tolist()[0]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
-        held = np.flatnonzero(~np.isnan(self.scores))
         if len(self.places) > _SINGLE_RANKS:
-            order = best_first(self.scores[held], lambda at: self.names(held[at]))
+            scored = np.flatnonzero(~np.isnan(self.scores))
+            order = best_first(self.scores[scored], lambda at: self.tie_keys(scored[at]))
             ranks = np.full(len(self.scores), np.nan)
-            ranks[held[order]] = np.arange(1, len(order) + 1)
+            ranks[scored[order]] = np.arange(1, len(order) + 1)
             return ranks[self.places]
         return np.array([self._rank(place) for place in self.places.tolist()], dtype=np.float64)
 
@@ -103,19 +103,19 @@ class LazyRanks:
         rank = 1 + np.count_nonzero(self.scores > score)
         equal = np.flatnonzero(self.scores == score)
         if len(equal) > 1:
-            names, [mine] = self.names(equal), self.names(np.array([place]))
-            own, at = mine or "", int(np.searchsorted(equal, place))
-            rank += sum((name or "") < own for name in names)
-            rank += names[:at].count(mine)  # of the same name the first in the table is first
+            keys, [own] = self.tie_keys(equal), self.tie_keys(np.array([place]))
+            rank += sum((key or "") < (own or "") for key in keys)
+            at = int(np.searchsorted(equal, place))
+            rank += keys[:at].count(own)  # of the same key the first in the table is first
         return float(rank)
 
     def tolist(self) -> list[float]:
         """The ranks."""
-        found: list[float] = self.__array__().tolist()
-        return found
+        ranks: list[float] = self.__array__().tolist()
+        return ranks
 
 
-_SINGLE_RANKS = 64  # ranks worked out one by one
+_SINGLE_RANKS = 64  # up to so many ranks are computed one by one
 ColumnData = Column | CategoricalColumn | LazyRanks
 """A column as a table holds it."""
 
@@ -125,9 +125,9 @@ class Candidates:
     """A table of candidate memories.
 
     `rows` (int64, unique) are the store's row numbers, the key that every operation takes; each
-    column has `len(rows)` entries. NaN or None means "not there", never zero. A column may be held
-    in a form that is cheaper where there are many rows; `table[name]` is an array in any case.
-    `read` says how many memories the store read to find the rows, and of how many.
+    column has `len(rows)` entries. NaN or None means "not there", never zero. A column may be in a
+    form that is cheaper where there are many rows; `table[name]` is an array in any case. `read`
+    says how many memories the store read to find the rows, and of how many.
     """
 
     rows: Rows
@@ -150,23 +150,23 @@ class Candidates:
         return np.asarray(self.columns[name], dtype=np.float64)
 
     def tie_keys(self, places: NDArray[Any]) -> list[Any]:
-        """What equally good rows at some places are ordered by: id, then namespace if known."""
+        """The keys that order equally good rows at some places: id, then namespace if present."""
         ids: list[Any] = self.columns["id"][places].tolist()
         if "namespace" not in self.columns:
             return ids
-        spaces = self.columns["namespace"][places].tolist()
-        return [(id or "", space or "") for id, space in zip(ids, spaces, strict=True)]
+        namespaces = self.columns["namespace"][places].tolist()
+        return [(id or "", name or "") for id, name in zip(ids, namespaces, strict=True)]
 
     def sessions(self) -> list[Any]:
-        """What is the same for rows of one session, None for those of none."""
+        """A key of each row's session, None for rows without one."""
         sessions = self["session_id"].tolist()
         if "namespace" not in self.columns:
             return sessions
-        both = zip(sessions, self["namespace"].tolist(), strict=True)
-        return [None if session is None else (space, session) for session, space in both]
+        pairs = zip(sessions, self["namespace"].tolist(), strict=True)
+        return [None if session is None else (name, session) for session, name in pairs]
 
     def take(self, index: NDArray[Any]) -> Candidates:
-        """The rows chosen by an index or mask array, in its order."""
+        """The rows at an index or mask array, in its order."""
         return Candidates(self.rows[index], {n: c[index] for n, c in self.columns.items()})
 
     def with_columns(self, **columns: ColumnData) -> Candidates:
@@ -184,9 +184,9 @@ class Candidates:
         return Candidates(np.concatenate([self.rows, other.rows]), columns)
 
     def position(self, row: int) -> int | None:
-        """Where a row stands in the table, or None."""
-        found = np.flatnonzero(self.rows == row)
-        return int(found[0]) if len(found) else None
+        """The place of a row in the table, None if it is not in it."""
+        places = np.flatnonzero(self.rows == row)
+        return int(places[0]) if len(places) else None
 
 
 def _missing(like: Column, size: int) -> Column:
@@ -194,25 +194,24 @@ def _missing(like: Column, size: int) -> Column:
 
 
 def union(rankings: Sequence[Rows]) -> tuple[Rows, list[NDArray[np.intp]]]:
-    """The distinct rows of several rankings, ascending, and where each ranking's rows went."""
+    """The distinct rows of several rankings, ascending, and the places of each ranking's rows."""
     if not rankings:
         return np.empty(0, dtype=np.int64), []
     first, *others = rankings
     if all(np.array_equal(first, other) for other in others) and np.all(first[1:] > first[:-1]):
         return first, [np.arange(len(first))] * len(rankings)
-    rows, where = np.unique(np.concatenate(rankings), return_inverse=True)
+    rows, places = np.unique(np.concatenate(rankings), return_inverse=True)
     ends = list(accumulate(map(len, rankings)))
-    return rows, [where[start:end] for start, end in pairwise([0, *ends])]
+    return rows, [places[start:end] for start, end in pairwise([0, *ends])]
 
 
 def best_first(
-    scores: Floats, names: Callable[[NDArray[np.intp]], Sequence[Any]], k: int | None = None
+    scores: Floats, tie_keys: Callable[[NDArray[np.intp]], Sequence[Any]], k: int | None = None
 ) -> NDArray[np.intp]:
-    """The places of the `k` best (all for None): by score descending, then by name ascending.
+    """The places of the `k` best (all for None): by score descending, then tie key ascending.
 
-    `names` gives the names at some places; it is asked only where scores are equal: ids, or ids
-    with namespaces. (There is none for a memory that was erased since it was found; it comes
-    first.)
+    `tie_keys` gives the keys at some places, see `Candidates.tie_keys`; it is called only where
+    scores are equal. (A memory that was erased since it was found has no key and comes first.)
     """
     wanted = len(scores) if k is None else min(k, len(scores))
     if not wanted:
@@ -221,7 +220,7 @@ def best_first(
         least = np.partition(scores, len(scores) - wanted)[len(scores) - wanted]
         top = np.flatnonzero(scores >= least)
         if wanted <= len(top) < len(scores):  # fewer where some are NaN
-            return top[best_first(scores[top], lambda at: names(top[at]), wanted)]
+            return top[best_first(scores[top], lambda at: tie_keys(top[at]), wanted)]
     order = np.argsort(-scores)
     ranked = scores[order]
     if wanted < len(order):  # what equals the last one wanted may take its place
@@ -234,6 +233,6 @@ def best_first(
         tied[1:] = equal
         tied[:-1] |= equal
         run = order[tied]
-        keys = zip((-ranked[tied]).tolist(), names(run), run.tolist(), strict=True)
-        order[tied] = [place for _, _, place in sorted((s, name or "", at) for s, name, at in keys)]
+        keys = zip((-ranked[tied]).tolist(), tie_keys(run), run.tolist(), strict=True)
+        order[tied] = [place for _, _, place in sorted((s, key or "", at) for s, key, at in keys)]
     return order[:wanted]

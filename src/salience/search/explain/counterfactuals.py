@@ -1,4 +1,4 @@
-"""What would change it: the nearest value of one part, all else equal, that turns the outcome."""
+"""Counterfactuals: the nearest value of one part, all else equal, that turns the outcome."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from salience.ranking.functions import Apply
 from salience.retrieval.candidates import Candidates, best_first
 from salience.retrieval.query import Query
 
-_REACH = 20  # a value is looked for from 2^-20 to 2^20 times the part's range away
+_SEARCH_POWERS = 20  # values are tried from 2^-20 to 2^20 times the part's range away
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """One part of a score, and the value nearest to its own at which the outcome turns.
 
-    `low` and `high` are the part's extremes among the candidates, `score` is what the formula
-    gives with the value `needed`: computed again, not estimated.
+    `low` and `high` are the part's extremes among the candidates, `score` is the formula's value
+    with the value `needed`: computed again, not estimated.
     """
 
     part: str
@@ -36,7 +36,7 @@ class Change:
 
     @property
     def possible(self) -> bool:
-        """Whether a candidate has such a value: low <= needed <= high."""
+        """True if the candidates have such values: low <= needed <= high."""
         return self.low <= self.needed <= self.high
 
     @property
@@ -60,15 +60,16 @@ class Change:
 
 
 def beyond(change: Change) -> str:
-    """The needed value in four digits, rounded away from the present one, so that it suffices."""
+    """The needed value to four places, rounded away from the present one, so that it suffices."""
     rounding = math.ceil if change.needed > change.value else math.floor
     return f"{rounding(round(change.needed * 1e4, 6)) / 1e4:.4f}"
 
 
 def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[[float], bool]:
-    """Whether a row would be one of the query's k if it had another score and the rest their own.
+    """A test whether a row would be one of the query's k if it had another score.
 
-    By score descending, then name, at or above the query's `min_score`.
+    The others keep theirs; the order is by score descending, then tie key, at or above the query's
+    `min_score`.
     """
     place = candidates.position(row)
     others = candidates.take(candidates.rows != row)
@@ -77,11 +78,11 @@ def among_the_first(query: Query, candidates: Candidates, row: int) -> Callable[
     order = best_first(scores, others.tie_keys, query.k)
     if len(order) < query.k or place is None:
         return lambda score: score >= least
-    [name], [last] = candidates.tie_keys(np.array([place])), others.tie_keys(order[-1:])
+    [key], [rival_key] = candidates.tie_keys(np.array([place])), others.tie_keys(order[-1:])
     rival = float(scores[order[-1]])
 
     def beats(score: float) -> bool:
-        return score >= least and (score > rival or (score == rival and name < last))
+        return score >= least and (score > rival or (score == rival and key < rival_key))
 
     return beats
 
@@ -94,18 +95,18 @@ def changes(
     Possible ones come first, then by their share of the part's range. Parts whose value cannot
     be changed alone, or on which the outcome does not depend, are left out.
     """
-    found = []
+    turning = []
     for name, values in parts.items():
         node, score = tree.find(name), rescored(tree, name)
-        known = values[np.isfinite(values)]
-        if node is None or score is None or not math.isfinite(node.value) or not len(known):
+        present = values[np.isfinite(values)]
+        if node is None or score is None or not math.isfinite(node.value) or not len(present):
             continue
-        low, high = float(known.min()), float(known.max())
+        low, high = float(present.min()), float(present.max())
         scale = max(high - low, abs(node.value)) or 1.0
         needed = _nearest(_turning(within, score, node.value), node.value, scale)
         if needed is not None:
-            found.append(Change(name, node.value, needed, low, high, score(needed)))
-    return tuple(sorted(found, key=lambda c: (not c.possible, c.share, c.part)))
+            turning.append(Change(name, node.value, needed, low, high, score(needed)))
+    return tuple(sorted(turning, key=lambda c: (not c.possible, c.share, c.part)))
 
 
 def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
@@ -118,18 +119,18 @@ def rescored(tree: Explanation, part: str) -> Callable[[float], float] | None:
         return lambda value: value
     inner = [rescored(child, part) for child in tree.children]
     values = [child.value for child in tree.children]
-    if not any(inner) or not _same(_combined(tree.how, values), tree.value):
+    if not any(inner) or _combined(tree.how, values) != tree.value:
         return None
 
     def score(value: float) -> float:
-        given = zip(inner, values, strict=True)
-        return _combined(tree.how, [own if f is None else f(value) for f, own in given])
+        children = zip(inner, values, strict=True)
+        return _combined(tree.how, [own if f is None else f(value) for f, own in children])
 
     return score
 
 
 def _combined(how: str, values: Sequence[float]) -> float:
-    """What an operation makes of its children's values, bit for bit as a signal does."""
+    """The value of an operation on its children's values, bit for bit as a signal computes it."""
     if how == "sum":
         return reduce(add, values)
     if how == "product":
@@ -142,30 +143,26 @@ def _combined(how: str, values: Sequence[float]) -> float:
     return math.nan
 
 
-def _same(left: float, right: float) -> bool:
-    return left == right
-
-
 def _turning(
     within: Callable[[float], bool], score: Callable[[float], float], value: float
 ) -> Callable[[float], bool]:
-    """Whether another value than `value` turns the outcome."""
+    """A test whether another value than `value` turns the outcome."""
     now = within(score(value))
     return lambda other: within(score(other)) != now
 
 
 def _nearest(turns: Callable[[float], bool], value: float, scale: float) -> float | None:
     """The number nearest to `value` for which `turns` holds, where it is monotone to each side."""
-    found: list[float] = []
+    edges: list[float] = []
     for sign in (1.0, -1.0):
         inside = value
-        for power in range(-_REACH, _REACH + 1):
+        for power in range(-_SEARCH_POWERS, _SEARCH_POWERS + 1):
             outside = value + sign * scale * 2.0**power
             if turns(outside):
-                found.append(_edge(turns, inside, outside))
+                edges.append(_edge(turns, inside, outside))
                 break
             inside = outside
-    return min(found, key=lambda x: abs(x - value), default=None)
+    return min(edges, key=lambda x: abs(x - value), default=None)
 
 
 def _edge(turns: Callable[[float], bool], inside: float, outside: float) -> float:
