@@ -1,4 +1,4 @@
-"""Conflict: of two recalled memories that contradict each other, the weaker one gives way."""
+"""Conflict: of two candidates that contradict each other, the weaker one is penalized."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from salience.retrieval.operations import LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
-_EQUAL = 1e-9
+_EQUAL_WITHIN = 1e-9
 
 
 @dataclass(frozen=True)
 class Conflict(Stage):
-    """conflict = penalty ^ n, n the candidates that it contradicts and is weaker than; in (0, 1].
+    """conflict = penalty ^ n, n the number of stronger candidates that it contradicts; in (0, 1].
 
-    Every two candidates joined by a link of the type `link`, in either direction, compare
-    `strength` (NaN is weakest); of two that are equal within 1e-9 the older one loses, then the
-    one with the larger id.
+    Two candidates joined by a link of the type `link`, in either direction, compare `strength` (NaN
+    is weakest); of two that are equal within 1e-9 the older one loses, then the one with the larger
+    id.
 
-    Writes the column `into`, 1 for who loses to nobody, with its reasons: `<into>.by` and
-    `<into>.over`, the ids of those it lost to and won against, and `<into>.why`.
+    Writes the column `into`, 1 for a memory that loses to none, with its reasons: `<into>.by` and
+    `<into>.over`, the ids of the memories it lost to and won against, and `<into>.why`.
 
     Source: the design of the "activation" profile, conflict resolution.
     """
@@ -64,20 +64,20 @@ class Conflict(Stage):
     ) -> Candidates:
         strength = np.nan_to_num(strength, nan=-np.inf)
         created, ids = candidates.floats("created_at"), candidates["id"]
-        lost: dict[int, dict[str, str]] = {}  # by the loser: the winners' ids, and why
-        won: dict[int, list[str]] = {}
+        winners_of: dict[int, dict[str, str]] = {}  # by loser: the reason by the winner's id
+        losers_of: dict[int, list[str]] = {}
         for one, other in pairs:
             loser, winner, why = _compared(one, other, strength, created, ids)
-            lost.setdefault(loser, {})[ids[winner]] = why
-            won.setdefault(winner, []).append(ids[loser])
+            winners_of.setdefault(loser, {})[ids[winner]] = why
+            losers_of.setdefault(winner, []).append(ids[loser])
         factor = np.ones(len(candidates))
         by, over, reasons = (np.full(len(candidates), None, dtype=object) for _ in range(3))
-        for at, winners in lost.items():
-            factor[at] = self.penalty ** len(winners)
-            by[at] = tuple(sorted(winners))
-            reasons[at] = "; ".join(winners[id] for id in sorted(winners))
-        for at, losers in won.items():
-            over[at] = tuple(sorted(losers))
+        for place, winners in winners_of.items():
+            factor[place] = self.penalty ** len(winners)
+            by[place] = tuple(sorted(winners))
+            reasons[place] = "; ".join(winners[id] for id in sorted(winners))
+        for place, losers in losers_of.items():
+            over[place] = tuple(sorted(losers))
         return candidates.with_columns(
             **{
                 self.into: factor,
@@ -91,9 +91,9 @@ class Conflict(Stage):
 def _compared(
     one: int, other: int, strength: Floats, created: Floats, ids: np.ndarray[tuple[int], np.dtype]
 ) -> tuple[int, int, str]:
-    """The loser, the winner, and why."""
+    """The loser, the winner, and the reason."""
     first, second = float(strength[one]), float(strength[other])
-    if not (first == second or abs(first - second) <= _EQUAL):
+    if not (first == second or abs(first - second) <= _EQUAL_WITHIN):
         loser, winner = (one, other) if first < second else (other, one)
         return loser, winner, f"{strength[loser]:.9g} against {strength[winner]:.9g}"
     if created[one] != created[other]:
@@ -104,5 +104,5 @@ def _compared(
 
 
 def conflict(strength: Signal, penalty: float = 0.3) -> Conflict:
-    """Let the weaker of two that contradict each other give way."""
+    """Penalize the weaker of two candidates that contradict each other."""
     return Conflict(strength, penalty)

@@ -1,4 +1,4 @@
-"""Spreading activation: what matters to a query because of what it is linked to."""
+"""Spreading activation: memories that matter to a query because of their links to others."""
 
 from __future__ import annotations
 
@@ -19,17 +19,21 @@ from salience.retrieval.query import Query
 
 
 @dataclass(frozen=True)
-class Active:
-    """How active a memory is, after how many hops, and the id of the memory it came by."""
+class Activation:
+    """The activation of a memory, the hops it took, and the id of the memory that passed it on."""
 
     value: float
     hops: int
     via: str
 
+    def is_better(self, other: Activation | None) -> bool:
+        """True if it is larger than another one, or equal and from a smaller id."""
+        return other is None or (-self.value, self.via) < (-other.value, other.via)
+
 
 @dataclass(frozen=True, eq=False)
-class _Front:
-    """Rows that pass activation on, ascending, and how much of it."""
+class _Frontier:
+    """Rows that pass activation on, ascending, and their activation."""
 
     rows: Rows
     values: Floats
@@ -53,7 +57,7 @@ class Spread(Stage):
     and filters hold at every hop.
 
     Writes the column `into`, NaN where nothing arrives, with its reasons: `<into>.hops` (0 for a
-    seed) and `<into>.via`, the id of the memory that it came by last (None for a seed; of equally
+    seed) and `<into>.via`, the id of the last memory that passed it on (None for a seed; of equally
     good ones the fewest hops, then the smallest id).
 
     Source: Collins and Loftus, A spreading-activation theory of semantic processing, 1975.
@@ -84,67 +88,64 @@ class Spread(Stage):
         seeds = np.nan_to_num(Evaluation(query, candidates).column(self.seed))
         order = np.argsort(candidates.rows)
         order = order[seeds[order] > 0.0]
-        rows, values = candidates.rows[order], seeds[order]
-        started = _Front(rows, values)
-        active: dict[int, Active] = {}  # by row: what arrived that is better than its seed
+        seeded = frontier = _Frontier(candidates.rows[order], seeds[order])
+        active: dict[int, Activation] = {}  # by row: activations better than the row's seed
         for hop in range(1, self.hops + 1):
-            if not len(rows):
+            if not len(frontier.rows):
                 break
-            edges, names = yield [LinksBetween(rows, query), FetchColumns(rows, ("id",))]
-            reached = self._reached(_Front(rows, values), names["id"], edges, hop)
-            # What is no better by a longer way cannot be better further on.
+            edges, columns = yield [
+                LinksBetween(frontier.rows, query),
+                FetchColumns(frontier.rows, ("id",)),
+            ]
+            arrivals = self._arrivals(frontier, columns["id"], edges, hop)
+            # An activation that is no better by a longer way cannot be better further on.
             better = {
-                row: found
-                for row, found in sorted(reached.items())
-                if found.value > (active[row].value if row in active else started.value(row))
+                row: arrival
+                for row, arrival in sorted(arrivals.items())
+                if arrival.value > (active[row].value if row in active else seeded.value(row))
             }
             active.update(better)
-            rows = np.array(list(better), dtype=np.int64)
-            values = np.array([found.value for found in better.values()], dtype=np.float64)
+            values = [arrival.value for arrival in better.values()]
+            frontier = _Frontier(np.array(list(better), np.int64), np.array(values, np.float64))
         fresh = np.setdiff1d(np.array(list(active), dtype=np.int64), candidates.rows)
         if len(fresh):
             stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
-            columns = yield from ask(FetchColumns(fresh, stored))
-            candidates = candidates.joined(Candidates(fresh, columns))
+            fetched = yield from ask(FetchColumns(fresh, stored))
+            candidates = candidates.joined(Candidates(fresh, fetched))
             seeds = np.append(seeds, np.zeros(len(fresh)))
-        return self._written(candidates, seeds, active)
+        return self._with_activations(candidates, seeds, active)
 
-    def _reached(
-        self, front: _Front, ids: ColumnData, edges: Sequence[Edge], hop: int
-    ) -> dict[int, Active]:
-        """The best that arrives at each neighbour of those that pass activation on."""
-        best: dict[int, Active] = {}
+    def _arrivals(
+        self, frontier: _Frontier, ids: ColumnData, edges: Sequence[Edge], hop: int
+    ) -> dict[int, Activation]:
+        """The best activation that arrives at each neighbor of a frontier, by row."""
+        best: dict[int, Activation] = {}
         for source, target, weight, type in edges:
             if type in self.silent:
                 continue
             for start, end in ((source, target), (target, source)):
-                place = front.place(start)
+                place = frontier.place(start)
                 if place is None or start == end:
                     continue
-                value = float(front.values[place]) * weight * self.decay
-                found = Active(value, hop, ids[place])
-                known = best.get(end)
-                if found.value > 0.0 and (known is None or _order(found) < _order(known)):
-                    best[end] = found
+                value = float(frontier.values[place]) * weight * self.decay
+                arrival = Activation(value, hop, ids[place])
+                if value > 0.0 and arrival.is_better(best.get(end)):
+                    best[end] = arrival
         return best
 
-    def _written(
-        self, candidates: Candidates, seeds: Floats, active: Mapping[int, Active]
+    def _with_activations(
+        self, candidates: Candidates, seeds: Floats, active: Mapping[int, Activation]
     ) -> Candidates:
         values = np.where(seeds > 0.0, seeds, np.nan)
         hops = np.where(seeds > 0.0, 0.0, np.nan)
         via = np.full(len(candidates), None, dtype=object)
         order = np.argsort(candidates.rows)
-        arrived = np.array(list(active), dtype=np.int64)
-        places = order[np.searchsorted(candidates.rows, arrived, sorter=order)]
-        for place, found in zip(places.tolist(), active.values(), strict=True):
-            values[place], hops[place], via[place] = found.value, found.hops, found.via
+        rows = np.array(list(active), dtype=np.int64)
+        places = order[np.searchsorted(candidates.rows, rows, sorter=order)]
+        for place, arrival in zip(places.tolist(), active.values(), strict=True):
+            values[place], hops[place], via[place] = arrival.value, arrival.hops, arrival.via
         reasons = {f"{self.into}.hops": hops, f"{self.into}.via": via}
         return candidates.with_columns(**{self.into: values, **reasons})
-
-
-def _order(found: Active) -> tuple[float, str]:
-    return -found.value, found.via
 
 
 def spread(seed: Signal, hops: int = 2, decay: float = 0.5) -> Spread:
