@@ -1,1 +1,1 @@
-"""How candidates are scored, as data: expressions, signals, stages and profiles."""
+"""Scoring of candidates as data: expressions, signals, stages and profiles."""

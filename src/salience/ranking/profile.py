@@ -20,7 +20,7 @@ from salience.records.field_types import STATUSES
 from salience.records.validation import finite, native
 from salience.retrieval.routes import Route, SearchType
 
-_DUE = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
+_PARTS = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,15 @@ class Profile:
     statuses: tuple[str, ...] = ("active",)
 
     def check(self) -> Profile:
-        """This profile, if its statuses exist and every stage finds the columns it reads.
+        """This profile, checked.
 
-        InvalidProfile otherwise.
+        Raises:
+            InvalidProfile: a status does not exist, or a stage reads a column that nothing writes.
         """
         for status in self.statuses:
             if status not in STATUSES:
-                known = ", ".join(STATUSES)
-                raise InvalidProfile("statuses", f"hold {shown(status)}", f"use some of {known}")
+                remedy = f"use some of {', '.join(STATUSES)}"
+                raise InvalidProfile("statuses", f"hold {shown(status)}", remedy)
         self.pipeline.check()
         return self
 
@@ -54,19 +55,19 @@ class Profile:
 
     @cached_property
     def names_entities(self) -> bool:
-        """Whether it asks which entities a question names."""
+        """True if it compares the entities that a query names."""
         return any(route.uses_entities for route in self.routes) or any(
             "entities" in signal.inputs() for signal in self.signals()
         )
 
     @cached_property
     def heeds_validity(self) -> bool:
-        """Whether it tells apart what held at the time asked about from what did not."""
+        """True if it depends on whether facts held at the time that a query is about."""
         return any("valid_to" in signal.inputs() for signal in self.signals())
 
     @cached_property
     def search_type(self) -> SearchType:
-        """Whether its candidates are compared by vectors, by words or by both."""
+        """The comparison that finds its candidates: vectors, words or both."""
         types = {route.search_type for route in self.routes}
         if "semantic" not in types:
             return "text"
@@ -86,10 +87,10 @@ class Profile:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of every named part of its formulas; that of the score where several have."""
-        found: dict[str, float] = {}
-        for each in self.signals():
-            found.update(weighted(each))
-        return {**found, **weighted(self.signal)}
+        weights: dict[str, float] = {}
+        for formula in self.signals():
+            weights.update(weighted(formula))
+        return {**weights, **weighted(self.signal)}
 
     def weighted(self, weights: Mapping[str, float] | None) -> Profile:
         """The same profile with the weights of named parts replaced.
@@ -129,16 +130,18 @@ class Profile:
         if not isinstance(data, Mapping):
             raise InvalidProfile("profile", f"must be an object, not {type(data).__name__}")
         for name in data:
-            if name not in _DUE:
-                raise InvalidProfile(str(name), "is no part of a profile", f"use {', '.join(_DUE)}")
+            if name not in _PARTS:
+                raise InvalidProfile(
+                    str(name), "is no part of a profile", f"use {', '.join(_PARTS)}"
+                )
         for name in ("name", "stages"):
             if name not in data:
                 raise InvalidProfile(name, "is missing", "a profile has a name and stages")
         try:
-            given = {name: from_data(value, _DUE[name], name) for name, value in data.items()}
+            parts = {name: from_data(value, _PARTS[name], name) for name, value in data.items()}
         except RecursionError:
             raise InvalidProfile("stages", "are nested too deeply") from None
-        return cls(pipeline=Pipeline(given.pop("stages")), **given).check()
+        return cls(pipeline=Pipeline(parts.pop("stages")), **parts).check()
 
     def to_json(self) -> str:
         """The profile as JSON text."""
@@ -174,24 +177,24 @@ class Profile:
         return cls.from_json(text)
 
 
-def _checked_weights(weights: Any, known: Iterable[str], profile: str) -> dict[str, float]:
+def _checked_weights(weights: Any, parts: Iterable[str], profile: str) -> dict[str, float]:
     if not isinstance(weights, Mapping):
         raise InvalidInput("weights", "must be a mapping of parts to numbers")
-    names = ", ".join(known)
+    names = ", ".join(parts)
     remedy = f"use one of {names}" if names else f"{profile} weighs no parts by name"
-    found: dict[str, float] = {}
+    checked: dict[str, float] = {}
     for name, value in weights.items():
-        if name not in known:
+        if name not in parts:
             raise InvalidInput(f"weights.{name}", f"{profile} has no part of that name", remedy)
-        found[name] = native(value)
-        if isinstance(found[name], bool) or not isinstance(found[name], (int, float)):
+        checked[name] = native(value)
+        if isinstance(checked[name], bool) or not isinstance(checked[name], (int, float)):
             raise InvalidInput(f"weights.{name}", f"is {shown(value)}", "give a number")
-        if not finite(found[name]):
+        if not finite(checked[name]):
             raise InvalidInput(f"weights.{name}", f"is {shown(value)}", "give a finite number")
-    return found
+    return checked
 
 
 def _reweighted(stage: Stage, weights: Mapping[str, float]) -> Stage:
-    held = {f.name: getattr(stage, f.name) for f in fields(stage)}
-    changed = {n: with_weights(v, weights) for n, v in held.items() if isinstance(v, Signal)}
+    values = {f.name: getattr(stage, f.name) for f in fields(stage)}
+    changed = {n: with_weights(v, weights) for n, v in values.items() if isinstance(v, Signal)}
     return replace(stage, **changed) if changed else stage

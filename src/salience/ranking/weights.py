@@ -1,4 +1,4 @@
-"""Weights: which named parts a formula weighs, by how much, and the same formula with others."""
+"""Weights: those of the named parts of a formula, and the same formula with other weights."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from salience.ranking.expressions import Constant, NamedExpression, Product, Sig
 
 
 def rewrite(tree: Signal, change: Callable[[Signal], Signal | None]) -> Signal:
-    """The tree with every node replaced for which `change` returns another; bottom up."""
+    """The tree with every node for which `change` returns another replaced by that; bottom up."""
     updates: dict[str, Any] = {}
     for field in fields(tree):
         value = getattr(tree, field.name)
@@ -35,17 +35,18 @@ def weighted(tree: Signal) -> dict[str, float]:
 
     Of a part with several weights it is the outermost.
     """
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     plain: dict[str, float] = {}
     for node in walk(tree):
-        part = _weighted_part(node)
-        if part is not None:
-            found.setdefault(part[1].name, part[0])
+        weighted_part = _weighted_part(node)
+        if weighted_part is not None:
+            weight, part = weighted_part
+            weights.setdefault(part.name, weight)
         if isinstance(node, Sum):
             plain.update(
                 (part.name, 1.0) for part in node.parts if isinstance(part, NamedExpression)
             )
-    return {**plain, **found}
+    return {**plain, **weights}
 
 
 def _weighted_part(node: Signal) -> tuple[float, NamedExpression] | None:
@@ -62,19 +63,22 @@ def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
 
     A part that is added plainly gets one, unless it has a weight elsewhere in the tree.
     """
-    heavy = {found[1].name for node in walk(tree) if (found := _weighted_part(node))}
+    pairs = filter(None, map(_weighted_part, walk(tree)))
+    weighted_names = {part.name for _, part in pairs}
 
     def weigh(part: Signal) -> Signal:
-        if isinstance(part, NamedExpression) and part.name in weights and part.name not in heavy:
-            return Product((Constant(float(weights[part.name])), part))
+        if isinstance(part, NamedExpression) and part.name in weights:
+            if part.name not in weighted_names:
+                return Product((Constant(float(weights[part.name])), part))
         return part
 
     def change(node: Signal) -> Signal | None:
         if isinstance(node, Sum):
             return Sum(tuple(weigh(part) for part in node.parts))
-        found = _weighted_part(node)
-        if found is not None and found[1].name in weights:
-            return Product((Constant(float(weights[found[1].name])), found[1]))
+        weighted_part = _weighted_part(node)
+        if weighted_part is not None and weighted_part[1].name in weights:
+            _, part = weighted_part
+            return Product((Constant(float(weights[part.name])), part))
         return None
 
     return rewrite(tree, change)

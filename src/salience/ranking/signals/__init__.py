@@ -1,4 +1,4 @@
-"""Named signals: formulas of their own that the algebra alone cannot say, each with its source.
+"""Named signals: formulas that the algebra alone cannot express, each with its source.
 
 A signal is a frozen dataclass, or a function that builds a tree, with a formula in its first line.
 To add one, write it into the module of its family and name it here.

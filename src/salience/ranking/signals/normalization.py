@@ -1,4 +1,4 @@
-"""Signals put in proportion to those of the other candidates."""
+"""Normalization: signals in proportion to those of the other candidates."""
 
 from __future__ import annotations
 

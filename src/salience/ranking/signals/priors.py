@@ -1,4 +1,4 @@
-"""The usual factors of a score, each with what stands in where it is missing."""
+"""Priors: factors of a memory that do not depend on the query, each with its default."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def importance() -> NamedExpression:
 
 
 def access() -> NamedExpression:
-    """min(1, access_count / 20): how often it was retrieved, in [0, 1].
+    """min(1, access_count / 20), in [0, 1].
 
     Source: the design of the "six_factor" profile, access frequency.
     """
@@ -45,15 +45,15 @@ def feedback() -> NamedExpression:
 
 
 def strength() -> NamedExpression:
-    """How strong the memory is, in [0, 1]; 1 where that was never changed, as at its beginning."""
+    """The strength of the memory, in [0, 1]; 1 where it was never changed."""
     return Col("strength").default(1.0).named("strength")
 
 
 def confidence() -> NamedExpression:
-    """How sure the memory was when it was written, in [0, 1]; 1 where that was not said."""
+    """The confidence with which the memory was written, in [0, 1]; 1 where none was given."""
     return Col("confidence").default(1.0).named("confidence")
 
 
 def memory_score() -> NamedExpression:
-    """How well the memory has served, in [0, 1]; 0.5 where nobody judged it."""
+    """The usefulness of the memory so far, in [0, 1]; 0.5 where nobody judged it."""
     return Col("memory_score").default(0.5).named("memory_score")

@@ -1,4 +1,4 @@
-"""Signals of what the question names: whose words, and when."""
+"""Matches of a memory with the speakers, entities and dates that the query names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from salience.ranking.signals.recency import DAY
 from salience.retrieval.candidates import CategoricalColumn, Floats
 
 _MONTHS = 12
-_FAR = 4  # days from which on a day is not around another
+_DAYS_APART = 4  # from so many days on, a day is not around another
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class SaidBy(Signal):
 class EntityOverlap(Signal):
     """|Q n M| / |Q|, the share of the query's entities that the memory has; 0 if it has none.
 
-    In [0, 1]. A memory has its entities and its speaker. They are compared folded, and by what
-    they are other names for (see `Aliases`).
+    In [0, 1]. M are the memory's entities and its speaker. Entities are compared folded, and other
+    names of one entity are equal (see `Aliases`).
 
     Source: the design of the "six_factor" profile, entity co-occurrence.
     """
@@ -61,39 +61,40 @@ class EntityOverlap(Signal):
         return frozenset(self.of)
 
     def compute(self, ev: Evaluation) -> Values:
-        asked = ev.query.entities
-        if not asked:
+        entities = ev.query.entities
+        if not entities:
             return 0.0
         shared = np.zeros(len(ev.candidates))
-        for key in asked:
-            shared += np.logical_or.reduce([self._holding(ev, name, key) for name in self.of])
-        return shared / len(asked)
+        for key in entities:
+            shared += np.logical_or.reduce([self._has_entity(ev, name, key) for name in self.of])
+        return shared / len(entities)
 
     @staticmethod
-    def _holding(ev: Evaluation, name: str, key: str) -> NDArray[np.bool_]:
-        """Which memories have an entity in a column."""
+    def _has_entity(ev: Evaluation, name: str, key: str) -> NDArray[np.bool_]:
+        """True for the memories that have an entity in a column, shape (candidates,)."""
         column, aliases = ev.candidates.columns[name], ev.query.aliases
         if isinstance(column, CategoricalColumn) and column.naming is not None:
-            holding = np.zeros(len(column.distinct) + 1, dtype=bool)  # -1, "nothing", is the last
-            holding[column.naming(aliases.spellings({key}))] = True
-            return holding[column.codes]
+            matches = np.zeros(len(column.distinct) + 1, dtype=bool)  # the last is for None, -1
+            matches[column.naming(aliases.spellings({key}))] = True
+            return matches[column.codes]
         places, values = ev.distinct(name)
         return np.array([key in aliases.keys(strings_in(value)) for value in values])[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
-        asked, held = ev.query.entities, (ev.candidates.columns[name][row] for name in self.of)
-        if not asked:
+        entities, values = ev.query.entities, (ev.candidates.columns[n][row] for n in self.of)
+        if not entities:
             return "the question names no entity"
-        shared = asked & ev.query.aliases.keys(each for value in held for each in strings_in(value))
-        return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(asked))}"
+        names = (name for value in values for name in strings_in(value))
+        shared = entities & ev.query.aliases.keys(names)
+        return f"{', '.join(sorted(shared)) or 'none'} of {', '.join(sorted(entities))}"
 
 
 @dataclass(frozen=True)
 class OnDate(Signal):
-    """1 where the memory's date has what the query names of one, else 0 (times in UTC).
+    """1 where the memory is of a year, month or day that the query names, else 0 (in UTC).
 
     `part` is "year", "month" or "day" (of the years named, or any). Around a day it is
-    1 - 0.2 |days apart| up to 3 days: what happens is told a little later, too.
+    1 - 0.2 |days apart| up to 3 days, as events are often told a little later.
     """
 
     part: Literal["year", "month", "day"]
@@ -103,8 +104,7 @@ class OnDate(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         dates = ev.query.reading.dates
-        asked = {"year": dates.years, "month": dates.months, "day": dates.days}[self.part]
-        if not asked:
+        if not {"year": dates.years, "month": dates.months, "day": dates.days}[self.part]:
             return 0.0
         seconds = np.nan_to_num(ev.candidates.floats("created_at"), nan=-1e12)
         day = np.floor(seconds / DAY).astype("datetime64[D]")
@@ -115,17 +115,17 @@ class OnDate(Signal):
             month = day.astype("datetime64[M]").astype(np.int64) % _MONTHS + 1
             return np.isin(month, list(dates.months)).astype(np.float64)
         # around New Year, the nearest such day may be of another year than the memory
-        years = dates.years or {each + by for each in set(year.tolist()) for by in (-1, 0, 1)}
+        years = dates.years or {y + by for y in set(year.tolist()) for by in (-1, 0, 1)}
         return self._near(day, dates.days, years)
 
     @staticmethod
     def _near(day: Any, days: Set[tuple[int, int]], years: Set[int]) -> Floats:
-        apart = np.full(len(day), _FAR)
+        apart = np.full(len(day), _DAYS_APART)
         for month, day_of_month in days:
             for year in years:
                 try:
-                    asked = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
+                    named = np.datetime64(f"{year:04d}-{month:02d}-{day_of_month:02d}")
                 except ValueError:  # the 31st of a short month
                     continue
-                np.minimum(apart, np.abs((day - asked).astype(np.int64)), out=apart)
-        return np.where(apart < _FAR, 1.0 - 0.2 * apart, 0.0)
+                np.minimum(apart, np.abs((day - named).astype(np.int64)), out=apart)
+        return np.where(apart < _DAYS_APART, 1.0 - 0.2 * apart, 0.0)

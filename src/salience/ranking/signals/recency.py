@@ -1,4 +1,4 @@
-"""Signals of time: ages and forgetting."""
+"""Recency: ages, and exponential forgetting."""
 
 from __future__ import annotations
 

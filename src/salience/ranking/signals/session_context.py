@@ -1,4 +1,4 @@
-"""Signals of what was said around a memory in its session."""
+"""Session context: signals of the turns around a memory in its session."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class NeighborMass(Signal):
         return frozenset({"session_id", "position"})
 
     def compute(self, ev: Evaluation, values: Values) -> Floats:
-        # Sessions lie a million turns apart, where nothing is near; sorted by this place, who is
-        # near in a session is near in the order, too.
+        # Sessions lie a million turns apart, where nothing is near. In the order of these places,
+        # neighbors in a session are neighbors.
         position = np.fmax(ev.candidates.floats("position"), 0.0)
         place = ev.groups("session_id").of * 1e6 + position
         order = np.argsort(place, kind="stable")
@@ -36,15 +36,15 @@ class NeighborMass(Signal):
         scaled[:count] = place[order] / -self.tau
         weight = np.zeros(count + reach)
         np.fmax(np.square(ev.spread(values)[order]), 0.0, out=weight[:count])
-        # Row d of these is about those d + 1 places later.
+        # Row d is about the candidates d + 1 places later.
         fading = np.exp(_later(scaled, reach) - scaled[:count])
         around = np.add.reduce(fading * _later(weight, reach), axis=0)
-        lent = np.zeros((reach, count + reach))
-        np.multiply(fading, weight[:count], out=lent[:, reach:])
-        around += np.add.reduce(_shifted(lent), axis=0)
-        found = np.empty(count)
-        found[order] = around
-        return found
+        earlier = np.zeros((reach, count + reach))
+        np.multiply(fading, weight[:count], out=earlier[:, reach:])
+        around += np.add.reduce(_shifted(earlier), axis=0)
+        mass = np.empty(count)
+        mass[order] = around
+        return mass
 
     def how(self) -> str:
         return "candidates around it in its session"
@@ -64,7 +64,7 @@ class SessionCover(Signal):
 
     def compute(self, ev: Evaluation) -> Values:
         groups = ev.groups("session_id")
-        covered = groups.largest(ev.candidates[self.matched])  # idf(t), whichever holds it
+        covered = groups.largest(ev.candidates[self.matched])  # idf(t) if any turn has t
         total = float(np.maximum.reduce(covered, axis=0).sum())
         if not total > 0.0:
             return 0.0
@@ -81,7 +81,7 @@ def _later(values: Floats, reach: int) -> Floats:
 def _shifted(values: Floats) -> Floats:
     """Row d of (reach, count + reach) moved d + 1 columns on, without the first `reach` of them.
 
-    What was there before the move, `reach` columns more, has to be zeros.
+    The first `reach` columns have to be zeros.
     """
     reach, width = values.shape
     row, step = values.strides

@@ -1,4 +1,4 @@
-"""Signals of facts that change: which held at the time that a question is about."""
+"""Validity: signals of facts that held, or did not, at the time that a query is about."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ FADING_DAYS = 730.0
 
 
 def _since(ev: Evaluation) -> Floats | None:
-    """From when what a fact says is taken to hold, in seconds; NaN for what is no fact.
+    """The time from which each fact holds, in seconds; NaN for other memories, None without facts.
 
     A fact is a memory of the kind "fact", or one that says itself when it holds. It holds from its
-    `valid_from` (else its creation). None without any fact.
+    `valid_from` (else its creation).
     """
     table = ev.candidates
     start, end = table.floats("valid_from"), table.floats("valid_to")
@@ -39,10 +39,11 @@ def _time(ev: Evaluation) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Expired(Signal):
-    """1 for what says itself that it did not hold at the time that the query is about, else 0.
+    """1 for a memory that says itself that it did not hold at the time asked about, else 0.
 
-    That is the time it names ("in March 2024"), else now; all of it is before `valid_from`, or not
-    before `valid_to`. When something was told says nothing: much is told only afterwards.
+    The time is the one that the query names ("in March 2024"), else now; all of it is before
+    `valid_from`, or not before `valid_to`. The time of telling does not matter: much is told only
+    afterwards.
     """
 
     def columns(self) -> frozenset[str]:
@@ -51,29 +52,29 @@ class Expired(Signal):
     def compute(self, ev: Evaluation) -> Values:
         table = ev.candidates
         first, last = _time(ev)
-        lapsed = (table.floats("valid_from") > last) | (table.floats("valid_to") <= first)
-        return lapsed.astype(np.float64) if lapsed.any() else 0.0
+        expired = (table.floats("valid_from") > last) | (table.floats("valid_to") <= first)
+        return expired.astype(np.float64) if expired.any() else 0.0
 
 
 @dataclass(frozen=True)
 class LatestFact(Signal):
-    """exp(-d / 730) for a fact, d the days from when it held first to the end of the time asked.
+    """exp(-d / 730) for a fact, d the days from its beginning to the end of the time asked about.
 
-    In [0, 1], 0 for what is no fact and for what held only later. Of two facts about the same, the
-    one that was told last by then is the likelier to have held; how much so depends on the time
-    between them alone. All are 0 where the question is about no time but the past ("originally").
+    In [0, 1], 0 for other memories and for facts that begin later. Of two facts about the same, the
+    later one is likelier to have held; by how much depends only on the time between them. All are 0
+    where the query is about no time but the past ("originally").
     """
 
     def columns(self) -> frozenset[str]:
         return COLUMNS
 
     def compute(self, ev: Evaluation) -> Values:
-        known = ev.shared(_since)
-        if known is None:
+        since = ev.shared(_since)
+        if since is None:
             return 0.0
         first, last = _time(ev)
         if first == -np.inf:
             return 0.0
-        days = (last - known) / DAY
-        held = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
-        return np.nan_to_num(held)
+        days = (last - since) / DAY
+        recency = np.where(days >= 0.0, np.exp(-np.maximum(days, 0.0) / FADING_DAYS), 0.0)
+        return np.nan_to_num(recency)

@@ -1,4 +1,4 @@
-"""Vitality: how alive a memory is, from its use (ACT-R's base level) and its place among links.
+"""Vitality: the use of a memory (ACT-R's base level) and its place among links.
 
 Sources: Anderson and Lebiere, The Atomic Components of Thought, 1998 (base level); Petrov,
 Computationally efficient approximation of the base-level learning equation in ACT-R, ICCM 2006;
@@ -19,7 +19,7 @@ from salience.ranking.functions import Apply, at_most, lookup, maximum, minimum
 from salience.ranking.signals.recency import DAY, days_since, decay
 from salience.retrieval.candidates import Floats
 
-LEAST_SECONDS = 0.05  # the age that an access has at least: that of one step of thought
+MIN_AGE_SECONDS = 0.05  # of an access: the time of one step of thought
 METABOLIC_RATES = {"entity": 0.1, "knowledge": 1.0, "episodic": 2.0, "activity": 3.0}
 BOOST_HALF_LIFE_DAYS = 7.0
 REVIVAL_DAYS = 14.0
@@ -33,8 +33,8 @@ ZONES: tuple[tuple[float, Zone], ...] = ((0.6, "active"), (0.3, "stale"), (0.1, 
 class BaseLevel(Signal):
     """B = ln( sum_{i<=k} t_i^-d + (n-k) * (t_n^(1-d) - t_k^(1-d)) / ((1-d) * (t_n - t_k)) ).
 
-    t in days: t_1..t_k the ages of the most recent accesses, t_n that of the first, which is being
-    written, n how many there were; d > 0. At d = 1 the quotient is ln(t_n / t_k) / (t_n - t_k),
+    t in days: t_1..t_k the ages of the most recent accesses, t_n that of the first, the writing; n
+    the number of all of them; d > 0. At d = 1 the quotient is ln(t_n / t_k) / (t_n - t_k),
     where t_n = t_k it is t_n^-d. Any finite number; falls as time goes by. An access is at least
     0.05 seconds old, and one in the future counts as now.
 
@@ -53,28 +53,28 @@ class BaseLevel(Signal):
         oldest = _days(ev, self._last(ev))
         summed = np.power(oldest, -d)
         count = np.nan_to_num(table.floats("access_count")) + 1.0
-        known = np.ones(len(table))
-        times = _times(ev)[:, 1:]  # few were accessed twice, so only these are looked at further
+        counted = np.ones(len(table))
+        times = _times(ev)[:, 1:]  # only few were accessed more than once
         more = np.flatnonzero(~np.isnan(times[:, 0])) if times.shape[1] else np.empty(0, np.intp)
         if len(more):
             ages = _days(ev, times[more])
             summed[more] += np.nansum(np.power(ages, -d[more, np.newaxis]), axis=1)
-            known[more] += np.count_nonzero(~np.isnan(ages), axis=1)
+            counted[more] += np.count_nonzero(~np.isnan(ages), axis=1)
             oldest[more] = np.fmax(oldest[more], np.nanmax(ages, axis=1))
-        more = np.flatnonzero(count > known)
+        more = np.flatnonzero(count > counted)
         if len(more):
             between = _mean_power(oldest[more], first[more], d[more])
-            summed[more] += (count[more] - known[more]) * between
+            summed[more] += (count[more] - counted[more]) * between
         return np.log(summed)
 
     @staticmethod
     def _last(ev: Evaluation) -> Floats:
-        """When each was accessed last; when it was written, if that is not known."""
+        """The time of the last access, or else of writing, in seconds, shape (candidates,)."""
         table = ev.candidates
-        found = _times(ev)[:, 0]
+        times = _times(ev)[:, 0]
         for name in ("last_accessed", "created_at"):
-            found = np.where(np.isnan(found), table.floats(name), found)
-        return found
+            times = np.where(np.isnan(times), table.floats(name), times)
+        return times
 
     def how(self) -> str:
         return "base level"
@@ -92,7 +92,7 @@ def _times(ev: Evaluation) -> Floats:
 
 
 def _days(ev: Evaluation, times: Floats) -> Floats:
-    return np.maximum(ev.query.now - times, LEAST_SECONDS) / DAY
+    return np.maximum(ev.query.now - times, MIN_AGE_SECONDS) / DAY
 
 
 def _mean_power(low: Floats, high: Floats, d: Floats) -> Floats:
@@ -106,7 +106,7 @@ def _mean_power(low: Floats, high: Floats, d: Floats) -> Floats:
 
 
 def effective_decay(d: float = 0.5) -> NamedExpression:
-    """d * rate / s: the decay of a memory, by its layer and by how many others link to it.
+    """d * rate / s: the decay of a memory, by its layer and by the number of links to it.
 
     rate is 0.1 for entities, 1 for knowledge (and where no layer was given), 2 for episodes and 3
     for activity; s = 1 + 0.1 * min(in_degree, 10), in [1, 2]. For d = 0.5 it is in [0.025, 1.5].
@@ -116,12 +116,12 @@ def effective_decay(d: float = 0.5) -> NamedExpression:
 
 
 def structural_boost() -> NamedExpression:
-    """s = 1 + 0.1 * min(in_degree, 10), in [1, 2]: what others build on fades more slowly."""
+    """s = 1 + 0.1 * min(in_degree, 10), in [1, 2]: memories that others build on fade more slowly."""
     return (1.0 + 0.1 * minimum(Col("in_degree").default(0.0), 10.0)).named("structural boost")
 
 
 def spreading_boost() -> NamedExpression:
-    """boost * 2^(-days since / 7): what the use of linked memories lent, in [0, 1]; else 0."""
+    """boost * 2^(-days since / 7), from the use of linked memories, in [0, 1]; 0 without one."""
     fading = decay(math.log(2.0) / BOOST_HALF_LIFE_DAYS, days_since("boosted_at"))
     return (Col("boost") * fading).default(0.0).named("boost")
 
@@ -134,8 +134,8 @@ def revival() -> NamedExpression:
 
 def vitality(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> NamedExpression:
     """max(alive, 0.5 if it is a cut vertex), in (0, 1); see `alive`."""
-    kept = FLOOR * Col("is_cut_vertex").default(0.0)
-    return maximum(alive(tau, scale, d), kept.named("bridge floor")).named("vitality")
+    floor = FLOOR * Col("is_cut_vertex").default(0.0)
+    return maximum(alive(tau, scale, d), floor.named("bridge floor")).named("vitality")
 
 
 def alive(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Signal:
