@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src"
 FORMER_NAME = "recol" + "lect"  # in two parts, or this file would hold it
 
 
@@ -35,3 +37,15 @@ def test_the_former_name_is_in_no_file_and_in_no_path() -> None:
         if FORMER_NAME in path.lower() or name in (ROOT / path).read_bytes().lower()
     ]
     assert not holders
+
+
+def test_nothing_tells_to_install_another_package() -> None:
+    """Only `salience`, its extras, and a checkout (".")."""
+    others = [
+        f"{path}: {line.strip()}"
+        for path in tracked_files()
+        if path.startswith(("src/", "docs/", "README"))
+        for line in (ROOT / path).read_text("utf-8", "replace").splitlines()
+        if re.search(r"pip install (?![\"'`]?(?:salience\b|\.(?:\[|[\s.`]|$)))", line)
+    ]
+    assert not others

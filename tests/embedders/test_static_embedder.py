@@ -219,5 +219,5 @@ def test_a_missing_or_broken_model_is_an_embedder_error(tmp_path: Path) -> None:
 
 def test_an_absent_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(EmbedderError, match="pip install wordllama"):
+    with pytest.raises(EmbedderError, match="pip install salience"):
         StaticEmbedder().embed(["text"])

@@ -190,7 +190,7 @@ def test_answers_that_are_no_memories_are_named(
     (tmp_path / "c.json").write_text(json.dumps(wrong), encoding="utf-8")
     assert main(["eval", str(tmp_path), "--embedder", "none", "--db", "my postgres.db"]) == 0
     said = capsys.readouterr().err
-    assert "names what is no memory: nowhere" in said
+    assert "names memories that do not exist: nowhere" in said
     assert "my postgres.db is not touched" in said
     assert not Path("my postgres.db").exists()
 

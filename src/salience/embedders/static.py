@@ -172,7 +172,7 @@ class StaticEmbedder:
             if spec is None or not spec.submodule_search_locations:
                 raise EmbedderError(
                     "the default embedder reads its model from the wordllama package, which is "
-                    "not installed; pip install wordllama, or choose another embedder"
+                    "not installed; pip install salience again, or choose another embedder"
                 )
             self._folder = Path(spec.submodule_search_locations[0])
         return self._folder

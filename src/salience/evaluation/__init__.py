@@ -1,1 +1,1 @@
-"""Measuring: how good recall is on conversations with known answers, and how fast it is."""
+"""Measuring: the quality of recall on conversations with known answers, and its speed."""

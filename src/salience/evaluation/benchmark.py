@@ -1,7 +1,7 @@
-"""Measuring speed: how fast memories are written, opened and searched, and what that takes.
+"""The speed of writing, opening and searching, and the space that it takes.
 
-Writing and searching happen in a process of their own each, so that the time to a first result and
-the memory used are those of a program that does nothing else.
+Writing and searching run in a process each, so that the time to a first result and the memory used
+are those of a program that does nothing else.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.search.request import MAX_HITS
 
-# Importing is timed, so nothing of the library may be imported before the clock starts.
+# Importing is timed, so the library must not be imported before the clock starts.
 _WORKER = (
     "import time; began = time.perf_counter(); "
     "from salience.evaluation import _bench_worker; _bench_worker.main(began)"
 )
 
-_MOST = {
+_MAXIMA = {
     "memories": 1_000_000_000,
     "namespaces": 1_000_000_000,
     "queries": 1_000_000,
     "limit": MAX_HITS,
 }
-_WRITTEN = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
+_INGEST_FIGURES = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
 _TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Takes the step, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True)
 class Setup:
-    """What is measured: so many memories over so many namespaces, asked so many questions."""
+    """The size of a benchmark; the memories are spread evenly over the namespaces."""
 
     memories: int
     namespaces: int = 1
@@ -54,15 +54,15 @@ class Setup:
     limit: int = 10
 
     def __post_init__(self) -> None:
-        for name, most in _MOST.items():
-            if not 1 <= getattr(self, name) <= most:
-                given = shown(getattr(self, name))
-                raise InvalidInput(name, f"is {given}", f"give a number from 1 to {most:,}")
+        for name, maximum in _MAXIMA.items():
+            if not 1 <= getattr(self, name) <= maximum:
+                value = shown(getattr(self, name))
+                raise InvalidInput(name, f"is {value}", f"give a number from 1 to {maximum:,}")
         if self.namespaces > self.memories:
             raise InvalidInput("namespaces", "are more than there are memories", "give fewer")
 
     def namespace(self, number: int) -> str:
-        """Where the memory of that number goes: namespaces take one stretch after another."""
+        """The namespace of the memory with that number; each holds a range of numbers."""
         return f"bench-{number * self.namespaces // self.memories}"
 
 
@@ -77,98 +77,108 @@ def bench(
     check_recall: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Measure; every figure by name, JSON-ready.
+    """Measure; the figures by name, JSON-ready.
 
     Args:
-        setup: what is measured.
-        profile: how to rank.
-        embedder: what makes the vectors.
-        keep: a file to write to and leave; if it exists, what it holds is measured as it is, and
-            the figures of writing are null.
-        url: a database to write to and leave instead; likewise.
-        clients: how many processes search at the same time.
-        check_recall: also find the share of the first hits that an exact scan would have given.
-        progress: told how far the work is.
+        setup: the numbers of memories, namespaces, questions and hits.
+        profile: the ranking profile.
+        embedder: the embedder of memories and questions.
+        keep: a file to write to and keep; if it exists, its memories are measured as they are,
+            and the figures of writing are null.
+        url: a database to write to and keep instead; likewise.
+        clients: processes that search at the same time.
+        check_recall: also measure the share of the first hits that an exact scan returns.
+        progress: called with each step.
 
     Raises:
-        InvalidInput: the file kept holds something else.
+        InvalidInput: the file or the database holds other memories.
         SalienceError: a measuring process failed.
     """
-    told = progress or (lambda what, done, total: None)
+    report_progress = progress or (lambda step, done, total: None)
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
         path = keep or Path(folder) / "bench.db"
-        chosen = profiles.get(profile)
-        found: dict[str, Any] = {**asdict(setup), "profile": chosen.name, "embedder": embedder}
+        ranking = profiles.get(profile)
+        figures: dict[str, Any] = {**asdict(setup), "profile": ranking.name, "embedder": embedder}
         place = url or f"sqlite:///{path}"
         job = {
             "setup": asdict(setup),
             "url": place,
-            "profile": chosen.to_dict(),
+            "profile": ranking.to_dict(),
             "embedder": embedder,
         }
         if _matches(place, setup) if url or path.exists() else False:
-            written = dict.fromkeys(_WRITTEN)
+            ingest_figures = dict.fromkeys(_INGEST_FIGURES)
         else:
-            written = _work("ingest", job, told)
-        asked = _questions(setup)
-        found |= written | _work("search", {**job, "asked": asked}, told)
+            ingest_figures = _run_task("ingest", job, report_progress)
+        questions = _questions(setup)
+        figures |= ingest_figures | _run_task(
+            "search", {**job, "asked": questions}, report_progress
+        )
         if clients > 1:
-            found |= _crowd(clients, {**job, "asked": asked}, told)
-        found["file_mb"] = _size(place)
+            figures |= _concurrent_search(clients, {**job, "asked": questions}, report_progress)
+        figures["file_mb"] = _size(place)
         if check_recall:
-            found |= _work("recall", {**job, "asked": asked}, told)
-        return found
+            figures |= _run_task("recall", {**job, "asked": questions}, report_progress)
+        return figures
 
 
-def _crowd(clients: int, job: dict[str, Any], told: Progress) -> dict[str, Any]:
-    """How fast several processes search at the same time, which begin together."""
+def _concurrent_search(
+    clients: int, job: dict[str, Any], report_progress: Progress
+) -> dict[str, Any]:
+    """The speed of several processes that begin to search at the same moment."""
     begin = time.time() + 3.0 + 0.5 * clients  # when all of them are ready
     with ThreadPoolExecutor(clients) as pool:
         jobs = [{**job, "client": number, "begin": begin} for number in range(clients)]
-        done = list(pool.map(lambda each: _work("search", each, told), jobs))
-    took = [ms for each in done for ms in each["took_ms"]]
-    spent = max(each["ended"] for each in done) - min(each["begun"] for each in done)
-    middle, high = statistics.quantiles(took, n=20)[9], statistics.quantiles(took, n=20)[18]
+        results = list(pool.map(lambda job: _run_task("search", job, report_progress), jobs))
+    took_ms = [ms for result in results for ms in result["took_ms"]]
+    elapsed = max(result["ended"] for result in results) - min(
+        result["begun"] for result in results
+    )
+    p50, p95 = statistics.quantiles(took_ms, n=20)[9], statistics.quantiles(took_ms, n=20)[18]
     return {
         "clients": clients,
-        "clients_searches_per_s": round(len(took) / spent, 1),
-        "clients_ms": {"p50": round(middle, 3), "p95": round(high, 3)},
+        "clients_searches_per_s": round(len(took_ms) / elapsed, 1),
+        "clients_ms": {"p50": round(p50, 3), "p95": round(p95, 3)},
     }
 
 
 def _matches(url: str, setup: Setup) -> bool:
-    """Whether a store holds what is to be measured; False where it holds nothing."""
+    """True if a store holds the memories of a setup; False if it is empty.
+
+    Raises:
+        InvalidInput: it holds others.
+    """
     with Memory.open(url, embedder=None) as memory:
-        held = memory.stats(everywhere=True)
-    if not held["memories"]:
+        stats = memory.stats(everywhere=True)
+    if not stats["memories"]:
         return False
-    if held["memories"] != setup.memories or len(held["namespaces"]) != setup.namespaces:
+    if stats["memories"] != setup.memories or len(stats["namespaces"]) != setup.namespaces:
         raise InvalidInput(
             "keep" if url.startswith("sqlite") else "db",
-            f"holds {held['memories']:,} memories in {len(held['namespaces'])} namespaces",
+            f"holds {stats['memories']:,} memories in {len(stats['namespaces'])} namespaces",
             "ask for as many, or empty it",
         )
     return True
 
 
 def _questions(setup: Setup) -> list[tuple[str, str]]:
-    """Namespaces and questions about memories chosen at random: one to begin with, then the rest.
+    """Namespaces and questions about memories chosen at random: the opening one, then the rest.
 
-    The texts are made once more, since reading them back would load the store being measured.
+    The texts are generated again, because reading them would load the store being measured.
     """
     import numpy as np
 
     from salience.evaluation.synthetic_chats import queries, realistic
 
     rng = np.random.default_rng(1)
-    chosen = rng.integers(setup.memories, size=setup.queries + 1).tolist()
-    wanted = set(chosen)
+    numbers = rng.integers(setup.memories, size=setup.queries + 1).tolist()
+    wanted = set(numbers)
     items = {
         number: item for number, item in enumerate(realistic(setup.memories)) if number in wanted
     }
     return [
         (setup.namespace(number), queries(1, [items[number]], seed=seed)[0])
-        for seed, number in enumerate(chosen)
+        for seed, number in enumerate(numbers)
     ]
 
 
@@ -182,8 +192,8 @@ def _size(url: str) -> float:
     return round(sum(part.stat().st_size for part in parts if part.exists()) / 1e6, 3)
 
 
-def _work(task: str, job: dict[str, Any], told: Progress) -> dict[str, Any]:
-    """The result of a task in a fresh process, which reports progress and then its result."""
+def _run_task(task: str, job: dict[str, Any], report_progress: Progress) -> dict[str, Any]:
+    """The result of a task in a new process, which writes its progress and then the result."""
     with subprocess.Popen(
         [sys.executable, "-c", _WORKER, task],
         stdin=subprocess.PIPE,
@@ -193,7 +203,7 @@ def _work(task: str, job: dict[str, Any], told: Progress) -> dict[str, Any]:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            with suppress(BrokenPipeError, json.JSONDecodeError):  # it ended before its time
+            with suppress(BrokenPipeError, json.JSONDecodeError):  # it ended early
                 process.stdin.write(json.dumps(job))
                 process.stdin.close()
                 for message in map(json.loads, process.stdout):
@@ -201,7 +211,7 @@ def _work(task: str, job: dict[str, Any], told: Progress) -> dict[str, Any]:
                         return dict(message["result"])
                     if "problem" in message:
                         raise SalienceError(message["problem"])
-                    told(_TITLES[task], message["done"], message["total"])
+                    report_progress(_TITLES[task], message["done"], message["total"])
         except BaseException:
             process.kill()
             raise

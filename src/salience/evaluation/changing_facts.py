@@ -1,8 +1,8 @@
-"""Facts that change: is the present one found for "now", and the past one for "back then"?
+"""Facts that change: Recall@1 of the present fact for questions about now, the past one for then.
 
-Invented people move, change jobs and change their minds, told in notes over two years, among notes
-that mention the same people and places. Everything comes from a seed. The notes are kept twice:
-told one after the other, and each declared to supersede the one before.
+Notes over two years tell that invented people move and change jobs, among notes that mention the
+same people and places. Everything comes from a seed. The notes are stored twice: one after the
+other, and each declared to supersede the one before.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Kind = Literal["now", "then", "as_of"]
 KINDS: tuple[Kind, ...] = ("now", "then", "as_of")
 _BEGIN = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
 _DAYS = 730
-_APART = 75  # days at least between two changes of a fact, so that a whole month lies between
+_MIN_DAYS_BETWEEN = 75  # two changes of a fact, so that a whole month lies between them
 _PEOPLE = (
     "Ana Ben Carla David Elena Farid Greta Hugo Ines Jonas Keiko Liam Mira Nadia Oscar Petra "
     "Quentin Rosa Samir Tilda Umar Vera Walter Yara"
@@ -34,10 +34,10 @@ _PRESENT = (" now", " currently", " these days", " at the moment")
 
 @dataclass(frozen=True)
 class _Topic:
-    """Something about a person that changes: how it is told and asked, and what it may be."""
+    """A fact about a person that changes: its wordings, its questions, its values."""
 
-    told: tuple[str, ...]
-    asked: tuple[str, str]  # of the present, of the past
+    statements: tuple[str, ...]
+    questions: tuple[str, str]  # about the present, about the past
     values: tuple[str, ...]
 
 
@@ -102,18 +102,18 @@ _CHATTER = (
 
 @dataclass(frozen=True)
 class Note:
-    """A text told at a time; `fact` is what it is about, None for chatter."""
+    """A text with its time; `fact` is its person and topic, None for chatter."""
 
     id: str
     text: str
     at: datetime
     fact: tuple[str, int] | None = None
-    before: str | None = None  # the note whose place it takes
+    before: str | None = None  # the note that it supersedes
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question and the one note that answers it; `at` is the time to go back to, if any."""
+class Question:
+    """A question and the note that answers it; `at` is the time of an `as_of` search."""
 
     kind: Kind
     text: str
@@ -123,10 +123,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class World:
-    """Notes in the order in which they were told, and questions asked after the last of them."""
+    """Notes by time, and questions that are asked after the last note."""
 
     notes: tuple[Note, ...]
-    questions: tuple[Asked, ...]
+    questions: tuple[Question, ...]
     now: datetime
 
 
@@ -134,20 +134,20 @@ def world(seed: int, people: int = 24, chatter: int = 300) -> World:
     """The world of a seed: every topic of every person changes two to four times."""
     rng = random.Random(seed)
     notes: list[Note] = []
-    questions: list[Asked] = []
+    questions: list[Question] = []
     now = _BEGIN + timedelta(days=_DAYS + 14)
     for name in rng.sample(_PEOPLE, people):
         for number, topic in enumerate(_TOPICS):
-            told = _history(rng, name, number, topic)
-            notes += told
-            questions += _questions(rng, name, topic, told)
+            history = _history(rng, name, number, topic)
+            notes += history
+            questions += _questions(rng, name, topic, history)
     for i in range(chatter):
         name, other = rng.sample(_PEOPLE[:people], 2)
-        told_of = {
+        places = {
             "city": rng.choice(_TOPICS[0].values),
             "company": rng.choice(_TOPICS[1].values),
         }
-        text = rng.choice(_CHATTER).format(name=name, other=other, **told_of)
+        text = rng.choice(_CHATTER).format(name=name, other=other, **places)
         at = _BEGIN + timedelta(days=rng.uniform(0, _DAYS))
         notes.append(Note(f"chatter{i}", text, at))
     notes.sort(key=lambda note: (note.at, note.id))
@@ -155,31 +155,31 @@ def world(seed: int, people: int = 24, chatter: int = 300) -> World:
 
 
 def _history(rng: random.Random, name: str, number: int, topic: _Topic) -> list[Note]:
-    """What is told of one topic of a person over time."""
+    """The notes on one topic of a person over time."""
     count = rng.randint(3, 5)
-    slack = _DAYS - _APART * count
+    slack = _DAYS - _MIN_DAYS_BETWEEN * count
     offsets = sorted(rng.uniform(0, slack) for _ in range(count))
-    found: list[Note] = []
+    notes: list[Note] = []
     for i, value in enumerate(rng.sample(topic.values, count)):
-        at = _BEGIN + timedelta(days=offsets[i] + _APART * i)
-        text = rng.choice(topic.told).format(name=name, value=value)
-        before = found[-1].id if found else None
-        found.append(Note(f"{name}.{number}.{i}", text, at, (name, number), before))
-    return found
+        at = _BEGIN + timedelta(days=offsets[i] + _MIN_DAYS_BETWEEN * i)
+        text = rng.choice(topic.statements).format(name=name, value=value)
+        before = notes[-1].id if notes else None
+        notes.append(Note(f"{name}.{number}.{i}", text, at, (name, number), before))
+    return notes
 
 
 def _questions(
-    rng: random.Random, name: str, topic: _Topic, told: Sequence[Note]
-) -> Iterator[Asked]:
-    """One question about the present, one about a month back then, one asked back then."""
-    present, past = topic.asked
-    yield Asked("now", present.format(name=name, when=rng.choice(_PRESENT)), told[-1].id)
-    i = rng.randrange(len(told) - 1)
-    month = (told[i].at.replace(day=1) + timedelta(days=32)).replace(day=1)
+    rng: random.Random, name: str, topic: _Topic, notes: Sequence[Note]
+) -> Iterator[Question]:
+    """One question about the present, one about a past month, one asked `as_of` a past time."""
+    present, past = topic.questions
+    yield Question("now", present.format(name=name, when=rng.choice(_PRESENT)), notes[-1].id)
+    i = rng.randrange(len(notes) - 1)
+    month = (notes[i].at.replace(day=1) + timedelta(days=32)).replace(day=1)
     when = f"in {_MONTHS[month.month - 1]} {month.year}"
-    yield Asked("then", past.format(name=name, when=when), told[i].id)
-    later = told[i].at + timedelta(days=rng.uniform(1, 60))
-    yield Asked("as_of", present.format(name=name, when=""), told[i].id, later)
+    yield Question("then", past.format(name=name, when=when), notes[i].id)
+    later = notes[i].at + timedelta(days=rng.uniform(1, 60))
+    yield Question("as_of", present.format(name=name, when=""), notes[i].id, later)
 
 
 @dataclass(frozen=True)
@@ -212,24 +212,24 @@ def evaluate(
     kinds: Sequence[Kind] = KINDS,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Outcome]:
-    """Recall@1 of each profile over the world of a seed, kept both ways."""
-    made = world(seed, people, chatter=people * 12)
+    """Recall@1 of each profile over the world of a seed, with and without declarations."""
+    scenario = world(seed, people, chatter=people * 12)
     model = resolve(embedder)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for declared in (False, True):
-        with _told(made, model, declared) as memory:
-            for at, profile in enumerate(profiles):
+        with _written_memory(scenario, model, declared) as memory:
+            for position, profile in enumerate(profiles):
                 if progress is not None:
-                    progress("declared" if declared else "told", at, len(profiles))
-                found += _measured(memory, made, profile, declared, kinds)
-    return found
+                    progress("declared" if declared else "told", position, len(profiles))
+                outcomes += _outcomes(memory, scenario, profile, declared, kinds)
+    return outcomes
 
 
-def _told(made: World, model: Embedder | None, declared: bool) -> Memory:
-    """A memory in which all notes were told, each at its time."""
-    clock = {"now": made.now}
+def _written_memory(scenario: World, model: Embedder | None, declared: bool) -> Memory:
+    """A memory with all notes, each written at its time."""
+    clock = {"now": scenario.now}
     memory = Memory.open("ram://", embedder=model, clock=lambda: clock["now"])
-    for note in made.notes:
+    for note in scenario.notes:
         clock["now"] = note.at
         memory.add(
             note.text,
@@ -237,17 +237,19 @@ def _told(made: World, model: Embedder | None, declared: bool) -> Memory:
             kind="note" if note.fact is None else "fact",
             supersedes=note.before if declared else None,
         )
-    clock["now"] = made.now
+    clock["now"] = scenario.now
     return memory
 
 
-def _measured(
-    memory: Memory, made: World, profile: Profile, declared: bool, kinds: Sequence[Kind]
+def _outcomes(
+    memory: Memory, scenario: World, profile: Profile, declared: bool, kinds: Sequence[Kind]
 ) -> Iterator[Outcome]:
     for kind in kinds:
-        asked = [one for one in made.questions if one.kind == kind]
+        questions = [question for question in scenario.questions if question.kind == kind]
         hits = 0
-        for one in sorted(asked, key=lambda each: each.at or made.now):
-            result = memory.search(one.text, limit=1, profile=profile, as_of=one.at, touch=False)
-            hits += result.ids == (one.answer,)
-        yield Outcome(profile.name, declared, kind, len(asked), hits / max(1, len(asked)))
+        for question in sorted(questions, key=lambda question: question.at or scenario.now):
+            result = memory.search(
+                question.text, limit=1, profile=profile, as_of=question.at, touch=False
+            )
+            hits += result.ids == (question.answer,)
+        yield Outcome(profile.name, declared, kind, len(questions), hits / max(1, len(questions)))

