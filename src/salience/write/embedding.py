@@ -1,4 +1,4 @@
-"""Writing: from what a caller gives to records with vectors, each item with its outcome."""
+"""Embedding: items become drafts with entities and vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from salience.write.items import Item, WriteContext, embedded_text, parse_item
 def embedded_drafts(
     items: Sequence[Any], scope: WriteContext
 ) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
-    """Items checked, named and embedded, ready to be written; and why they lack vectors.
+    """The plan of making drafts of items, with entities and vectors; and why these are missing.
 
     Raises:
         InvalidInput: see `item`.
@@ -26,21 +26,21 @@ def embedded_drafts(
     return (yield from embed_items((yield from with_entities(checked)), scope))
 
 
-_MAKE_MISSING = (
+_REMEDY = (
     "which the same embedder makes later: `salience reembed --missing --embedder NAME`, "
     "or Memory.reembed(url, embedder=..., missing=True)"
 )
 
 
 def dimensions_of(chunk: Sequence[Any], scope: WriteContext) -> Plan[dict[str, int]]:
-    """How long the vectors of each name are, as far as it is known and any is given."""
-    known = {} if scope.dimensions is None else {"content": scope.dimensions}
-    given = [each.get("vectors") for each in chunk if isinstance(each, Mapping)]
-    names = {name for each in given if isinstance(each, Mapping) for name in each}
+    """The dimensions of the vectors of each name that items bring, as far as they are known."""
+    dimensions = {} if scope.dimensions is None else {"content": scope.dimensions}
+    vectors = [item.get("vectors") for item in chunk if isinstance(item, Mapping)]
+    names = {name for by_name in vectors if isinstance(by_name, Mapping) for name in by_name}
     if names:
-        asked = tuple(sorted(name for name in names if _is_text(name)))
-        known = {**(yield from ask(Dimensions(scope.namespace, asked))), **known}
-    return known
+        valid = tuple(sorted(name for name in names if _is_text(name)))
+        dimensions = {**(yield from ask(Dimensions(scope.namespace, valid))), **dimensions}
+    return dimensions
 
 
 def _is_text(value: Any) -> bool:
@@ -55,15 +55,14 @@ NamedItem = tuple[MemoryRecord, Item]
 
 
 def with_entities(items: Sequence[Item]) -> Plan[list[NamedItem]]:
-    """The items, with the entities that their texts name where the caller gave none."""
-    nameless = [each.record for each in items if not each.named]
-    if not nameless:
-        return [(each.record, each) for each in items]
-    found = yield from ask(Extract(tuple(map(entity_text, nameless))))
-    names = iter(found)
+    """The items with their records, which have the entities of their text if none were given."""
+    unnamed = [item.record for item in items if not item.named]
+    if not unnamed:
+        return [(item.record, item) for item in items]
+    entities = iter((yield from ask(Extract(tuple(map(entity_text, unnamed))))))
     return [
-        (each.record if each.named else each.record.with_entities(next(names)), each)
-        for each in items
+        (item.record if item.named else item.record.with_entities(next(entities)), item)
+        for item in items
     ]
 
 
@@ -75,31 +74,27 @@ def entity_text(record: MemoryRecord) -> str:
 def embed_items(
     items: Sequence[NamedItem], scope: WriteContext
 ) -> Plan[tuple[list[tuple[Draft, Item]], str]]:
-    """Drafts with their vectors; a memory that cannot be embedded now is kept without."""
-    wanted = [
+    """Drafts with their vectors, and why some are missing; memories are kept without these."""
+    missing = [
         {
-            name: words
-            for name, words in {"content": embedded_text(record), **each.vector_texts}.items()
-            if name not in each.vectors
+            name: text
+            for name, text in {"content": embedded_text(record), **item.vector_texts}.items()
+            if name not in item.vectors
         }
-        for record, each in items
+        for record, item in items
     ]
-    made, problem = yield from embed_texts((t for texts in wanted for t in texts.values()), scope)
-    drafts = [
-        (Draft(record, {**each.vectors, **_made(texts, made)}), each)
-        for (record, each), texts in zip(items, wanted, strict=True)
-    ]
+    vector_of, problem = yield from embed_texts((t for m in missing for t in m.values()), scope)
+    drafts = []
+    for (record, item), texts in zip(items, missing, strict=True):
+        made = {name: vector_of[text] for name, text in texts.items() if text in vector_of}
+        drafts.append((Draft(record, {**item.vectors, **made}), item))
     return drafts, problem
-
-
-def _made(texts: Mapping[str, str], made: Mapping[str, Embedding]) -> dict[str, Embedding]:
-    return {name: made[words] for name, words in texts.items() if words in made}
 
 
 def embed_texts(
     texts: Iterable[str], scope: WriteContext
 ) -> Plan[tuple[dict[str, Embedding], str]]:
-    """The plan of embedding texts: vectors by text, none where that cannot be done, and why."""
+    """The plan of embedding texts: vectors by text, and why there are none if it is impossible."""
     distinct = tuple(dict.fromkeys(texts))
     if not distinct:
         return {}, ""
@@ -107,6 +102,6 @@ def embed_texts(
         return {}, "vector: the store was opened without an embedder; words alone are searched"
     try:
         rows = yield from ask(Embed(distinct, "document"))
-    except EmbedderError as trouble:
-        return {}, f"vector: {trouble}; kept without a vector, {_MAKE_MISSING}"
+    except EmbedderError as problem:
+        return {}, f"vector: {problem}; kept without a vector, {_REMEDY}"
     return dict(zip(distinct, rows, strict=True)), ""

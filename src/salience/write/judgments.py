@@ -1,4 +1,4 @@
-"""The plans of a memory's life: its use, what it is judged, what takes its place, its history."""
+"""Judging memories: uses, feedback, decay, and which memory supersedes or contradicts which."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def touch(ids: Any, use: str, at: datetime, session: Any, scope: WriteContext) -
         raise InvalidInput(
             "use", f"there is no {shown(use)}", f"use one of {', '.join(USE_EVENTS)}"
         )
-    wanted = texts("ids", ids)
-    found: Mapping[str, int] = yield from ask(RowsById(scope.namespace, wanted))
-    for id in wanted:
-        if id not in found:
+    names = texts("ids", ids)
+    row_of: Mapping[str, int] = yield from ask(RowsById(scope.namespace, names))
+    for id in names:
+        if id not in row_of:
             raise not_found(id, scope.namespace)
-    rows = np.array([found[id] for id in wanted], dtype=np.int64)
+    rows = np.array([row_of[id] for id in names], dtype=np.int64)
     if len(rows):
-        where = optional_text("session_id", session)
-        yield from ask(Touch(rows, at, use, scope.actor, where, True))  # type: ignore[arg-type]
+        session_id = optional_text("session_id", session)
+        yield from ask(Touch(rows, at, use, scope.actor, session_id, True))  # type: ignore[arg-type]
 
 
 def log_event(
     id: str, type: EventType, payload: Mapping[str, Any], scope: WriteContext, session: Any = None
 ) -> Plan[MemoryRecord]:
-    """The plan of logging what happened to a memory; what has become of it."""
-    where = optional_text("session_id", session)
-    event = Event(type, text("id", id), scope.now, scope.actor, where, payload)
+    """The plan of logging an event of a memory; the memory after it."""
+    session_id = optional_text("session_id", session)
+    event = Event(type, text("id", id), scope.now, scope.actor, session_id, payload)
     if (yield from ask(Log(scope.namespace, (event,)))):
         raise not_found(id, scope.namespace)
     return (yield from read_existing(id, scope.namespace))
@@ -50,39 +50,39 @@ def log_event(
 def feedback(
     id: str, kind: Any, context: Any, session: Any, scope: WriteContext
 ) -> Plan[MemoryRecord]:
-    """The plan of judging a memory."""
+    """The plan of recording feedback on a memory; the memory after it."""
     if not isinstance(kind, str) or kind not in FEEDBACK_WEIGHTS:
         raise InvalidInput(
             "kind", f"there is no {shown(kind)}", f"use one of {', '.join(FEEDBACK_WEIGHTS)}"
         )
-    said = optional_text("context", context)
-    payload = {"feedback": kind} if said is None else {"feedback": kind, "context": said}
+    reason = optional_text("context", context)
+    payload = {"feedback": kind} if reason is None else {"feedback": kind, "context": reason}
     return (yield from log_event(id, "feedback", payload, scope, session))
 
 
 def adjust_score(id: str, action: str, scope: WriteContext) -> Plan[MemoryRecord]:
-    """The plan of moving a memory's score: `action` is promote or demote."""
+    """The plan of adjusting the score of a memory: `action` is promote or demote."""
     if action not in SCORE_STEPS:
-        known = ", ".join(SCORE_STEPS)
-        raise InvalidInput("action", f"there is no {shown(action)}", f"use one of {known}")
+        actions = ", ".join(SCORE_STEPS)
+        raise InvalidInput("action", f"there is no {shown(action)}", f"use one of {actions}")
     return (yield from log_event(id, "feedback", {"feedback": action}, scope))
 
 
 def decay_all(scope: WriteContext) -> Plan[None]:
-    """The plan of letting every memory of the namespace fade."""
+    """The plan of letting all memories of the namespace decay."""
     event = Event("decay", None, scope.now, scope.actor)
     yield from ask(Log(scope.namespace, (event,)))
 
 
 def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
-    """The plan of letting a memory take the place of another.
+    """The plan of superseding an old memory by a new one.
 
-    What the old one says holds until the new one does: from its `valid_from`, else its creation;
-    but never ends before it begins.
+    The old one is valid until the new one begins to be: its `valid_from`, else its creation; but it
+    never ends before its own beginning.
 
     Raises:
         NotFound: one of them does not exist.
-        InvalidInput: the old one has taken the place of the new one; both would be out of sight.
+        InvalidInput: the old one has superseded the new one; no search would find either.
     """
     before = yield from read_existing(text("old", old), scope.namespace)
     after = yield from read_existing(text("new", new), scope.namespace)
@@ -94,18 +94,18 @@ def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
             f"{shown(new)} has been superseded by {shown(old)}, directly or through others",
             f'take that back first: update({shown(new)}, status="active", valid_to=None)',
         )
-    made = (parse_link(scope, new, old, "supersedes", 1.0),)
-    both = Log(scope.namespace, supersession_events(before, after, scope))
-    for id in (yield from ask(Put((), made, actor=scope.actor, also=both))):
+    links = (parse_link(scope, new, old, "supersedes", 1.0),)
+    events = Log(scope.namespace, supersession_events(before, after, scope))
+    for id in (yield from ask(Put((), links, actor=scope.actor, also=events))):
         raise not_found(id, scope.namespace)
 
 
 def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
-    """Whether a memory took the place of another, directly or through others."""
+    """Test whether a memory has superseded another, directly or through others."""
     seen, last = {newest}, {newest}
     while last and id not in seen:
         links: Sequence[Link] = yield from ask(LinksOf(scope.namespace, tuple(sorted(last))))
-        last = {one.target for one in links if one.type == "supersedes" and one.source in last}
+        last = {k.target for k in links if k.type == "supersedes" and k.source in last}
         last -= seen
         seen |= last
     return id in seen
@@ -114,14 +114,14 @@ def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
 def supersession_events(
     before: MemoryRecord, after: MemoryRecord, scope: WriteContext
 ) -> tuple[Event, ...]:
-    """The events of one memory's taking the place of another."""
-    turn = after.valid_from or after.created_at
-    ends = turn if before.valid_to is None else min(turn, before.valid_to)
+    """The events of superseding the memory `before` by the memory `after`."""
+    begins = after.valid_from or after.created_at
+    ends = begins if before.valid_to is None else min(begins, before.valid_to)
     if before.valid_from is not None:  # the newer one may be the older, as after moving back
         ends = max(ends, before.valid_from)
     changes = {
         before.id: {"status": "superseded", "valid_to": to_json(ends)},
-        after.id: {"valid_from": to_json(turn)},
+        after.id: {"valid_from": to_json(begins)},
     }
     return tuple(
         Event("status", id, scope.now, scope.actor, payload={"set": values})
@@ -130,7 +130,7 @@ def supersession_events(
 
 
 def contradict(one: str, other: str, scope: WriteContext) -> Plan[None]:
-    """The plan of saying that two memories contradict each other."""
+    """The plan of linking two memories that contradict each other."""
     if text("one", one) == text("other", other):
         raise InvalidInput(
             "other", f"{shown(other)} cannot contradict itself", "name another memory"

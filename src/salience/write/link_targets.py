@@ -1,4 +1,4 @@
-"""Links by name: a link may lead to what is no memory yet, and finds it when it appears.
+"""Links by name: a link may lead to a memory that does not exist yet, and finds it later.
 
 Such a link is pending. It leads to the memory of that id, once there is one; or else to one with
 that title or alias (`metadata["aliases"]`), which then takes its place.
@@ -17,11 +17,11 @@ from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 
-ALIASES = "aliases"  # the key of the metadata
+ALIASES = "aliases"  # key of the metadata
 
 
 def target_names(record: MemoryRecord) -> frozenset[str]:
-    """What a link may call a memory besides its id: title and aliases, as written and as slugs."""
+    """The names of a memory besides its id: title and aliases, as written and as slugs."""
     return _names(record.title, record.metadata.get(ALIASES))
 
 
@@ -30,70 +30,70 @@ def _names(title: str | None, aliases: object) -> frozenset[str]:
     if isinstance(aliases, str):
         written.append(aliases)
     elif isinstance(aliases, Sequence):
-        written += [each for each in aliases if isinstance(each, str)]
-    return frozenset(written) | {slug(each) for each in written if slug(each)}
+        written += [alias for alias in aliases if isinstance(alias, str)]
+    return frozenset(written) | {slug(name) for name in written if slug(name)}
 
 
 def pending_links_to(
-    namespace: str, named: Mapping[str, Iterable[str]], now: datetime
+    namespace: str, names_of: Mapping[str, Iterable[str]], now: datetime
 ) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
-    """The pending links that lead to one of some names: (as they are, as they are to be).
+    """The pending links to some names: (as they are, as they will be).
 
-    `named` are the ids of memories by the names that they have come to have; of several memories
-    of one name, the first takes the links, and does so now.
+    `names_of` are the new names of memories by id; of several memories with one name, the first
+    gets the links.
     """
-    leads: dict[str, str] = {}
-    for id, names in named.items():
+    id_of: dict[str, str] = {}
+    for id, names in names_of.items():
         for name in sorted(names):
-            leads.setdefault(name, id)
-    if not leads:
+            id_of.setdefault(name, id)
+    if not id_of:
         return (), ()
     links, taken = yield [
-        LinksOf(namespace, tuple(sorted(leads))),
-        RowsById(namespace, tuple(sorted(leads))),
+        LinksOf(namespace, tuple(sorted(id_of))),
+        RowsById(namespace, tuple(sorted(id_of))),
     ]
-    old = tuple(link for link in links if link.target in leads and link.target not in taken)
+    old = tuple(link for link in links if link.target in id_of and link.target not in taken)
     return (
         tuple(replace(link, created_at=now) for link in old),
-        tuple(replace(link, target=leads[link.target], created_at=now) for link in old),
+        tuple(replace(link, target=id_of[link.target], created_at=now) for link in old),
     )
 
 
-def resolve_names(namespace: str, links: Sequence[Link], known: Iterable[str]) -> Plan[list[Link]]:
-    """The links, those to a name of a memory leading to it; `known` are ids about to be written."""
-    here = set(known)
-    strange = sorted({link.target for link in links} - here)
-    if not strange:
+def resolve_names(namespace: str, links: Sequence[Link], new: Iterable[str]) -> Plan[list[Link]]:
+    """The links, those to the name of a memory leading to its id; `new` are ids to be written."""
+    new_ids = set(new)
+    unknown = sorted({link.target for link in links} - new_ids)
+    if not unknown:
         return list(links)
-    found: Mapping[str, int] = yield from ask(RowsById(namespace, tuple(strange)))
-    names = [target for target in strange if target not in found]
+    rows: Mapping[str, int] = yield from ask(RowsById(namespace, tuple(unknown)))
+    names = [target for target in unknown if target not in rows]
     if not names:
         return list(links)
-    leads = yield from _by_name(namespace, names)
+    id_of = yield from _ids_by_name(namespace, names)
     return [
-        replace(link, target=leads.get(link.target, link.target))
-        if link.target not in here
+        replace(link, target=id_of.get(link.target, link.target))
+        if link.target not in new_ids
         else link
         for link in links
     ]
 
 
-def _by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
-    """The memories that go by the names of some targets, by target; the oldest of several."""
-    wanted: dict[str, list[str]] = {}
+def _ids_by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
+    """The ids of the memories with the names of some targets, by target; the oldest of several."""
+    targets_of: dict[str, list[str]] = {}
     for target in targets:
         for name in {target, slug(target) or target}:
-            wanted.setdefault(name, []).append(target)
+            targets_of.setdefault(name, []).append(target)
     rows = (yield from ask(SearchRoute(MatchAll(), Query("", (namespace,), 0.0), None))).rows
     rows.sort()
     columns = yield from ask(FetchColumns(rows, ("id", "title", f"metadata.{ALIASES}")))
-    leads: dict[str, str] = {}
-    each = (columns[name].tolist() for name in ("id", "title", f"metadata.{ALIASES}"))
-    for id, title, aliases in zip(*each, strict=True):
+    id_of: dict[str, str] = {}
+    values = (columns[name].tolist() for name in ("id", "title", f"metadata.{ALIASES}"))
+    for id, title, aliases in zip(*values, strict=True):
         for name in _names(title, aliases) if title or aliases else ():
-            for target in wanted.get(name, ()):
-                leads.setdefault(target, id)
-    return leads
+            for target in targets_of.get(name, ()):
+                id_of.setdefault(target, id)
+    return id_of
 
 
 def pending_links(namespace: str, links: Sequence[Link] | None = None) -> Plan[list[Link]]:
@@ -103,20 +103,23 @@ def pending_links(namespace: str, links: Sequence[Link] | None = None) -> Plan[l
     targets = tuple(sorted({link.target for link in links}))
     if not targets:
         return []
-    there = yield from ask(RowsById(namespace, targets))
-    return [link for link in links if link.target not in there]
+    rows = yield from ask(RowsById(namespace, targets))
+    return [link for link in links if link.target not in rows]
 
 
 def resolve_pending_links(
     namespace: str, now: datetime, *, apply: bool, actor: str | None = None
 ) -> Plan[list[Link]]:
-    """The pending links that a memory answers to by now, leading to it if applied."""
+    """The plan of resolving pending links: those whose name a memory has by now, as resolved.
+
+    Nothing is written without `apply`.
+    """
     links = yield from pending_links(namespace)
     if not links:
         return []
-    leads = yield from _by_name(namespace, {link.target for link in links})
-    old = [replace(link, created_at=now) for link in links if link.target in leads]
-    new = [replace(link, target=leads[link.target]) for link in old]
+    id_of = yield from _ids_by_name(namespace, {link.target for link in links})
+    old = [replace(link, created_at=now) for link in links if link.target in id_of]
+    new = [replace(link, target=id_of[link.target]) for link in old]
     if apply and old:
         yield from ask(Put((), tuple(new), tuple(old), actor=actor))
     return new

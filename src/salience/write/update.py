@@ -1,8 +1,8 @@
-"""Writing: from what a caller gives to records with vectors, each item with its outcome."""
+"""Changing memories: writing new ones, updating, linking, deleting."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -31,31 +31,25 @@ from salience.write.reading import MAX_ATTEMPTS, contention_error, not_found, re
 def put_new(
     drafts: Sequence[tuple[Draft, Item]], scope: WriteContext, strict: bool
 ) -> Plan[tuple[set[str], list[Link]]]:
-    """Write; the ids that are taken and were left out (or, when strict, refused), and the links.
+    """The plan of writing new memories: the ids that are taken, and the links made.
 
-    What has an idempotency key that somebody else has used meanwhile is left out in either case.
-    Links to a name lead to who has it, and those that waited for a name to who comes to have it.
+    Drafts with a taken id are left out, or refused if `strict`; those with an idempotency key that
+    somebody else has used meanwhile are left out in either case. Links to a name lead to the memory
+    that has it, and pending links to the memory that comes to have their name.
     """
-    seen: set[str] = set()
-    fresh = []
-    for draft, each in drafts:
-        if draft.record.id in seen:
-            if strict:
-                raise InvalidInput("id", f"{draft.record.id!r} occurs twice", "give each its own")
-            continue
-        seen.add(draft.record.id)
-        fresh.append((draft, each))
+    fresh = _distinct(drafts, strict)
+    ids = {draft.record.id for draft, _ in fresh}
     taken: set[str] = set()
     links: list[Link] = []
     while fresh:
-        given = [one for _, each in fresh for one in each.links]
-        links = yield from link_targets.resolve_names(scope.namespace, given, seen)
+        requested = [link for _, item in fresh for link in item.links]
+        links = yield from link_targets.resolve_names(scope.namespace, requested, ids)
         old, new = yield from link_targets.pending_links_to(
             scope.namespace,
             {d.record.id: link_targets.target_names(d.record) for d, _ in fresh},
             scope.now,
         )
-        found = yield from ask(
+        refused = yield from ask(
             Put(
                 tuple(draft for draft, _ in fresh),
                 (*links, *new),
@@ -64,32 +58,48 @@ def put_new(
                 actor=scope.actor,
             )
         )
-        if not found:
+        if not refused:
             break
         if strict:
-            raced = yield from _raced([draft for draft, _ in fresh], scope)
-            for id in found:
-                if id not in raced:
-                    raise InvalidInput(
-                        "id", f"{id!r} is taken", "update that memory, or leave the id out"
-                    )
+            yield from _check_only_raced(refused, [draft for draft, _ in fresh], scope)
         links = []
-        taken.update(found)
-        fresh = [(draft, each) for draft, each in fresh if draft.record.id not in taken]
+        taken.update(refused)
+        fresh = [(draft, item) for draft, item in fresh if draft.record.id not in taken]
     return taken, links
 
 
-def _raced(drafts: Sequence[Draft], scope: WriteContext) -> Plan[set[str]]:
-    """The ids of drafts whose idempotency key the log has."""
+def _distinct(drafts: Sequence[tuple[Draft, Item]], strict: bool) -> list[tuple[Draft, Item]]:
+    """The first draft of each id; InvalidInput if one occurs twice and `strict`."""
+    by_id: dict[str, tuple[Draft, Item]] = {}
+    for draft, item in drafts:
+        id = draft.record.id
+        if id in by_id and strict:
+            raise InvalidInput("id", f"{id!r} occurs twice", "give each its own")
+        by_id.setdefault(id, (draft, item))
+    return list(by_id.values())
+
+
+def _check_only_raced(
+    refused: Iterable[str], drafts: Sequence[Draft], scope: WriteContext
+) -> Plan[None]:
+    """Raise InvalidInput if an id was refused for another reason than a used idempotency key."""
     keyed = {draft.note["key"]: draft.record.id for draft in drafts if "key" in draft.note}
-    if not keyed:
-        return set()
-    events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=tuple(keyed)))
-    return {keyed[event.payload["key"]] for event in events}
+    raced: set[str] = set()
+    if keyed:
+        events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=tuple(keyed)))
+        raced = {keyed[event.payload["key"]] for event in events}
+    for id in refused:
+        if id not in raced:
+            raise InvalidInput("id", f"{id!r} is taken", "update that memory, or leave the id out")
 
 
 def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[MemoryRecord]:
-    """The plan of changing a memory; words that change are embedded again."""
+    """The plan of updating a memory; changed text is embedded again.
+
+    Raises:
+        InvalidInput: a field is unknown, cannot be updated, or has a wrong value.
+        NotFound: there is no such memory.
+    """
     allowed = set(CHECKS) - {"id"}
     unknown = set(changes) - allowed
     if unknown:
@@ -117,12 +127,12 @@ def revise(
     *,
     in_place: bool = False,
 ) -> Plan[MemoryRecord | None]:
-    """The plan of changing a memory by what it is, again if others change it meanwhile.
+    """The plan of changing a memory depending on its present state, again if others change it.
 
-    Changes `in_place`, of fields that can be, are made whatever others change. None where there is
-    no such memory, or `changes_of` it is None.
+    Changes `in_place`, of patchable fields, are made whatever others change. None if there is no
+    such memory, or if `changes_of` it is None.
     """
-    made: dict[str, Embedding] = {}
+    vectors: dict[str, Embedding] = {}
     for _ in range(MAX_ATTEMPTS):
         record = yield from read_record(id, scope.namespace)
         changes = None if record is None else changes_of(record)
@@ -130,7 +140,7 @@ def revise(
             return None
         if not changes:
             return record
-        changed = yield from _updated(record, changes, made, scope, in_place)
+        changed = yield from _updated(record, changes, vectors, scope, in_place)
         if changed is not None:
             return changed
     raise contention_error(id)
@@ -138,28 +148,26 @@ def revise(
 
 def _updated(
     record: MemoryRecord,
-    checked: Mapping[str, Any],
-    made: dict[str, Embedding],
+    changes: Mapping[str, Any],
+    vector_of: dict[str, Embedding],
     scope: WriteContext,
     in_place: bool,
 ) -> Plan[MemoryRecord | None]:
     """Change a memory that was just read; None if somebody else has changed it meanwhile.
 
-    `made` keeps the vectors of texts, which need not be made again then.
+    `vector_of` keeps the vectors of texts for the next attempt.
     """
     id = record.id
-    changed = replace(record, **checked, updated_at=scope.now)
-    if not checked.keys().isdisjoint(("valid_from", "valid_to")):
+    changed = replace(record, **changes, updated_at=scope.now)
+    if not changes.keys().isdisjoint(("valid_from", "valid_to")):
         check_validity_period(changed)
-    if "entities" not in checked and entity_text(changed) != entity_text(record):
-        read_out, named = yield from ask(Extract((entity_text(record), entity_text(changed))))
-        if record.entities == read_out:  # they were read out of the words that change
-            changed = replace(changed, entities=named)
+    if "entities" not in changes:
+        changed = yield from _with_new_entities(record, changed)
     names = link_targets.target_names(changed) - link_targets.target_names(record)
     old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     if in_place:
-        became = {name: to_json(value) for name, value in checked.items()}
-        event = Event("edit", id, scope.now, scope.actor, payload={"set": became})
+        values = {name: to_json(value) for name, value in changes.items()}
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
         if (yield from ask(Log(scope.namespace, (event,)))):
             return None
         if new:
@@ -170,10 +178,10 @@ def _updated(
     if stale:
         changed = with_vector_texts(changed, dict.fromkeys(CONTENT_VECTORS))
     if scope.embeds and stale:
-        said = embedded_text(changed)
-        if said not in made:
-            [made[said]] = yield from ask(Embed((said,), "document"))
-        vectors["content"] = made[said]
+        text = embedded_text(changed)
+        if text not in vector_of:
+            [vector_of[text]] = yield from ask(Embed((text,), "document"))
+        vectors["content"] = vector_of[text]
     put = Put(
         (Draft(changed, vectors),),
         new,
@@ -187,17 +195,30 @@ def _updated(
     return None if (yield from ask(put)) else changed
 
 
+def _with_new_entities(record: MemoryRecord, changed: MemoryRecord) -> Plan[MemoryRecord]:
+    """The changed record with the entities of its new text, if those of the old were extracted."""
+    old_text, new_text = entity_text(record), entity_text(changed)
+    if old_text == new_text:
+        return changed
+    old, new = yield from ask(Extract((old_text, new_text)))
+    return replace(changed, entities=new) if record.entities == old else changed
+
+
 def put_links(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
-    """The plan of linking memories that exist."""
-    ends = tuple(dict.fromkeys(end for one in links for end in (one.source, one.target)))
-    found = yield from ask(RowsById(scope.namespace, ends))
-    missing = [end for end in ends if end not in found]
+    """The plan of linking memories.
+
+    Raises:
+        NotFound: one of them does not exist.
+    """
+    ends = tuple(dict.fromkeys(end for link in links for end in (link.source, link.target)))
+    rows = yield from ask(RowsById(scope.namespace, ends))
+    missing = [end for end in ends if end not in rows]
     if missing:
         raise not_found(missing[0], scope.namespace)
     yield from ask(Put((), tuple(links), actor=scope.actor))
 
 
 def delete(id: str, scope: WriteContext) -> Plan[bool]:
-    """The plan of erasing one memory; whether there was one."""
+    """The plan of erasing one memory; True if there was one."""
     count = yield from ask(Delete(scope.namespace, (id,)))
     return bool(count)
