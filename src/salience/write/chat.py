@@ -1,9 +1,9 @@
 """Chunks: a conversation as questions with their answers, and as whole sessions.
 
-A chunk is what the user said and what the assistant said to it. Its vectors are `content` (all of
-it), `user`, `asst`, `next_user` (what the user said next, known once they have) and
-`facet_<name>` (see `salience.write.facets`). In the mode "hybrid" the session is a memory, too,
-which the chunks of its turns support; see the profile "multi_route".
+A chunk is one exchange: messages of the user with the answer of the assistant. Its vectors are
+`content` (all of it), `user`, `asst`, `next_user` (the next message of the user, once there is
+one) and `facet_<name>` (see `salience.write.facets`). In the mode "hybrid" the session is a memory,
+too, which the chunks of its turns support; see the profile "multi_route".
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ Mode = Literal["chunks", "hybrid"]
 ItemMode = Literal["chunks", "hybrid", "sides"]
 Side = Literal["user", "asst"]
 SIDES = ("user", "asst", "next_user")
-"""The vectors of what each side says, and of what the user said next."""
+"""The vectors of the text of each side, and of the next message of the user."""
 _LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
-_KEPT = ("agent_id", "user_id", "tags", "created_at")
+_SESSION_FIELDS = ("agent_id", "user_id", "tags", "created_at")
 
 
 @dataclass(frozen=True)
 class ChatMessage:
-    """One message: whose side it is on, under which label, its words, when, and its id."""
+    """One message: its side, the label before it in a chunk, text, time and id."""
 
     side: Side
     label: str
@@ -61,11 +61,11 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
     Messages without text and those of a system or a tool are left out.
 
     Raises:
-        InvalidInput: names the message that is none.
+        InvalidInput: names the message that is wrong.
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise InvalidInput("messages", "must be a list of chat messages")
-    found = []
+    parsed = []
     for i, message in enumerate(messages):
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
             raise InvalidInput(
@@ -75,14 +75,14 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
         words = "" if side is None else message_text(message, f"messages[{i}]")
         if side is not None and words.strip():
             label = str(message.get("name") or _LABELS[side])
-            found.append(
+            parsed.append(
                 ChatMessage(side, label, words, message.get("created_at"), _id(message.get("id")))
             )
-    return found
+    return parsed
 
 
-def _id(given: Any) -> str | None:
-    return None if given is None else str(given)
+def _id(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _side(role: str) -> Side | None:
@@ -91,17 +91,17 @@ def _side(role: str) -> Side | None:
 
 
 def split_exchanges(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:
-    """The messages in chunks: each of the user begins one, what the assistant says goes on."""
-    found: list[list[ChatMessage]] = []
+    """The messages in exchanges: each message of the user begins one."""
+    exchanges: list[list[ChatMessage]] = []
     for message in messages:
-        if message.side == "user" or not found:
-            found.append([])
-        found[-1].append(message)
-    return found
+        if message.side == "user" or not exchanges:
+            exchanges.append([])
+        exchanges[-1].append(message)
+    return exchanges
 
 
 def text_of_side(messages: Sequence[ChatMessage], side: Side) -> str:
-    """What one side says."""
+    """The text of all messages of one side."""
     return "\n".join(message.text for message in messages if message.side == side)
 
 
@@ -123,26 +123,26 @@ def chunk_fields(messages: Sequence[ChatMessage], facets: Facets) -> dict[str, A
 def chunk_items(
     messages: Sequence[ChatMessage], common: Mapping[str, Any], mode: Mode, facets: Facets
 ) -> list[dict[str, Any]]:
-    """The chunks of messages of one session; the user's words of each are `next_user` before it."""
-    found: list[dict[str, Any]] = []
-    for part in split_exchanges(messages):
+    """The chunks of one session; the user's text of each is `next_user` of the one before."""
+    items: list[dict[str, Any]] = []
+    for exchange in split_exchanges(messages):
         item = {
             **common,
-            **chunk_fields(part, facets),
+            **chunk_fields(exchange, facets),
             "kind": TURN_CHUNK if mode == "hybrid" else CHUNK,
         }
-        if part[0].at is not None:
-            item["created_at"] = part[0].at
-        if found and part[0].side == "user":
-            found[-1]["vector_texts"]["next_user"] = text_of_side(part, "user")
-        found.append(item)
-    return found
+        if exchange[0].at is not None:
+            item["created_at"] = exchange[0].at
+        if items and exchange[0].side == "user":
+            items[-1]["vector_texts"]["next_user"] = text_of_side(exchange, "user")
+        items.append(item)
+    return items
 
 
 def session_item(
     messages: Sequence[ChatMessage], common: Mapping[str, Any], facets: Facets
 ) -> dict[str, Any]:
-    """The whole of a session as one memory."""
+    """The item of a whole session."""
     item = {**common, **chunk_fields(messages, facets), "kind": SESSION_CHUNK}
     if messages[0].at is not None:
         item["created_at"] = messages[0].at
@@ -155,12 +155,12 @@ def chunks_from_turns(
     """Chunks from the turns of conversations, as `Memory.add_many` takes both.
 
     A turn is an item with texts as `session_id`, `speaker` and `content`; others pass as they are.
-    Where the speakers are no user and assistant, who speaks first in a session is taken for the
-    user. The ids of the turns are kept as `metadata.turns`, and a chunk goes by that of its first:
-    the same each time.
+    If the speakers are not called user and assistant, the first one of a session is the user. The
+    ids of the turns are kept as `metadata.turns`, and the id of a chunk is made of the first one,
+    so that it is the same each time.
 
-    In the mode "sides" every turn stays a memory of its own, with the vector of its side, and the
-    one right before a user's with that of what the user says (`next_user`).
+    In the mode "sides" every turn stays a memory of its own, with the vector of its side; the turn
+    before one of the user also has a vector of that next text (`next_user`).
     """
     if mode == "sides":
         yield from _sided(items)
@@ -172,7 +172,7 @@ def chunks_from_turns(
         else:
             yield item if isinstance(item, dict) else dict(item)
     for name, turns in sessions.items():
-        common = {"session_id": name, **{k: turns[0][k] for k in _KEPT if k in turns[0]}}
+        common = {"session_id": name, **{k: turns[0][k] for k in _SESSION_FIELDS if k in turns[0]}}
         first = turns[0]["speaker"]
         messages = [
             ChatMessage(
@@ -196,10 +196,10 @@ def _is_turn(item: Mapping[str, Any]) -> bool:
 
 def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The items in their order, turns with the texts of their vectors."""
-    found = [copy(item) if isinstance(item, dict) else dict(item) for item in items]
+    copies = [copy(item) if isinstance(item, dict) else dict(item) for item in items]
     first: dict[str, str] = {}
     before: dict[str, dict[str, str]] = {}  # the texts of the last turn, by session
-    for item in found:
+    for item in copies:
         if not _is_turn(item):
             continue
         name, speaker = item["session_id"], item["speaker"]
@@ -207,11 +207,11 @@ def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if side == "user" and name in before:
             before[name]["next_user"] = item["content"]
         before[name] = item["vector_texts"] = {side: item["content"]}
-    return found
+    return copies
 
 
 def _side_of(speaker: str, first: str) -> Side:
-    """Whose side a speaker is on in a session that `first` began."""
+    """The side of a speaker in a session that `first` began."""
     return _side(speaker) or ("user" if speaker == first else "asst")
 
 
@@ -223,9 +223,9 @@ def add_chat(
     facets: Any = by_rules,
     common: Mapping[str, Any],
 ) -> Plan[AddResult]:
-    """The plan of adding messages to a session, which they continue if it is there already.
+    """The plan of adding messages to a session; they continue one that exists.
 
-    Told in one call or in several, a conversation leaves the same chunks.
+    A conversation leaves the same chunks whether it is added in one call or in several.
     """
     given: object = mode
     if not isinstance(given, str) or given not in ("chunks", "hybrid"):
@@ -361,7 +361,7 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
     of the memory; messages without text are left out.
 
     Raises:
-        InvalidInput: names the message that is none.
+        InvalidInput: names the message that is wrong.
     """
     session = common.get("session_id") or new_id()
     if common.get("id") is not None:

@@ -1,7 +1,7 @@
-"""Facets: the parts of what somebody says that are about who they are, what they like, what was.
+"""Facets: what somebody says about themselves, about their preferences, and about events.
 
-An extractor is any function from the words of the user and of the assistant to texts by facet;
-`by_rules` needs no model. The facets are `FACETS`, each of which may be missing.
+An extractor is any function from the text of the user and of the assistant to texts by facet;
+`by_rules` needs no model. The facets are `FACETS`; any of them may be missing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from salience.records.validation import text
 
 FACETS = ("personal_info", "preferences", "events")
 FacetExtractor = Callable[[str, str], Mapping[str, str]]
-"""The words of the user, the words of the assistant -> texts by facet."""
+"""The text of the user, the text of the assistant -> texts by facet."""
 Facets = FacetExtractor | Mapping[str, str] | None
-"""How to get facets: an extractor, the facets themselves, or None for none."""
+"""The source of facets: an extractor, the facets themselves, or None for none."""
 
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")
 _RELATIVES = (
@@ -43,30 +43,30 @@ _HAPPENED = re.compile(
 
 
 def by_rules(user: str, assistant: str) -> dict[str, str]:
-    """The user's sentences, questions left out, that speak of themselves, of likes, of events.
+    """The sentences of the user about themselves, about preferences and about events.
 
-    What an assistant says is about the user only by chance, and is left out, too.
+    Questions are left out, and so is the assistant, who speaks of the user only by chance.
     """
-    found: dict[str, list[str]] = {facet: [] for facet in FACETS}
+    sentences: dict[str, list[str]] = {facet: [] for facet in FACETS}
     for sentence in _SENTENCE.split(user.replace("\u2019", "'")):
-        said = sentence.strip()
-        if not said or said.endswith(("?", "？")):
+        sentence = sentence.strip()
+        if not sentence or sentence.endswith(("?", "？")):
             continue
-        if _PERSONAL.search(said):
-            found["personal_info"].append(said)
-        low = said.lower()
+        if _PERSONAL.search(sentence):
+            sentences["personal_info"].append(sentence)
+        low = sentence.lower()
         if PREFERENCE.search(low):
-            found["preferences"].append(said)
-        if TEMPORAL.search(low) or _HAPPENED.search(said):
-            found["events"].append(said)
-    return {facet: " ".join(said) for facet, said in found.items() if said}
+            sentences["preferences"].append(sentence)
+        if TEMPORAL.search(low) or _HAPPENED.search(sentence):
+            sentences["events"].append(sentence)
+    return {facet: " ".join(parts) for facet, parts in sentences.items() if parts}
 
 
 def parse_facets(facets: Any) -> Facets:
-    """What was given as facets, if it is that.
+    """The argument `facets`, checked.
 
     Raises:
-        InvalidInput: names the facet that there is not, or whose text is wrong.
+        InvalidInput: names the facet that is unknown, or has a wrong text.
     """
     return facets if facets is None or callable(facets) else _texts(facets)
 
@@ -85,16 +85,16 @@ def _texts(facets: Any) -> dict[str, str]:
 
 
 def facets_of(facets: Facets, user: str, assistant: str) -> dict[str, str]:
-    """The facets of what was said, in the order of FACETS; blank ones are left out.
+    """The facets of an exchange, in the order of FACETS; blank ones are left out.
 
     Raises:
-        InvalidInput: an extractor named a facet that there is not, or gave no texts.
+        InvalidInput: an extractor returned an unknown facet, or something else than texts.
     """
-    found = facets(user, assistant) if callable(facets) else facets
-    if found is None:
+    raw = facets(user, assistant) if callable(facets) else facets
+    if raw is None:
         return {}
-    if isinstance(found, Mapping):
-        blank = [name for name, said in found.items() if isinstance(said, str) and not said.strip()]
-        found = {name: said for name, said in found.items() if name not in blank}
-    texts = _texts(found)
+    if isinstance(raw, Mapping):
+        blank = {name for name, text in raw.items() if isinstance(text, str) and not text.strip()}
+        raw = {name: text for name, text in raw.items() if name not in blank}
+    texts = _texts(raw)
     return {name: texts[name] for name in FACETS if name in texts}

@@ -1,4 +1,4 @@
-"""What a caller gives to be written, checked field by field."""
+"""Items: the arguments of a write, checked field by field."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from salience.retrieval.operations import STAGED
 from salience.write.facets import FACETS
 
 CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
-"""The vectors made of a memory's words (see `salience.write.chat`), stale when these change."""
-_TEXTS = "vector_texts"  # in the metadata: what further vectors are made of, by their names
-_KEPT = {"updated_at", "last_accessed", "access_count", "accesses"}  # by the engine itself
+"""The vectors made of a memory's text (see `salience.write.chat`), stale when that changes."""
+_TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
+_SET_BY_ENGINE = {"updated_at", "last_accessed", "access_count", "accesses"}
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
 
 Check = Callable[[str, Any], Any]
 
 
 def _check(name: str) -> Check:
-    """What a value of a field has to pass."""
+    """The check of a value of a field."""
     field, required = FIELDS[name], name in _REQUIRED
     if field.choices:
         return partial(choice, required=required)
@@ -52,7 +52,7 @@ def _check(name: str) -> Check:
     return by_type[field.type]
 
 
-CHECKS = {name: _check(name) for name in FIELDS if name not in _KEPT}
+CHECKS = {name: _check(name) for name in FIELDS if name not in _SET_BY_ENGINE}
 _SETTABLE = frozenset(CHECKS) - {"status"}
 ITEM_KEYS = frozenset(
     {*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"}
@@ -62,9 +62,9 @@ ITEM_KEYS = frozenset(
 
 @dataclass(frozen=True)
 class WriteContext:
-    """Where a write goes: the namespace, whether there is an embedder and which, when and who.
+    """The context of a write: namespace, embedder (and whether there is one), time and actor.
 
-    `embedder` and `dimensions` are None where there is none, or while it cannot be reached.
+    `embedder` and `dimensions` are None if there is none, or while it cannot be reached.
     """
 
     namespace: str
@@ -81,9 +81,9 @@ class Item:
 
     record: MemoryRecord
     vectors: Mapping[str, Embedding]
-    vector_texts: Mapping[str, str]  # what further vectors are made of, by their name
+    vector_texts: Mapping[str, str]  # the texts of further vectors, by their names
     links: tuple[Link, ...]
-    named: bool  # whether the caller said what entities there are
+    named: bool  # True if the caller gave the entities
     given: frozenset[str] = frozenset()  # the fields that the caller gave
     supersedes: str | None = None
     key: str | None = None
@@ -121,8 +121,8 @@ def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -
     further = _vector_texts(given.get("vector_texts"))
     record = with_vector_texts(record, further)
     links = tuple(
-        parse_link(scope, record.id, each.get("target"), each.get("type"), each.get("weight", 1.0))
-        for each in _mappings("links", given.get("links"))
+        parse_link(scope, record.id, link.get("target"), link.get("type"), link.get("weight", 1.0))
+        for link in _mappings("links", given.get("links"))
     )
     vectors = _vectors(given.get("vectors"), dimensions)
     empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
@@ -134,16 +134,16 @@ def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -
         "entities" in values,
         frozenset(n for n, v in given.items() if v is not None and not empty.get(n)),
         optional_text("supersedes", given.get("supersedes")),
-        _key(given.get("idempotency_key")),
+        _idempotency_key(given.get("idempotency_key")),
     )
 
 
-def _key(given: Any) -> str | None:
-    return None if given is None else text("idempotency_key", given, limit=512)
+def _idempotency_key(value: Any) -> str | None:
+    return None if value is None else text("idempotency_key", value, limit=512)
 
 
 def check_validity_period(record: MemoryRecord) -> None:
-    """Refuse a record that ends to hold before it begins to.
+    """Refuse a record whose validity ends before it begins.
 
     Raises:
         InvalidInput: `valid_to` is before `valid_from`.
@@ -155,70 +155,70 @@ def check_validity_period(record: MemoryRecord) -> None:
         )
 
 
-def _vectors(given: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise InvalidInput("vectors", f"must be a mapping, not {type(given).__name__}")
-    staged = [name for name in given if isinstance(name, str) and name.startswith(STAGED)]
+def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
+    vectors = _mapping("vectors", value)
+    staged = [name for name in vectors if isinstance(name, str) and name.startswith(STAGED)]
     if staged:
         raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
     return {
-        text("vectors", name, limit=64): vector(f"vectors.{name}", value, dimensions.get(name))
-        for name, value in given.items()
+        text("vectors", name, limit=64): vector(f"vectors.{name}", numbers, dimensions.get(name))
+        for name, numbers in vectors.items()
     }
 
 
-def _vector_texts(given: Any) -> dict[str, str]:
-    if given is None:
-        return {}
-    if not isinstance(given, Mapping):
-        raise InvalidInput("vector_texts", f"must be a mapping, not {type(given).__name__}")
+def _vector_texts(value: Any) -> dict[str, str]:
     return {
-        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", value)
-        for name, value in given.items()
+        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", words)
+        for name, words in _mapping("vector_texts", value).items()
     }
+
+
+def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
+    """A mapping, empty for None; InvalidInput for anything else."""
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidInput(name, f"must be a mapping, not {type(value).__name__}")
+    return value or {}
 
 
 def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
-    """What the vectors of a record are made of, by their names."""
-    kept = record.metadata.get(_TEXTS)
-    further = kept if isinstance(kept, Mapping) else {}
+    """The texts that the vectors of a record are made of, by the names of these."""
+    texts = record.metadata.get(_TEXTS_KEY)
+    further = texts if isinstance(texts, Mapping) else {}
     return {
         "content": embedded_text(record),
         **{name: words for name, words in further.items() if isinstance(words, str)},
     }
 
 
-def metadata_for(record: MemoryRecord, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Other metadata for a record; what its further vectors are made of stays unless given anew."""
-    kept = record.metadata.get(_TEXTS)
-    return given if kept is None else {_TEXTS: kept, **given}
+def metadata_for(record: MemoryRecord, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """New metadata of a record, with the old texts of further vectors unless it brings others."""
+    texts = record.metadata.get(_TEXTS_KEY)
+    return metadata if texts is None else {_TEXTS_KEY: texts, **metadata}
 
 
 def with_vector_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:
-    """The record with what its further vectors are made of in its metadata; None takes one out."""
-    if _TEXTS not in record.metadata and all(words is None for words in texts.values()):
+    """The record with the texts of further vectors in its metadata; None removes one."""
+    if _TEXTS_KEY not in record.metadata and all(words is None for words in texts.values()):
         return record
-    kept = record.metadata.get(_TEXTS)
-    merged = {**(kept if isinstance(kept, Mapping) else {}), **texts}
-    found = {name: words for name, words in merged.items() if words is not None}
-    rest = {name: value for name, value in record.metadata.items() if name != _TEXTS}
-    return replace(record, metadata={**rest, **({_TEXTS: found} if found else {})})
+    old = record.metadata.get(_TEXTS_KEY)
+    merged = {**(old if isinstance(old, Mapping) else {}), **texts}
+    new = {name: words for name, words in merged.items() if words is not None}
+    rest = {name: value for name, value in record.metadata.items() if name != _TEXTS_KEY}
+    return replace(record, metadata={**rest, **({_TEXTS_KEY: new} if new else {})})
 
 
-def _mappings(name: str, given: Any) -> list[Mapping[str, Any]]:
-    if given is None:
+def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
+    if value is None:
         return []
-    wrong = isinstance(given, (str, Mapping)) or not isinstance(given, Iterable)
-    found = [] if wrong else list(given)
-    if wrong or not all(isinstance(each, Mapping) for each in found):
+    is_list = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
+    mappings = list(value) if is_list else []
+    if not is_list or not all(isinstance(item, Mapping) for item in mappings):
         raise InvalidInput(name, "must be a list of mappings")
-    return found
+    return mappings
 
 
 def parse_link(scope: WriteContext, source: Any, target: Any, type: Any, weight: Any) -> Link:
-    """A checked link."""
+    """A link of checked ends, type and weight."""
     if not isinstance(type, str) or type not in LINK_TYPES:
         raise InvalidInput(
             "type", f"there is no {shown(type)}", f"use one of {', '.join(LINK_TYPES)}"
@@ -235,9 +235,9 @@ def parse_link(scope: WriteContext, source: Any, target: Any, type: Any, weight:
 
 
 def embedded_text(record: MemoryRecord) -> str:
-    """What the vector of a record is made of: who said it, its title, its words."""
-    said = f"{record.title}\n{record.content}" if record.title else record.content
-    return f"{record.speaker}: {said}" if record.speaker else said
+    """The text of the vector "content" of a record: speaker, title and content."""
+    words = f"{record.title}\n{record.content}" if record.title else record.content
+    return f"{record.speaker}: {words}" if record.speaker else words
 
 
 EMBEDDED_FIELDS = frozenset({"content", "title", "speaker"})
