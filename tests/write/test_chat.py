@@ -22,7 +22,8 @@ from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.operations import Op, Put
 from salience.retrieval.plan import drive
 from salience.retrieval.routes import Vector
-from salience.write.chat import add_chat, chunks_from_turns
+from salience.write.add_chat import add_chat
+from salience.write.chat import chunks_from_turns
 from salience.write.facets import by_rules
 from support.scoring import NOW, STORES, Designed, opened
 

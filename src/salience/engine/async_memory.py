@@ -73,7 +73,7 @@ from salience.search.request import (
 )
 from salience.search.results import SearchResult
 from salience.stores.protocol import Store
-from salience.write import add, chat, judgments, link_targets, reading, update
+from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.items import parse_link
@@ -171,7 +171,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         }
         common = {name: value for name, value in fields.items() if value is not None}
         scope = self._core.write_context()
-        plan = chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
+        plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
         return await self._run(plan)
 
     async def add_many(

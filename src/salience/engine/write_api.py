@@ -14,7 +14,7 @@ from salience.records.validation import boolean, callable_or_none, text
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.request import Filters
-from salience.write import add, chat, update
+from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.outcomes import AddResult
@@ -88,7 +88,7 @@ class WriteApi(PlanRunner):
         }
         common = {name: value for name, value in fields.items() if value is not None}
         scope = self._core.write_context()
-        plan = chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
+        plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
         return self._run(plan)
 
     def add_many(

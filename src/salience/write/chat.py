@@ -8,28 +8,16 @@ too, which the chunks of its turns support; see the profile "multi_route".
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from salience.errors import InvalidInput, shown
+from salience.errors import InvalidInput
 from salience.language.english import ASSISTANT, USER
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
-from salience.records.filters import And, Compare
-from salience.records.record import Draft, MemoryRecord, new_id
-from salience.records.validation import text
-from salience.retrieval.operations import Extract, FetchColumns, Put, ReadRecords, SearchRoute
-from salience.retrieval.plan import Plan, ask
-from salience.retrieval.query import Query
-from salience.retrieval.routes import MatchAll
-from salience.write import embedding, items, reading
-from salience.write.add import add
-from salience.write.dedup import NO_DEDUP
+from salience.records.record import new_id
 from salience.write.facets import Facets, by_rules, facets_of
-from salience.write.facets import parse_facets as checked_facets
-from salience.write.outcomes import Added, AddResult
 
 CHUNK = "chunk"
 Mode = Literal["chunks", "hybrid"]
@@ -37,7 +25,7 @@ ItemMode = Literal["chunks", "hybrid", "sides"]
 Side = Literal["user", "asst"]
 SIDES = ("user", "asst", "next_user")
 """The vectors of the text of each side, and of the next message of the user."""
-_LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
+LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
 _SESSION_FIELDS = ("agent_id", "user_id", "tags", "created_at")
 
 
@@ -74,7 +62,7 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
         side = _side(message["role"])
         words = "" if side is None else message_text(message, f"messages[{i}]")
         if side is not None and words.strip():
-            label = str(message.get("name") or _LABELS[side])
+            label = str(message.get("name") or LABELS[side])
             parsed.append(
                 ChatMessage(side, label, words, message.get("created_at"), _id(message.get("id")))
             )
@@ -213,142 +201,6 @@ def _sided(items: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _side_of(speaker: str, first: str) -> Side:
     """The side of a speaker in a session that `first` began."""
     return _side(speaker) or ("user" if speaker == first else "asst")
-
-
-def add_chat(
-    messages: Any,
-    scope: items.WriteContext,
-    *,
-    mode: Any = "chunks",
-    facets: Any = by_rules,
-    common: Mapping[str, Any],
-) -> Plan[AddResult]:
-    """The plan of adding messages to a session; they continue one that exists.
-
-    A conversation leaves the same chunks whether it is added in one call or in several.
-    """
-    given: object = mode
-    if not isinstance(given, str) or given not in ("chunks", "hybrid"):
-        raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
-    facets, found = checked_facets(facets), parse_messages(messages)
-    if not found:
-        raise InvalidInput("messages", "have no text of a user or an assistant")
-    common = {"session_id": new_id(), **common}
-    text("session_id", common["session_id"])
-    last, whole = yield from _open(common["session_id"], mode, scope)
-    further: list[ChatMessage] = []  # what the assistant goes on to say in the last chunk
-    if last is not None:
-        begin = next((i for i, each in enumerate(found) if each.side == "user"), len(found))
-        further = found[:begin]
-    fresh = found[len(further) :]
-    going_on: list[_GoingOn] = []
-    if last is not None:
-        going_on.append(_GoingOn(last, further, fresh[0].text if fresh else "", None))
-    if whole is not None:
-        going_on.append(_GoingOn(whole, found, "", facets))
-    lacks = dict[str, None]()
-    continued = []
-    for each in going_on:  # all of it before anything is written
-        put, lack = yield from _continued(each, scope)
-        continued.append(put)
-        lacks[lack] = None
-    items = chunk_items(fresh, common, mode, facets)
-    if mode == "hybrid" and whole is None:
-        items.insert(0, session_item(found, common, facets))
-    added = yield from add(items, scope, NO_DEDUP, strict=True)
-    for each, put in zip(going_on, continued, strict=True):
-        yield from _replaced(each, put, scope)
-    updated = (Added(each.record.id, "UPDATED") for each in going_on)
-    degraded = dict.fromkeys([*added.degraded, *(lack for lack in lacks if lack)])
-    return AddResult((*added.items, *updated), tuple(degraded))
-
-
-def _open(
-    session_id: Any, mode: Mode, scope: items.WriteContext
-) -> Plan[tuple[MemoryRecord | None, MemoryRecord | None]]:
-    """The last chunk of a session and its session chunk, where they are there already."""
-    kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
-    where = And((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
-    query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
-    ranking = yield from ask(SearchRoute(MatchAll(), query, None))
-    columns = yield from ask(FetchColumns(ranking.rows, ("kind", "position")))
-    order = sorted(range(len(ranking.rows)), key=lambda at: columns["position"][at])
-    latest = {columns["kind"][at]: at for at in order}
-    records = yield from ask(ReadRecords(ranking.rows[[latest[kind] for kind in latest]]))
-    found = dict(zip(latest, records, strict=True))
-    return found.get(kinds[0]), found.get(SESSION_CHUNK)
-
-
-@dataclass(frozen=True)
-class _GoingOn:
-    """A chunk as it was read, what was said further, and what the user said after it."""
-
-    record: MemoryRecord
-    further: Sequence[ChatMessage]
-    following: str
-    facets: Facets
-
-
-def _replaced(each: _GoingOn, put: Put, scope: items.WriteContext) -> Plan[None]:
-    """Write a chunk that goes on; go on from what it is now if others have changed it meanwhile."""
-    for _ in range(reading.MAX_ATTEMPTS):
-        if not (yield from ask(put)):
-            return
-        record = yield from reading.read_record(each.record.id, scope.namespace)
-        if record is None:
-            raise reading.not_found(each.record.id, scope.namespace)
-        each = replace(each, record=record)
-        put, _ = yield from _continued(each, scope)
-    raise reading.contention_error(each.record.id)
-
-
-def _continued(each: _GoingOn, scope: items.WriteContext) -> Plan[tuple[Put, str]]:
-    """The write of a chunk with what was said further, and what it had to be done without."""
-    record, further = each.record, each.further
-    texts: dict[str, str] = {"next_user": each.following} if each.following else {}
-    if further:
-        item = chunk_fields([*_read(record.content, further), *further], each.facets)
-        [entities] = yield from ask(Extract((item["content"],)))
-        turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
-        metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
-        record = replace(
-            record,
-            content=item["content"],
-            metadata=metadata,
-            entities=entities,
-            updated_at=scope.now,
-        )
-        texts |= item["vector_texts"]
-    record = items.with_vector_texts(record, texts)
-    if further:
-        texts["content"] = items.embedded_text(record)
-    made, lack = yield from embedding.embed_texts(texts.values(), scope)
-    changed = {name: made[words] for name, words in texts.items() if words in made}
-    put = Put(
-        (Draft(record, changed),),
-        replace=True,
-        was=each.record,
-        stale=tuple(sorted(texts)),
-        embedder=scope.embedder,
-        actor=scope.actor,
-    )
-    return put, lack
-
-
-def _read(content: str, further: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """The messages of a chunk's content, by the labels in use; the inverse of writing them."""
-    sides: dict[str, Side] = {label: side for side, label in _LABELS.items()}
-    sides |= {each.label: each.side for each in further}
-    marks = "|".join(re.escape(label) for label in sorted(sides))
-    begins = [found.start() for found in re.finditer(rf"^(?:{marks}): ", content, re.MULTILINE)]
-    ends = [*begins, len(content) + 1]
-    found = []
-    if ends[0] > 0:  # it begins with a label that is not in use any more
-        found.append(ChatMessage("user", "", content[: ends[0] - 1]))
-    for start, end in zip(begins, ends[1:], strict=True):
-        label, _, words = content[start : end - 1].partition(": ")
-        found.append(ChatMessage(sides[label], label, words))
-    return found
 
 
 _OWN = ("created_at", "id")

@@ -1,0 +1,173 @@
+"""Adding messages to a session: its last chunk goes on, and new chunks follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from salience.errors import InvalidInput, shown
+from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.records.filters import And, Compare
+from salience.records.record import Draft, MemoryRecord, new_id
+from salience.records.validation import text
+from salience.retrieval.operations import Extract, FetchColumns, Put, ReadRecords, SearchRoute
+from salience.retrieval.plan import Plan, ask
+from salience.retrieval.query import Query
+from salience.retrieval.routes import MatchAll
+from salience.write import embedding, items, reading
+from salience.write.add import add
+from salience.write.chat import (
+    CHUNK,
+    LABELS,
+    ChatMessage,
+    Mode,
+    Side,
+    chunk_fields,
+    chunk_items,
+    parse_messages,
+    session_item,
+)
+from salience.write.dedup import NO_DEDUP
+from salience.write.facets import Facets, by_rules, parse_facets
+from salience.write.outcomes import Added, AddResult
+
+
+def add_chat(
+    messages: Any,
+    scope: items.WriteContext,
+    *,
+    mode: Any = "chunks",
+    facets: Any = by_rules,
+    common: Mapping[str, Any],
+) -> Plan[AddResult]:
+    """The plan of adding messages to a session; they continue one that exists.
+
+    A conversation leaves the same chunks whether it is added in one call or in several.
+    """
+    mode_value: object = mode
+    if not isinstance(mode_value, str) or mode_value not in ("chunks", "hybrid"):
+        raise InvalidInput("mode", f"is {shown(mode)}", "use chunks or hybrid")
+    facets, parsed = parse_facets(facets), parse_messages(messages)
+    if not parsed:
+        raise InvalidInput("messages", "have no text of a user or an assistant")
+    common = {"session_id": new_id(), **common}
+    text("session_id", common["session_id"])
+    last, whole = yield from _open_chunks(common["session_id"], mode, scope)
+    further: list[ChatMessage] = []  # of the assistant, which belong to the last chunk
+    if last is not None:
+        first_user = (at for at, message in enumerate(parsed) if message.side == "user")
+        further = parsed[: next(first_user, len(parsed))]
+    fresh = parsed[len(further) :]
+    continuations: list[_Continuation] = []
+    if last is not None:
+        continuations.append(_Continuation(last, further, fresh[0].text if fresh else "", None))
+    if whole is not None:
+        continuations.append(_Continuation(whole, parsed, "", facets))
+    problems: dict[str, None] = {}
+    puts = []
+    for continuation in continuations:  # all of them before anything is written
+        put, problem = yield from _continued(continuation, scope)
+        puts.append(put)
+        problems |= {problem: None} if problem else {}
+    chunks = chunk_items(fresh, common, mode, facets)
+    if mode == "hybrid" and whole is None:
+        chunks.insert(0, session_item(parsed, common, facets))
+    added = yield from add(chunks, scope, NO_DEDUP, strict=True)
+    for continuation, put in zip(continuations, puts, strict=True):
+        yield from _put_continued(continuation, put, scope)
+    updated = (Added(continuation.record.id, "UPDATED") for continuation in continuations)
+    degraded = dict.fromkeys([*added.degraded, *problems])
+    return AddResult((*added.items, *updated), tuple(degraded))
+
+
+def _open_chunks(
+    session_id: Any, mode: Mode, scope: items.WriteContext
+) -> Plan[tuple[MemoryRecord | None, MemoryRecord | None]]:
+    """The last chunk of a session and its session chunk, None if there is none."""
+    kinds = (TURN_CHUNK, SESSION_CHUNK) if mode == "hybrid" else (CHUNK,)
+    where = And((Compare("session_id", "eq", session_id), Compare("kind", "in", kinds)))
+    query = Query("", (scope.namespace,), scope.now.timestamp(), where=where)
+    ranking = yield from ask(SearchRoute(MatchAll(), query, None))
+    columns = yield from ask(FetchColumns(ranking.rows, ("kind", "position")))
+    order = sorted(range(len(ranking.rows)), key=lambda at: columns["position"][at])
+    latest = {columns["kind"][at]: at for at in order}
+    records = yield from ask(ReadRecords(ranking.rows[[latest[kind] for kind in latest]]))
+    record_of = dict(zip(latest, records, strict=True))
+    return record_of.get(kinds[0]), record_of.get(SESSION_CHUNK)
+
+
+@dataclass(frozen=True)
+class _Continuation:
+    """A chunk as it was read, its further messages, and the next text of the user after it."""
+
+    record: MemoryRecord
+    further: Sequence[ChatMessage]
+    following: str
+    facets: Facets
+
+
+def _put_continued(continuation: _Continuation, put: Put, scope: items.WriteContext) -> Plan[None]:
+    """Write a continued chunk; continue its present state if others have changed it meanwhile."""
+    id = continuation.record.id
+    for _ in range(reading.MAX_ATTEMPTS):
+        if not (yield from ask(put)):
+            return
+        record = yield from reading.read_record(id, scope.namespace)
+        if record is None:
+            raise reading.not_found(id, scope.namespace)
+        continuation = replace(continuation, record=record)
+        put, _ = yield from _continued(continuation, scope)
+    raise reading.contention_error(id)
+
+
+def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[tuple[Put, str]]:
+    """The write of a chunk with its further messages, and why vectors are missing, if so."""
+    record, further = continuation.record, continuation.further
+    following = continuation.following
+    texts: dict[str, str] = {"next_user": following} if following else {}
+    if further:
+        messages = [*_parse_chunk(record.content, further), *further]
+        item = chunk_fields(messages, continuation.facets)
+        [entities] = yield from ask(Extract((item["content"],)))
+        turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
+        metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
+        record = replace(
+            record,
+            content=item["content"],
+            metadata=metadata,
+            entities=entities,
+            updated_at=scope.now,
+        )
+        texts |= item["vector_texts"]
+    record = items.with_vector_texts(record, texts)
+    if further:
+        texts["content"] = items.embedded_text(record)
+    vector_of, problem = yield from embedding.embed_texts(texts.values(), scope)
+    vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
+    put = Put(
+        (Draft(record, vectors),),
+        replace=True,
+        was=continuation.record,
+        stale=tuple(sorted(texts)),
+        embedder=scope.embedder,
+        actor=scope.actor,
+    )
+    return put, problem
+
+
+def _parse_chunk(content: str, further: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The messages of a chunk, from its content and the labels in use; the inverse of `str`."""
+    sides: dict[str, Side] = {label: side for side, label in LABELS.items()}
+    sides |= {message.label: message.side for message in further}
+    labels = "|".join(re.escape(label) for label in sorted(sides))
+    starts = [match.start() for match in re.finditer(rf"^(?:{labels}): ", content, re.MULTILINE)]
+    ends = [*starts, len(content) + 1]
+    messages = []
+    if ends[0] > 0:  # it begins with a label that is not in use any more
+        messages.append(ChatMessage("user", "", content[: ends[0] - 1]))
+    for start, end in zip(starts, ends[1:], strict=True):
+        label, _, words = content[start : end - 1].partition(": ")
+        messages.append(ChatMessage(sides[label], label, words))
+    return messages
