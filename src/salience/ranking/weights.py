@@ -63,13 +63,12 @@ def with_weights(tree: Signal, weights: Mapping[str, float]) -> Signal:
 
     A part that is added plainly gets one, unless it has a weight elsewhere in the tree.
     """
-    pairs = filter(None, map(_weighted_part, walk(tree)))
-    weighted_names = {part.name for _, part in pairs}
+    weighted_names = {part.name for _, part in filter(None, map(_weighted_part, walk(tree)))}
+    plain = weights.keys() - weighted_names
 
     def weigh(part: Signal) -> Signal:
-        if isinstance(part, NamedExpression) and part.name in weights:
-            if part.name not in weighted_names:
-                return Product((Constant(float(weights[part.name])), part))
+        if isinstance(part, NamedExpression) and part.name in plain:
+            return Product((Constant(float(weights[part.name])), part))
         return part
 
     def change(node: Signal) -> Signal | None:

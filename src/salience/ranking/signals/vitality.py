@@ -116,7 +116,7 @@ def effective_decay(d: float = 0.5) -> NamedExpression:
 
 
 def structural_boost() -> NamedExpression:
-    """s = 1 + 0.1 * min(in_degree, 10), in [1, 2]: memories that others build on fade more slowly."""
+    """s = 1 + 0.1 * min(in_degree, 10), in [1, 2]: linked memories fade more slowly."""
     return (1.0 + 0.1 * minimum(Col("in_degree").default(0.0), 10.0)).named("structural boost")
 
 
