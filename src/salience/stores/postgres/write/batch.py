@@ -1,4 +1,4 @@
-"""What is about to be written to one namespace, collected before it is sent."""
+"""A write to one namespace, collected before it is sent."""
 
 from __future__ import annotations
 
@@ -34,81 +34,89 @@ _MARK_NAMES_CHANGED = (
 
 @dataclass(eq=False)
 class NamespaceBatch:
-    """What is written to one namespace."""
+    """All that one write does to one namespace."""
 
     namespace: str
     counter: int
     version: int
     merged: int
-    old: dict[str, dict[str, Any]] = field(default_factory=dict)  # by id
-    vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
-    sizes: dict[str, int] = field(default_factory=dict)  # dimensions by vector name
-    tallies: Counter[tuple[str, str]] = field(default_factory=Counter)
-    sessions: set[str] = field(default_factory=set)
-    begun: set[str] = field(default_factory=set)  # of these, those with turns before this write
+    replaced: dict[str, dict[str, Any]] = field(default_factory=dict)  # memories by id
+    replaced_vectors: dict[int, set[str]] = field(default_factory=dict)  # names by old row
+    dimensions: dict[str, int] = field(default_factory=dict)  # by vector name
+    tallies: Counter[tuple[str, str]] = field(default_factory=Counter)  # changes of them
+    sessions: set[str] = field(default_factory=set)  # that get or lose turns
+    begun_sessions: set[str] = field(default_factory=set)  # those with turns before this write
     turns: list[Turn] = field(default_factory=list)
     memories: list[list[Any]] = field(default_factory=list)
     words: list[list[Any]] = field(default_factory=list)
     lengths: list[tuple[int, list[int]]] = field(default_factory=list)  # of fields, by row
-    given: list[list[Any]] = field(default_factory=list)  # vectors
-    keys: set[str] = field(default_factory=set)  # of drafts that an event has already
-    sequences: dict[str, int] = field(default_factory=dict)  # of memories that links come from
-    unlinked: set[tuple[str, ...]] = field(default_factory=set)  # links from where some go
-    states: Sequence[Any] = ()  # of memories to which something happens besides
-    entries: list[event_log.LogEntry] = field(default_factory=list)
-    former: list[tuple[int, int, int, list[str]]] = field(default_factory=list)  # see `_take`
-    moved: list[tuple[int, str, str, int]] = field(default_factory=list)  # to, namespace, name, row
+    new_vectors: list[list[Any]] = field(default_factory=list)
+    used_keys: set[str] = field(default_factory=set)  # of drafts that an event has already
+    sequences: dict[str, int] = field(default_factory=dict)  # of new memories and link sources
+    existing_links: set[tuple[str, ...]] = field(default_factory=set)  # from sources of unlinks
+    event_states: Sequence[Any] = ()  # of memories that events of this write change
+    log_entries: list[event_log.LogEntry] = field(default_factory=list)
+    former_vectors: list[tuple[int, int, int, list[str]]] = field(default_factory=list)
+    """Sequence of the memory, index of the event, old row, names of the vectors."""
+    moved_vectors: list[tuple[int, str, str, int]] = field(default_factory=list)
+    """New row, namespace, name, old row."""
 
-    def lose(self, row: int, kept: Mapping[str, Any], handed: Iterable[str] = ()) -> None:
-        """Note that an old row goes, but for some of its vectors."""
-        if kept["speaker"]:
-            self.tallies["speaker", kept["speaker"]] -= 1
-        for name in self.vectors.get(row, set()) - set(handed):
+    def remove(self, row: int, values: Mapping[str, Any], handed: Iterable[str] = ()) -> None:
+        """Count an old row out, except for the vectors that are handed on."""
+        if values["speaker"]:
+            self.tallies["speaker", values["speaker"]] -= 1
+        for name in self.replaced_vectors.get(row, set()) - set(handed):
             self.tallies["vector", name] -= 1
-        if kept["session_id"] is not None:
-            self.sessions.add(kept["session_id"])
-            self.begun.add(kept["session_id"])
+        if values["session_id"] is not None:
+            self.sessions.add(values["session_id"])
+            self.begun_sessions.add(values["session_id"])
 
-    def tally(self) -> list[Command]:
-        """What has to be counted."""
+    def tally_commands(self) -> list[Command]:
+        """Add up the tallies."""
         rows = [
-            (self.namespace, kind, name, number, self.sizes.get(name, 0), self.version)
+            (self.namespace, kind, name, number, self.dimensions.get(name, 0), self.version)
             for (kind, name), number in sorted(self.tallies.items())
             if number
         ]
         return [Many(_ADD_TALLY, rows)] if rows else []
 
-    def placed(self) -> dict[int, Place]:
-        """The places of the turns about to be written, in sessions that begin with them."""
-        return session_places([turn for turn in self.turns if turn.session not in self.begun])
+    def new_places(self) -> dict[int, Place]:
+        """The places of new turns in sessions that begin with this write."""
+        return session_places(
+            [turn for turn in self.turns if turn.session not in self.begun_sessions]
+        )
 
-    def relink(self, sure: bool) -> list[Command]:
-        """Put the turns of sessions there already in order; `sure` if names may have changed
-        anyway."""
-        found = relink_sessions(self.namespace, self.version, sorted(self.sessions & self.begun))
+    def order_commands(self, sure: bool) -> list[Command]:
+        """Put sessions that had turns before in order; note that nicknames may have changed.
+
+        They may have where somebody is greeted in one of the sessions, and if it is `sure`.
+        """
+        commands = relink_sessions(
+            self.namespace, self.version, sorted(self.sessions & self.begun_sessions)
+        )
         if self.sessions or sure:
             sessions = sorted(self.sessions)
-            found.append(
+            commands.append(
                 Statement(_MARK_NAMES_CHANGED, (self.namespace, sure, self.namespace, sessions))
             )
-        return found
+        return commands
 
 
-def log_links(space: NamespaceBatch, op: operations.Put) -> None:
-    """Note what happens to the memories that links come from."""
+def log_links(batch: NamespaceBatch, op: operations.Put) -> None:
+    """Log the links that are made and removed, as events of the memories that they come from."""
     for link in op.unlinks:
-        if link.namespace == space.namespace and (
-            (link.source, link.target, link.type) in space.unlinked
-            and link.source in space.sequences
+        if link.namespace == batch.namespace and (
+            (link.source, link.target, link.type) in batch.existing_links
+            and link.source in batch.sequences
         ):
-            space.entries.append((space.sequences[link.source], unlink_event(link, op.actor)))
+            batch.log_entries.append((batch.sequences[link.source], unlink_event(link, op.actor)))
     for link in op.links:
-        if link.namespace == space.namespace and link.source in space.sequences:
-            space.entries.append((space.sequences[link.source], link_event(link, op.actor)))
+        if link.namespace == batch.namespace and link.source in batch.sequences:
+            batch.log_entries.append((batch.sequences[link.source], link_event(link, op.actor)))
 
 
-def link_commands(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> list[Command]:
-    """Make and remove links; the version of the links moves with them."""
+def link_commands(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> list[Command]:
+    """Write and delete links; the version of the links moves with them."""
     commands: list[Command] = []
     if op.unlinks:
         commands.append(
@@ -131,12 +139,12 @@ def link_commands(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> l
     changed = {link.namespace for link in (*op.links, *op.unlinks)}
     commands += [
         Statement(
-            # What was linked to before it was there has its links from now on.
+            # A link to a memory that was not there yet counts from now on.
             "UPDATE spaces SET linked = version WHERE namespace = %s AND (%s OR EXISTS (SELECT "
             "FROM links WHERE namespace = %s AND target = ANY(%s::text[])))",
-            (name, name in changed or bool(space.old), name, list(space.sequences)),
+            (name, name in changed or bool(batch.replaced), name, list(batch.sequences)),
         )
-        for name, space in spaces.items()
+        for name, batch in batches.items()
     ]
     return commands
 

@@ -1,4 +1,4 @@
-"""Changes of what is there, as steps: erasures, and vectors made anew."""
+"""Erasing memories and namespaces, and replacing vectors, as steps."""
 
 from __future__ import annotations
 
@@ -18,65 +18,65 @@ _ERASED_COLUMNS = ("row", "sequence", "session_id", "speaker")
 
 
 def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
-    """Erase memories by id or filter, their vectors and links; how many there were."""
+    """Erase memories by id or filter, their vectors and links; the number of memories."""
     if ids is None and where is None:
         return (yield from _erase_namespace(namespace))
-    space = yield from _lock_erased(namespace, ids, where)
-    for before in space.old.values():
-        space.lose(before["row"], before)
-    yield _erase_commands(space) + space.tally() + space.relink(True)
-    return len(space.old)
+    batch = yield from _lock_erased(namespace, ids, where)
+    for before in batch.replaced.values():
+        batch.remove(before["row"], before)
+    yield _erase_commands(batch) + batch.tally_commands() + batch.order_commands(True)
+    return len(batch.replaced)
 
 
 def _lock_erased(
     namespace: str, ids: Sequence[str] | None, where: Filter | None
 ) -> Steps[NamespaceBatch]:
-    """A namespace with the memories to be erased as its old ones, by id, and their vectors."""
+    """A batch that replaces the memories to be erased by nothing; they are locked."""
     condition = (
         compile_filter(where, "m")
         if ids is None
         else Condition("id = ANY(%s::text[])", (list(ids),))
     )
-    # Locked, so that what changes just then is looked at again.
-    chosen = Statement(
+    # A memory that another process changes just then is looked at again.
+    select = Statement(
         "SELECT id, " + ", ".join(f'm."{name}"' for name in _ERASED_COLUMNS) + " FROM memories m "
         f'WHERE m.namespace = %s AND {condition.sql} ORDER BY m."row" FOR UPDATE',
         (namespace, *condition.parameters),
     )
-    [head, found] = yield [Statement(LOCK_NAMESPACE, (namespace,)), chosen]
-    if not found:
+    [head, rows] = yield [Statement(LOCK_NAMESPACE, (namespace,)), select]
+    if not rows:
         raise Abandon(0)
-    space = NamespaceBatch(namespace, *head[0])
-    space.old = {id: dict(zip(_ERASED_COLUMNS, values, strict=True)) for id, *values in found}
-    [having] = yield [
+    batch = NamespaceBatch(namespace, *head[0])
+    batch.replaced = {id: dict(zip(_ERASED_COLUMNS, values, strict=True)) for id, *values in rows}
+    [vectors] = yield [
         Statement(
             'SELECT "row", name FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM '
             "tallies WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
-            (namespace, namespace, [before["row"] for before in space.old.values()]),
+            (namespace, namespace, [before["row"] for before in batch.replaced.values()]),
         )
     ]
-    for row, name in having:
-        space.vectors.setdefault(row, set()).add(name)
-    return space
+    for row, name in vectors:
+        batch.replaced_vectors.setdefault(row, set()).add(name)
+    return batch
 
 
-def _erase_commands(space: NamespaceBatch) -> list[Command]:
-    """What erases the old memories of a namespace, and all that is kept of them elsewhere."""
-    ids = list(space.old)
-    rows = [before["row"] for before in space.old.values()]
-    sequences = [before["sequence"] for before in space.old.values()]
+def _erase_commands(batch: NamespaceBatch) -> list[Command]:
+    """Erase the replaced memories of a batch, and everything else that is stored of them."""
+    ids = list(batch.replaced)
+    rows = [before["row"] for before in batch.replaced.values()]
+    sequences = [before["sequence"] for before in batch.replaced.values()]
 
     def without(table: str, column: str, type: str, values: Sequence[Any]) -> Statement:
         return Statement(
             f"DELETE FROM {table} WHERE namespace = %s AND {column} = ANY(%s::{type}[])",
-            (space.namespace, values),
+            (batch.namespace, values),
         )
 
     return [
         without("memories", '"row"', "integer", rows),
         without("words", '"row"', "integer", rows),
-        bury_places(space, rows),
-        delete_vectors(space, rows),
+        bury_places(batch, rows),
+        delete_vectors(batch, rows),
         without("links", "source", "text", ids),
         without("links", "target", "text", ids),
         without("events", "memory", "integer", sequences),
@@ -84,11 +84,11 @@ def _erase_commands(space: NamespaceBatch) -> list[Command]:
         Statement(
             "DELETE FROM events WHERE namespace = %s AND type = 'link' "
             "AND payload ->> 'target' = ANY(%s::text[])",
-            (space.namespace, ids),
+            (batch.namespace, ids),
         ),
         Statement(
             "UPDATE spaces SET living = living - %s, linked = version WHERE namespace = %s",
-            (len(rows), space.namespace),
+            (len(rows), batch.namespace),
         ),
     ]
 
@@ -100,8 +100,7 @@ _NAMESPACE_TABLES = (
 
 
 def _erase_namespace(namespace: str) -> Steps[int]:
-    """Erase a namespace: the number of its last row is what stays of it, so that none comes
-    again."""
+    """Erase a namespace; the number of its last row stays, so that no row comes again."""
     [head] = yield [
         Statement(
             "UPDATE spaces SET version = version + 1, erased = counter, merged = counter, named = "
@@ -123,8 +122,8 @@ def _erase_namespace(namespace: str) -> Steps[int]:
     return int(head[0][0])
 
 
-# Whoever keeps a namespace in memory has to read it anew when its vectors were made anew.
-# The number tells by whom, where all were.
+# A replica has to be loaded again when vectors were replaced. The number is the fingerprint of the
+# embedder, where all were.
 _MARK_RENEWED = "INSERT INTO tallies SELECT namespace, 'renewed', '', %s, 0, version FROM spaces"
 _ON_RENEWED_CONFLICT = (
     "ON CONFLICT (namespace, kind, name) DO UPDATE SET version = excluded.version, "
@@ -135,7 +134,7 @@ _ON_RENEWED_CONFLICT = (
 def put_vectors(
     namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Embedding]
 ) -> Steps[None]:
-    """Give rows a vector; those that are gone are left out."""
+    """Give rows a vector; rows that are gone are left out."""
     [[[_, version, _]]] = yield [Statement(LOCK_NAMESPACE, (namespace,))]
     yield [
         Many(
@@ -156,11 +155,11 @@ def put_vectors(
 
 
 def _rename_vectors(name: str, replaced: str) -> list[Statement]:
-    """In every namespace, let vectors take the place of those of another name."""
+    """In every namespace, let vectors replace those of another name."""
     return [
         Statement("DELETE FROM vectors WHERE name = %s", (replaced,)),
         Statement("UPDATE vectors SET name = %s WHERE name = %s", (replaced, name)),
-        # These cannot be compared with the others any more.
+        # Former vectors cannot be compared with the new ones.
         Statement("DELETE FROM former_vectors WHERE name = %s", (replaced,)),
         Statement(
             "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "
@@ -178,7 +177,7 @@ def _rename_vectors(name: str, replaced: str) -> list[Statement]:
 
 
 def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
-    """In every namespace, let vectors take the place of others, once all memories have them."""
+    """In every namespace, let vectors replace others, once all memories have them."""
     [missing] = yield [
         Statement(
             "SELECT 1 FROM spaces s WHERE living > coalesce((SELECT number FROM tallies t WHERE "
@@ -203,7 +202,7 @@ def adopt_vectors(source: str, target: str, embedder: str) -> Steps[bool]:
             f"{_MARK_RENEWED} WHERE TRUE {_ON_RENEWED_CONFLICT}", (embedder_fingerprint(embedder),)
         ),
         *(each for name, replaced in pairs for each in _rename_vectors(name, replaced)),
-        # What other attempts left behind
+        # Attempts that were given up have left theirs behind.
         Statement("DELETE FROM vectors WHERE starts_with(name, %s)", (STAGED,)),
         Statement(
             "UPDATE tallies t SET number = 0, version = s.version FROM spaces s WHERE "

@@ -1,4 +1,4 @@
-"""Writes, as steps of one transaction that begins by locking the namespaces it is about."""
+"""Put: writing drafts, links and events in one transaction that locks their namespaces first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from salience.stores.postgres.write import event_log, segments, session_order
 from salience.stores.postgres.write.batch import NamespaceBatch, link_commands, log_links
 from salience.stores.postgres.write.session_order import NOWHERE, Turn
 
-_INSERT_MAX_ROWS = 24  # rows up to which they are sent together with everything else, not by COPY
+_INSERT_MAX_ROWS = 24  # up to so many, rows share a round trip instead of going by COPY
 _COLUMN_TYPES = {
     "text": "text",
     "number": "float8",
@@ -55,14 +55,14 @@ LOCK_NAMESPACE = (
     " DO UPDATE SET version = spaces.version + 1 RETURNING counter, version, merged"
 )
 _REPLACED_COLUMNS = ("row", "sequence", *FIELDS)
-"""What is read of a memory that gives way."""
+"""The columns read of a memory that is replaced."""
 
 
 PreparedDrafts = Sequence[tuple[Draft, dict[str, Any]]]
 
 
 def written_namespaces(op: operations.Put) -> list[str]:
-    """The namespaces that a write is about, in the order in which they are locked."""
+    """The namespaces of a write, in the order in which they are locked."""
     return sorted(
         {draft.record.namespace for draft in op.drafts}
         | {link.namespace for link in (*op.links, *op.unlinks)}
@@ -72,36 +72,38 @@ def written_namespaces(op: operations.Put) -> list[str]:
 
 
 def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
-    """Write all, or nothing and the ids that stand in the way."""
-    spaces, embedder = yield from _begin(op)
-    before = {name: space.counter for name, space in spaces.items()}
-    _check_ids(op, spaces)
+    """Write everything, or nothing; the ids that stand in the way."""
+    batches, embedder = yield from _begin(op)
+    before = {name: batch.counter for name, batch in batches.items()}
+    _check_ids(op, batches)
     codec.check_vectors(
         op,
         embedder,
         lambda namespace, names: {
-            name: size for name, size in spaces[namespace].sizes.items() if name in set(names)
+            name: size for name, size in batches[namespace].dimensions.items() if name in set(names)
         },
     )
     commands: list[Command] = []
     if op.also is not None:
-        space = spaces[op.also.namespace]
-        changes, entries = event_log.apply_events(op.also.namespace, space.states, op.also.events)
+        batch = batches[op.also.namespace]
+        changes, entries = event_log.apply_events(
+            op.also.namespace, batch.event_states, op.also.events
+        )
         commands += changes
-        space.entries += entries
+        batch.log_entries += entries
     for draft, values in prepared:
-        _add_memory(spaces[draft.record.namespace], draft, dict(values), op)
-    for space in spaces.values() if op.past is None else ():
-        log_links(space, op)
+        _add_memory(batches[draft.record.namespace], draft, dict(values), op)
+    for batch in batches.values() if op.past is None else ():
+        log_links(batch, op)
     places = yield [
-        event_log.advance_clock(name, len(space.entries)) for name, space in spaces.items()
+        event_log.advance_clock(name, len(batch.log_entries)) for name, batch in batches.items()
     ]
-    for space, [[last]] in zip(spaces.values(), places, strict=True):
-        commands += _write_commands(space, last)
-        commands += event_log.append_events(space.namespace, last, space.entries)
-    commands += link_commands(op, spaces)
+    for batch, [[last]] in zip(batches.values(), places, strict=True):
+        commands += _write_commands(batch, last)
+        commands += event_log.append_events(batch.namespace, last, batch.log_entries)
+    commands += link_commands(op, batches)
     if op.past is not None:
-        commands += event_log.import_history(op.past, spaces[op.past.namespace].sequences)
+        commands += event_log.import_history(op.past, batches[op.past.namespace].sequences)
     if op.embedder and embedder is None and any(draft.vectors for draft in op.drafts):
         commands.append(
             Statement(
@@ -109,55 +111,63 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
             )
         )
     yield commands
-    for space in spaces.values():
-        if space.counter - space.merged >= segments.FLUSH_ROWS:
-            yield from segments.flush_segments(space.namespace, space.merged, space.counter)
+    for batch in batches.values():
+        if batch.counter - batch.merged >= segments.FLUSH_ROWS:
+            yield from segments.flush_segments(batch.namespace, batch.merged, batch.counter)
         else:
             yield from schema.analyze_if_doubled(
-                space.namespace, before[space.namespace], space.counter
+                batch.namespace, before[batch.namespace], batch.counter
             )
     return ()
 
 
 def _begin(op: operations.Put) -> Steps[tuple[dict[str, NamespaceBatch], str | None]]:
-    """Lock the namespaces, and see what is there."""
+    """Lock the namespaces, and read their state: a batch of each, and the embedder."""
     names = written_namespaces(op)
     commands: list[Command] = [Statement("SELECT value FROM meta WHERE key = 'embedder'")]
-    asked = [_select_state(op, name) for name in names]
-    commands += [statement for each in asked for statement in each]
-    [kept, *answers] = yield commands
-    spaces, given = {}, iter(answers)
-    for name, each in zip(names, asked, strict=True):
-        [[counter, version, merged]], old, sizes, having, known, ends, gone, begun, *also = [
-            next(given) for _ in each
-        ]
-        space = spaces[name] = NamespaceBatch(name, counter, version, merged)
-        space.old = {
+    selects = [_select_state(op, name) for name in names]
+    commands += [statement for own in selects for statement in own]
+    [embedder, *answers] = yield commands
+    batches, remaining = {}, iter(answers)
+    for name, own in zip(names, selects, strict=True):
+        (
+            [[counter, version, merged]],
+            old,
+            dimensions,
+            vectors,
+            keys,
+            sources,
+            links,
+            begun,
+            *also,
+        ) = (next(remaining) for _ in own)
+        batch = batches[name] = NamespaceBatch(name, counter, version, merged)
+        batch.replaced = {
             values[0]: dict(zip(_REPLACED_COLUMNS, values[1:], strict=True)) for values in old
         }
-        space.sizes = dict(sizes)
-        for row, vector in having:
-            space.vectors.setdefault(row, set()).add(vector)
-        space.keys = {key for (key,) in known}
-        space.sequences = dict(ends)
-        space.unlinked = {tuple(link) for link in gone}
-        space.begun = {session for (session,) in begun}
-        space.states = also[0] if also else ()
-    return spaces, (kept[0][0] if kept else None)
+        batch.dimensions = dict(dimensions)
+        for row, vector in vectors:
+            batch.replaced_vectors.setdefault(row, set()).add(vector)
+        batch.used_keys = {key for (key,) in keys}
+        batch.sequences = dict(sources)
+        batch.existing_links = {tuple(link) for link in links}
+        batch.begun_sessions = {session for (session,) in begun}
+        batch.event_states = also[0] if also else ()
+    return batches, (embedder[0][0] if embedder else None)
 
 
 def _select_state(op: operations.Put, name: str) -> list[Statement]:
-    """What has to be known of a namespace before it is written to."""
+    """Lock a namespace and read its state, as far as a write depends on it."""
     drafts = [draft for draft in op.drafts if draft.record.namespace == name]
     ids = [draft.record.id for draft in drafts]
     keys = [draft.note["key"] for draft in drafts if "key" in draft.note]
     links = [link for link in (*op.links, *op.unlinks) if link.namespace == name]
-    gone = [link for link in op.unlinks if link.namespace == name]
+    unlinks = [link for link in op.unlinks if link.namespace == name]
     sessions = {id for draft in drafts if (id := draft.record.session_id) is not None}
     columns = ", ".join(
         "metadata::text" if n == "metadata" else f'"{n}"' for n in _REPLACED_COLUMNS
     )
-    found = [
+    statements = [
         Statement(LOCK_NAMESPACE, (name,)),
         Statement(
             f"SELECT id, {columns} FROM memories WHERE namespace = %s AND id = ANY(%s::text[]) "
@@ -188,61 +198,65 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
         Statement(
             "SELECT source, target, type FROM links WHERE namespace = %s "
             "AND source = ANY(%s::text[])",
-            (name, [link.source for link in gone]),
+            (name, [link.source for link in unlinks]),
         ),
         session_order.select_begun_sessions(name, sorted(sessions)),
     ]
     if op.also is not None and op.also.namespace == name:
-        found.append(event_log.lock_state(name, event_log.event_ids(op.also.events)))
-    return found
+        statements.append(event_log.lock_state(name, event_log.event_ids(op.also.events)))
+    return statements
 
 
-def _check_ids(op: operations.Put, spaces: Mapping[str, NamespaceBatch]) -> None:
+def _check_ids(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> None:
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     if op.replace:
         old = {
             (name, id): codec_values(o)
-            for name, space in spaces.items()
-            for id, o in space.old.items()
+            for name, batch in batches.items()
+            for id, o in batch.replaced.items()
         }
         refused = codec.conflicting_ids(op, old)
     else:
         twice = [key for key, count in Counter(keys).items() if count > 1]
-        refused = [id for namespace, id in keys if id in spaces[namespace].old]
+        refused = [id for namespace, id in keys if id in batches[namespace].replaced]
         refused += [id for _, id in twice]
         refused += [
             draft.record.id
             for draft in op.drafts
-            if draft.note.get("key") in spaces[draft.record.namespace].keys
+            if draft.note.get("key") in batches[draft.record.namespace].used_keys
         ]
     if refused:
         raise Abandon(tuple(refused))
 
 
 def _add_memory(
-    space: NamespaceBatch, draft: Draft, values: dict[str, Any], op: operations.Put
+    batch: NamespaceBatch, draft: Draft, values: dict[str, Any], op: operations.Put
 ) -> None:
-    """Note one memory with the next row."""
+    """Add one memory to a batch, with the next row."""
     record = draft.record
-    space.counter += 1
-    row = space.counter
-    values.update(namespace=space.namespace, row=row, sequence=row)
-    before = space.old.get(record.id)
+    batch.counter += 1
+    row = batch.counter
+    values.update(namespace=batch.namespace, row=row, sequence=row)
+    before = batch.replaced.get(record.id)
     if before is not None:
-        had = space.vectors.get(before["row"], set())
-        handed, lost = codec.split_vectors(op, draft, had)
-        space.moved += [(row, space.namespace, name, before["row"]) for name in sorted(handed)]
-        space.lose(before["row"], before, handed)
-        kept = codec_values(before)
-        values.update(codec.merge_accesses(values, kept), sequence=before["sequence"])
-        old = codec.record_of(space.namespace, kept)
-        event = edit_event(old, record, op.actor, draft.vectors.keys() - had)
-        space.former.append((before["sequence"], len(space.entries), before["row"], sorted(lost)))
+        names = batch.replaced_vectors.get(before["row"], set())
+        handed, lost = codec.split_vectors(op, draft, names)
+        batch.moved_vectors += [
+            (row, batch.namespace, name, before["row"]) for name in sorted(handed)
+        ]
+        batch.remove(before["row"], before, handed)
+        replaced = codec_values(before)
+        values.update(codec.merge_accesses(values, replaced), sequence=before["sequence"])
+        old = codec.record_of(batch.namespace, replaced)
+        event = edit_event(old, record, op.actor, draft.vectors.keys() - names)
+        batch.former_vectors.append(
+            (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
+        )
     else:
         event = write_event(draft, op.actor)
     if op.past is None:
-        space.entries.append((values["sequence"], event))
-    space.sequences[record.id] = values["sequence"]
+        batch.log_entries.append((values["sequence"], event))
+    batch.sequences[record.id] = values["sequence"]
     values.update(
         tags=list(record.tags) or None,
         entities=list(record.entities) or None,
@@ -251,30 +265,58 @@ def _add_memory(
         spellings=spelling_keys(record),
     )
     blobs = [values[f"terms.{name}"] for name in LEXICAL]
-    space.memories.append([values[name] for name in _MEMORY_COLUMNS])
-    space.words.append([space.namespace, row, *blobs])
+    batch.memories.append([values[name] for name in _MEMORY_COLUMNS])
+    batch.words.append([batch.namespace, row, *blobs])
     lengths = [len(blob) // 8 if blob else 0 for blob in blobs]
-    space.lengths.append((row, lengths))
+    batch.lengths.append((row, lengths))
     if record.speaker:
-        space.tallies["speaker", record.speaker] += 1
+        batch.tallies["speaker", record.speaker] += 1
     if record.session_id is not None:
-        space.sessions.add(record.session_id)
-        space.turns.append(
+        batch.sessions.add(record.session_id)
+        batch.turns.append(
             Turn(record.session_id, row, values["created_at"], values["sequence"], record.speaker)
         )
     for name, vector in draft.vectors.items():
-        space.given.append([space.namespace, name, row, vector])
-        space.tallies["vector", name] += 1
-        space.sizes.setdefault(name, len(vector))
+        batch.new_vectors.append([batch.namespace, name, row, vector])
+        batch.tallies["vector", name] += 1
+        batch.dimensions.setdefault(name, len(vector))
 
 
-def _write_commands(space: NamespaceBatch, last: int) -> list[Command]:
-    name = space.namespace
-    old = [before["row"] for before in space.old.values()] if space.memories else []
+def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:
+    """Write the rows of a batch, whose last event has the number `last`."""
+    name = batch.namespace
+    old = [values["row"] for values in batch.replaced.values()] if batch.memories else []
+    commands = _replace_commands(batch, old, last - len(batch.log_entries) + 1)
+    new_places = batch.new_places()
+    places = [
+        [name, row, batch.version, True, *new_places.get(row, NOWHERE), *lengths]
+        for row, lengths in batch.lengths
+    ]
+    for table, columns, rows in (
+        ("memories", _MEMORY_COLUMNS, batch.memories),
+        ("words", _WORDS_COLUMNS, batch.words),
+        ("places", _PLACES_COLUMNS, places),
+        ("vectors", _VECTORS_COLUMNS, batch.new_vectors),
+    ):
+        if rows:
+            commands.append(_insert(table, columns, rows))
+    commands.append(
+        Statement(
+            "UPDATE spaces SET counter = %s, living = living + %s WHERE namespace = %s",
+            (batch.counter, len(batch.memories) - len(old), name),
+        )
+    )
+    return commands + batch.tally_commands() + batch.order_commands(bool(old))
+
+
+def _replace_commands(batch: NamespaceBatch, old: Sequence[int], first: int) -> list[Command]:
+    """Erase old rows, and hand on their vectors; `first` is the number of the first event."""
+    name = batch.namespace
     commands: list[Command] = []
-    first = last - len(space.entries) + 1
     former = [
-        (memory, first + at, name, row, names) for memory, at, row, names in space.former if names
+        (memory, first + at, name, row, names)
+        for memory, at, row, names in batch.former_vectors
+        if names
     ]
     if former:
         commands.append(
@@ -285,62 +327,39 @@ def _write_commands(space: NamespaceBatch, last: int) -> list[Command]:
                 former,
             )
         )
-    if old:
-        commands += [
-            Statement(
-                f'DELETE FROM {table} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
-                (name, old),
-            )
-            for table in ("memories", "words")
-        ]
-        commands.append(bury_places(space, old))
-        if space.moved:
-            commands.append(
-                Many(
-                    'UPDATE vectors SET "row" = %s WHERE namespace = %s AND name = %s '
-                    'AND "row" = %s',
-                    space.moved,
-                )
-            )
-        commands.append(delete_vectors(space, old))
-    placed = space.placed()
-    places = [
-        [name, row, space.version, True, *placed.get(row, NOWHERE), *lengths]
-        for row, lengths in space.lengths
-    ]
-    for table, columns, rows in (
-        ("memories", _MEMORY_COLUMNS, space.memories),
-        ("words", _WORDS_COLUMNS, space.words),
-        ("places", _PLACES_COLUMNS, places),
-        ("vectors", _VECTORS_COLUMNS, space.given),
-    ):
-        if rows:
-            commands.append(_insert(table, columns, rows))
-    commands.append(
+    if not old:
+        return commands
+    commands += [
         Statement(
-            "UPDATE spaces SET counter = %s, living = living + %s WHERE namespace = %s",
-            (space.counter, len(space.memories) - len(old), name),
+            f'DELETE FROM {table} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
+            (name, old),
         )
-    )
-    return commands + space.tally() + space.relink(bool(old))
+        for table in ("memories", "words")
+    ]
+    commands.append(bury_places(batch, old))
+    if batch.moved_vectors:
+        move = 'UPDATE vectors SET "row" = %s WHERE namespace = %s AND name = %s AND "row" = %s'
+        commands.append(Many(move, batch.moved_vectors))
+    commands.append(delete_vectors(batch, old))
+    return commands
 
 
-def bury_places(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
-    """Let rows be dead; that they were there is all that stays."""
+def bury_places(batch: NamespaceBatch, rows: Sequence[int]) -> Statement:
+    """Mark rows as dead; only their places stay."""
     zeros = ", ".join(f"{column} = 0" for column in LEXICAL)
     return Statement(
         f"UPDATE places SET living = FALSE, version = %s, previous = 0, following = 0, "
         f'position = -1, {zeros} WHERE namespace = %s AND "row" = ANY(%s::integer[])',
-        (space.version, space.namespace, list(rows)),
+        (batch.version, batch.namespace, list(rows)),
     )
 
 
-def delete_vectors(space: NamespaceBatch, rows: Sequence[int]) -> Statement:
+def delete_vectors(batch: NamespaceBatch, rows: Sequence[int]) -> Statement:
     """Erase the vectors of rows."""
     return Statement(
         "DELETE FROM vectors WHERE namespace = %s AND name IN (SELECT name FROM tallies "
         "WHERE namespace = %s AND kind = 'vector') AND \"row\" = ANY(%s::integer[])",
-        (space.namespace, space.namespace, list(rows)),
+        (batch.namespace, batch.namespace, list(rows)),
     )
 
 
@@ -355,5 +374,5 @@ def _insert(table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]
 
 
 def prepare(drafts: Sequence[Draft]) -> PreparedDrafts:
-    """Drafts with everything that is kept of them."""
+    """Drafts with the values that are stored of them."""
     return [(draft, codec.encode_draft(draft)) for draft in drafts]
