@@ -1,4 +1,4 @@
-"""The schema of a database: which version it has, and bringing it up to date."""
+"""The schema: versions, migration, row security, Citus, statistics, indexes of vectors."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
 
 
 def schema_version(connection: psycopg.Connection[Any]) -> int:
-    """The version of the schema, 0 where there is none."""
-    [there] = connection.execute("SELECT to_regclass('salience.meta') IS NOT NULL").fetchone()  # type: ignore[misc]
-    if not there:
+    """The version of the schema, 0 if there is none."""
+    [exists] = connection.execute("SELECT to_regclass('salience.meta') IS NOT NULL").fetchone()  # type: ignore[misc]
+    if not exists:
         return 0
-    found = connection.execute("SELECT value FROM salience.meta WHERE key = 'schema'").fetchone()
-    return int(found[0]) if found else 0
+    row = connection.execute("SELECT value FROM salience.meta WHERE key = 'schema'").fetchone()
+    return int(row[0]) if row else 0
 
 
 def check_schema(database: Database) -> None:
@@ -41,26 +41,26 @@ def check_schema(database: Database) -> None:
     """
     steps = len(migrations("postgres"))
     with database.connect() as connection, translate_errors(database.server):
-        kept = schema_version(connection)
-        if kept == 0:
+        version = schema_version(connection)
+        if version == 0:
             migrate(database)
-        elif kept < steps:
+        elif version < steps:
             raise StoreError(
-                f"{database.server}: has the older schema {kept}, this salience needs {steps}; "
+                f"{database.server}: has the older schema {version}, this salience needs {steps}; "
                 "bring it up to date: salience migrate"
             )
-        elif kept > steps:
+        elif version > steps:
             raise StoreError(
-                f"{database.server}: has the newer schema {kept}, this salience knows {steps}; "
+                f"{database.server}: has the newer schema {version}, this salience knows {steps}; "
                 "upgrade salience"
             )
-        words = connection.execute(
+        features = connection.execute(
             "SELECT value FROM salience.meta WHERE key = 'features'"
         ).fetchone()
-        if words is not None and words[0] != FEATURES_VERSION:
+        if features is not None and features[0] != FEATURES_VERSION:
             raise StoreError(
-                f"{database.server}: its words are kept as by another salience ({words[0]}, this "
-                f"one keeps {FEATURES_VERSION}) and would not be found; with that one `salience "
+                f"{database.server}: its words are kept as by another salience ({features[0]}, "
+                f"this one keeps {FEATURES_VERSION}) and would not be found; with that one `salience "
                 "copy` it into a SQLite file, and with this one that file into a new database"
             )
         secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
@@ -104,7 +104,7 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
                 "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
                 (str(len(steps)),),
             )
-            # The words of what is there already stay as they are.
+            # The words of memories that are there already stay as they are.
             connection.execute(
                 "INSERT INTO meta VALUES ('features', %s) ON CONFLICT DO NOTHING",
                 (FEATURES_VERSION,),
@@ -131,12 +131,12 @@ def set_row_security(database: Database, on: bool) -> None:
 
 
 def _has_row_security(connection: psycopg.Connection[Any]) -> bool:
-    """Whether row-level security was switched on."""
-    found = connection.execute(
+    """Test whether row-level security is switched on."""
+    row = connection.execute(
         "SELECT EXISTS (SELECT FROM pg_policies WHERE schemaname = 'salience' "
         "AND policyname = 'own_namespaces')"
     ).fetchone()
-    return bool(found and found[0])
+    return bool(row and row[0])
 
 
 def _set_policies(connection: psycopg.Connection[Any], on: bool) -> None:
@@ -176,18 +176,18 @@ WHERE p.pronamespace = 'salience'::regnamespace AND NOT EXISTS (SELECT FROM pg_d
 
 
 def is_distributed(connection: psycopg.Connection[Any]) -> bool:
-    """Whether the tables are spread over a cluster."""
+    """Test whether the tables are spread over a cluster."""
     if not _has_citus(connection):
         return False
-    found = connection.execute(
+    row = connection.execute(
         "SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(%s)",
         (f"salience.{_COLOCATION_TABLE}",),
     ).fetchone()
-    return found is not None
+    return row is not None
 
 
 def distribute_tables(connection: psycopg.Connection[Any], server: str) -> list[str]:
-    """Spread the tables that are not yet, with what is in them; their names.
+    """Spread tables that are not spread yet, with their rows; the names of these tables.
 
     Raises:
         StoreError: the database does not have the extension.
@@ -206,7 +206,7 @@ def distribute_tables(connection: psycopg.Connection[Any], server: str) -> list[
                 "SELECT create_distributed_table(%s, 'namespace', colocate_with => %s)",
                 (name, beside),
             )
-            # The rows that were copied to the shards are still here, too.
+            # The rows were copied to the shards; this machine still has them, too.
             connection.execute("SELECT truncate_local_data_after_distributing_table(%s)", (name,))
         else:
             connection.execute("SELECT create_reference_table(%s)", (name,))
@@ -223,15 +223,15 @@ def _has_citus(connection: psycopg.Connection[Any]) -> bool:
 
 
 _GROWING_TABLES = ("memories", "places", "words", "vectors", "chunks", "segments", "events")
-_ANALYZE_MIN_ROWS = 256  # rows up to which any plan will do
-_ANALYZE_ESTIMATE_RATIO = 8  # times as many as believed from which plans are of another world
+_ANALYZE_MIN_ROWS = 256  # up to so many, any plan will do
+_ANALYZE_ESTIMATE_RATIO = 8  # from so many times the estimate, plans are bad
 
 ANALYZE_ALL = Analyze(_GROWING_TABLES)
 _ANALYZE_NAMESPACES = Analyze(tuple(f"{table} (namespace)" for table in _GROWING_TABLES))
 
 
 def analyze_if_doubled(namespace: str, before: int, now: int) -> Steps[None]:
-    """Let the server look anew when a namespace has doubled, and is not what it believes."""
+    """Renew the statistics when a namespace has doubled and the server's estimate is far off."""
     if now < _ANALYZE_MIN_ROWS or now.bit_length() == before.bit_length():
         return
     [[[plan]]] = yield [
@@ -241,15 +241,15 @@ def analyze_if_doubled(namespace: str, before: int, now: int) -> Steps[None]:
         yield [_ANALYZE_NAMESPACES]
 
 
-_INDEX_TALLY = "index"  # the kind of tally that says that vectors of a name have an index
-_EF_CONSTRUCTION = 128  # candidates looked at for each vector that is put into an index
+_INDEX_TALLY = "index"  # the kind of tally for vectors of a name that have an index
+_EF_CONSTRUCTION = 128  # candidates considered for each vector that is added to an index
 _INDEX_LOCK = 0x52454349  # only one process builds at a time
 
 Progress = Callable[[int, int], None]
 
 
 def build_vector_indexes(connections: Connections, progress: Progress | None = None) -> int:
-    """Build the indexes that are missing; how many. Searches and writes go on meanwhile."""
+    """Build missing indexes of vectors while searches and writes go on; the number built."""
     database = connections.database
     with database.connect() as connection, translate_errors(database.server):
         connection.execute("SELECT pg_advisory_lock(%s)", (_INDEX_LOCK,))
@@ -273,7 +273,7 @@ def _build_vector_index(connection: Any, namespace: str, name: str, size: int) -
     digest = blake2b(f"{namespace}\x1f{name}\x1f{size}".encode(), digest_size=8).hexdigest()
     called = f"vectors_near_{digest}"
     connection.execute(f"DROP INDEX CONCURRENTLY IF EXISTS {called}".encode())
-    # With its schema, for the workers of a cluster look for it in their own search path.
+    # Named with its schema: the workers of a cluster have another search path.
     [ranked] = connection.execute(
         "SELECT format('%I.%I', n.nspname, o.opcname) FROM pg_opclass o "
         "JOIN pg_namespace n ON n.oid = o.opcnamespace WHERE o.opcname = 'halfvec_ip_ops'"

@@ -11,15 +11,15 @@ from salience.stores.postgres.wire.types import float_list
 
 
 def codec_values_of(values: Sequence[Any]) -> dict[str, Any]:
-    """Values in the order of the fields, as `codec` has them."""
+    """Values as read, in the order of the fields, as `codec` has them."""
     return codec_values(dict(zip(FIELDS, values, strict=True)))
 
 
-def codec_values(kept: dict[str, Any]) -> dict[str, Any]:
-    """Kept values as `codec` has them: JSON for lists, bytes for times."""
-    found = dict(kept)
+def codec_values(values: dict[str, Any]) -> dict[str, Any]:
+    """Values as read, by name, as `codec` has them: JSON for lists, bytes for times."""
+    converted = dict(values)
     for name in ("tags", "entities"):
-        found[name] = codec.encode(name, tuple(kept[name])) if kept[name] else None
-    found["accesses"] = codec.pack_times(float_list(kept["accesses"]))
-    found["access_count"] = int(kept["access_count"])
-    return found
+        converted[name] = codec.encode(name, tuple(values[name])) if values[name] else None
+    converted["accesses"] = codec.pack_times(float_list(values["accesses"]))
+    converted["access_count"] = int(values["access_count"])
+    return converted

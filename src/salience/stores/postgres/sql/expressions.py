@@ -47,12 +47,12 @@ _INFINITY = "'Infinity'::float8"
 
 
 class NotCompilable(ValueError):
-    """A node has no SQL form; says which and why."""
+    """A node has no SQL form; the message says which node, and why."""
 
 
 @dataclass(frozen=True)
 class SqlExpression:
-    """A number in SQL, its parameters, and what is known of it.
+    """A number in SQL, its parameters, its bounds and its error.
 
     It lies in [low, high], and is NULL only if `missing` and not finite only if `endless`. The
     server's value is within `error` of the process's.
@@ -79,7 +79,7 @@ class SqlExpression:
 
 
 def fill_template(template: str, *parts: SqlExpression) -> SqlExpression:
-    """A form over parts that stand at `{0}`, `{1}` ... of a template, in any order and number."""
+    """A template with parts at `{0}`, `{1}` ..., each any number of times, in any order."""
     places = [int(piece[: piece.index("}")]) for piece in template.split("{")[1:]]
     return SqlExpression(
         template.format(*(part.sql for part in parts)),
@@ -109,7 +109,7 @@ def compile_signal(
 
 
 class _Compiler:
-    """One signal's way to SQL."""
+    """The compilation of one signal, node by node."""
 
     def __init__(self, query: Query, columns: Mapping[str, SqlExpression], table: str) -> None:
         self._query = query
@@ -118,7 +118,7 @@ class _Compiler:
 
     @singledispatchmethod
     def form(self, signal: Formula) -> SqlExpression:
-        """The form of a node; those below register theirs."""
+        """The SQL form of a node; each class of nodes has one below."""
         raise NotCompilable(f"{signal} ({type(signal).__name__}) has no SQL form")
 
     @form.register
@@ -131,8 +131,8 @@ class _Compiler:
 
     @form.register
     def _(self, signal: WhenQuery) -> SqlExpression:
-        asked = self._query.reading.features.get(signal.feature)
-        return self.form(signal.of) if asked else constant(0.0)
+        applies = self._query.reading.features.get(signal.feature)
+        return self.form(signal.of) if applies else constant(0.0)
 
     @form.register
     def _(self, signal: NamedExpression) -> SqlExpression:
@@ -143,9 +143,9 @@ class _Compiler:
         return self._column(signal.name)
 
     def _column(self, name: str) -> SqlExpression:
-        given = self._columns.get(name)
-        if given is not None:
-            return given
+        column = self._columns.get(name)
+        if column is not None:
+            return column
         field = FIELDS.get(name)
         if field is None or field.type not in ("number", "time"):
             raise NotCompilable(f"{name} is no column of numbers that the server keeps")
@@ -176,14 +176,14 @@ class _Compiler:
         column = self._text(signal.column)
         cases = [constant(value) for value in table.values()]
         sql = "".join(f" WHEN %s::text THEN {case.sql}" for case in cases)
-        known = [value for value in table.values() if not math.isnan(value)] or [0.0]
+        finite = [value for value in table.values() if not math.isnan(value)] or [0.0]
         return SqlExpression(
             f"(CASE {column}{sql} END)",
             tuple(
                 p for key, case in zip(table, cases, strict=True) for p in (key, *case.parameters)
             ),
-            min(known),
-            max(known),
+            min(finite),
+            max(finite),
             endless=any(case.endless for case in cases),
         )
 
@@ -240,27 +240,29 @@ class _Compiler:
 
     @form.register
     def _(self, signal: FirstOf) -> SqlExpression:
-        found, *rest = (self.form(option) for option in signal.options)
+        first, *rest = (self.form(option) for option in signal.options)
         for option in rest:
-            found = self._either(found, option)
-        return found
+            first = self._either(first, option)
+        return first
 
     @staticmethod
     def _either(first: SqlExpression, second: SqlExpression) -> SqlExpression:
         if not first.missing:
             return first
-        found = fill_template("coalesce({0}, {1})", first, second)
+        either = fill_template("coalesce({0}, {1})", first, second)
         low, high = min(first.low, second.low), max(first.high, second.high)
         error = max(first.error, second.error)
-        return replace(found, low=low, high=high, error=error, missing=second.missing)
+        return replace(either, low=low, high=high, error=error, missing=second.missing)
 
     @form.register
     def _(self, signal: Apply) -> SqlExpression:
-        made = getattr(self, f"_{signal.function}", None)
-        if made is None:
+        compile_call = getattr(self, f"_{signal.function}", None)
+        if compile_call is None:
             raise NotCompilable(f"{signal.function} has no SQL form")
-        found: SqlExpression = made(signal, *(self.form(each) for each in signal.arguments))
-        return found
+        expression: SqlExpression = compile_call(
+            signal, *(self.form(each) for each in signal.arguments)
+        )
+        return expression
 
     def _exp(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         low, high = _bound_exp(x.low), _bound_exp(x.high)
@@ -276,17 +278,17 @@ class _Compiler:
         return replace(fill_template(sql, x), low=low, high=high, error=error, endless=endless)
 
     def _sigmoid(self, signal: Apply, x: SqlExpression) -> SqlExpression:
-        found = fill_template(
+        result = fill_template(
             f"(CASE WHEN {{0}} > {_MAX_EXPONENT} THEN 1 WHEN {{0}} < {_MIN_EXPONENT} THEN 0 "
             "ELSE 1 / (1 + exp(-{0})) END)",
             x,
         )
         error = x.error / 4.0 + _RELATIVE_ROUNDING  # its slope is at most 1/4
-        return replace(found, low=0.0, high=1.0, error=error, endless=False)
+        return replace(result, low=0.0, high=1.0, error=error, endless=False)
 
     def _log(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         _require_exact(x, signal.arguments[0], signal)
-        found = fill_template(
+        result = fill_template(
             f"(CASE WHEN {{0}} > 0 THEN ln({{0}}) WHEN {{0}} = 0 THEN -{_INFINITY} END)", x
         )
         low = math.log(x.low) if x.low > 0.0 else -math.inf
@@ -295,15 +297,15 @@ class _Compiler:
         error = max(map(abs, ends)) * _RELATIVE_ROUNDING
         missing = x.missing or x.low < 0.0
         endless = x.endless or x.low <= 0.0
-        return replace(found, low=low, high=high, error=error, missing=missing, endless=endless)
+        return replace(result, low=low, high=high, error=error, missing=missing, endless=endless)
 
     def _sqrt(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         _require_exact(x, signal.arguments[0], signal)
         ends = [math.sqrt(max(0.0, end)) for end in _bounds(x)]
         if x.low >= 0.0:
             return replace(fill_template("sqrt({0})", x), low=ends[0], high=ends[1])
-        found = fill_template("(CASE WHEN {0} >= 0 THEN sqrt({0}) END)", x)
-        return replace(found, low=ends[0], high=ends[1], missing=True)
+        result = fill_template("(CASE WHEN {0} >= 0 THEN sqrt({0}) END)", x)
+        return replace(result, low=ends[0], high=ends[1], missing=True)
 
     def _floor(self, signal: Apply, x: SqlExpression) -> SqlExpression:
         _require_exact(x, signal.arguments[0], signal)
@@ -320,8 +322,8 @@ class _Compiler:
     def _at_most(self, signal: Apply, x: SqlExpression, limit: SqlExpression) -> SqlExpression:
         _require_exact(x, signal.arguments[0], signal)
         _require_exact(limit, signal.arguments[1], signal)
-        found = fill_template("(CASE WHEN {0} <= {1} THEN 1::float8 ELSE 0 END)", x, limit)
-        return _indicator(found)
+        result = fill_template("(CASE WHEN {0} <= {1} THEN 1::float8 ELSE 0 END)", x, limit)
+        return _indicator(result)
 
     @form.register
     def _(self, signal: Age) -> SqlExpression:
@@ -351,28 +353,28 @@ class _Compiler:
 
     @form.register
     def _(self, signal: EntityOverlap) -> SqlExpression:
-        asked = self._query.entities
-        if not asked:
+        entities = self._query.entities
+        if not entities:
             return constant(0.0)
         if not set(signal.of) <= set(SPELLED_FIELDS):
             raise NotCompilable(f"the server keeps no folded names of {', '.join(signal.of)}")
-        spelt = f"({self._table}.spellings && %s::text[])::integer"
+        matches_one = f"({self._table}.spellings && %s::text[])::integer"
         keys = [
             [
                 spelling_key(name, spelled)
                 for name in signal.of
                 for spelled in sorted(self._query.aliases.spellings({key}))
             ]
-            for key in sorted(asked)
+            for key in sorted(entities)
         ]
-        held = " + ".join([spelt] * len(keys))
+        matches = " + ".join([matches_one] * len(keys))
         return _indicator(
-            SqlExpression(f"(({held})::float8 / %s::float8)", (*keys, float(len(keys))))
+            SqlExpression(f"(({matches})::float8 / %s::float8)", (*keys, float(len(keys))))
         )
 
 
 def clip(x: SqlExpression, low: float, high: float) -> SqlExpression:
-    """A form between two numbers."""
+    """A number within two bounds."""
     raised = _least_or_greatest("greatest", x, constant(low), low, math.inf)
     return _least_or_greatest("least", raised, constant(high), low, high)
 
@@ -380,7 +382,7 @@ def clip(x: SqlExpression, low: float, high: float) -> SqlExpression:
 def _least_or_greatest(
     function: str, x: SqlExpression, y: SqlExpression, low: float, high: float
 ) -> SqlExpression:
-    """The smaller or larger of two; by itself PostgreSQL would pass over NULL."""
+    """The smaller or larger of two; NULL if one is, which PostgreSQL itself would ignore."""
     there = [f"{{{place}}} IS NOT NULL" for place, each in enumerate((x, y)) if each.missing]
     sql = f"{function}({{0}}, {{1}})"
     if there:
@@ -393,7 +395,7 @@ def _indicator(form: SqlExpression) -> SqlExpression:
 
 
 def _require_exact(form: SqlExpression, argument: Signal, where: Signal) -> None:
-    """Refuse what may differ in its last digits where a jump would make much of that."""
+    """Refuse an argument that may differ in its last digits, where a jump would magnify that."""
     if form.error > 0.0:
         raise NotCompilable(
             f"{argument} is only nearly the same on the server, and {where} jumps over it"
@@ -405,7 +407,7 @@ def _bounds(form: SqlExpression) -> tuple[float, float]:
 
 
 def _min_max(values: Iterable[float]) -> tuple[float, float]:
-    """The least and the largest; where infinities cancel, nothing is known."""
+    """The smallest and the largest; where infinities cancel, all numbers."""
     ends = list(values)
     if any(map(math.isnan, ends)):
         return -math.inf, math.inf

@@ -83,11 +83,11 @@ def _compare_scalar(column: str, kind: str, operator: Operator, operand: Any) ->
     if operator == "exists":
         return Condition(f"{column} IS {'NOT ' if operand else ''}NULL")
     if operator == "in":
-        there = [item for item in operand if item is not None]
-        found = Condition(f"{column} = ANY(%s::{kind}[])", (there,))
-        if len(there) == len(operand):
-            return found
-        return Condition(f"({found.sql} OR {column} IS NULL)", found.parameters)
+        values = [item for item in operand if item is not None]
+        is_in = Condition(f"{column} = ANY(%s::{kind}[])", (values,))
+        if len(values) == len(operand):
+            return is_in
+        return Condition(f"({is_in.sql} OR {column} IS NULL)", is_in.parameters)
     if operator == "eq":
         if operand is None:
             return Condition(f"{column} IS NULL")
@@ -100,7 +100,7 @@ def _compare_scalar(column: str, kind: str, operator: Operator, operand: Any) ->
 
 
 def _compare_list(column: str, operator: Operator, operand: Any) -> Condition:
-    """A comparison of a list of texts; an empty one is kept as NULL."""
+    """A comparison of a list of texts; an empty one is stored as NULL."""
     if operator == "eq":
         if operand == ():
             return Condition(f"{column} IS NULL")
@@ -124,16 +124,16 @@ def _metadata_value(key: str, table: str) -> Condition:
 
 def _compare_json(value: Condition, operator: Operator, operand: Any) -> Condition:
     """A comparison of a value of the metadata."""
-    given = value.parameters
+    own = value.parameters
     if operator == "exists":
-        return Condition(f"{value.sql} IS {'NOT ' if operand else ''}NULL", given)
+        return Condition(f"{value.sql} IS {'NOT ' if operand else ''}NULL", own)
     if operator == "in":
         parts = [_compare_json(value, "eq", item) for item in operand]
         return _combine(" OR ", parts, _FALSE)
     if operator == "eq":
         if operand is None:
-            return Condition(f"{value.sql} IS NULL", given)
-        return Condition(f"{value.sql} = %s::text::jsonb", (*given, _json_text(operand)))
+            return Condition(f"{value.sql} IS NULL", own)
+        return Condition(f"{value.sql} = %s::text::jsonb", (*own, _json_text(operand)))
     if operator == "contains":
         return _json_contains(value, operand)
     word = _ORDER_OPERATORS[operator]
@@ -141,28 +141,28 @@ def _compare_json(value: Condition, operator: Operator, operand: Any) -> Conditi
         return Condition(
             f"(CASE jsonb_typeof({value.sql}) WHEN 'string' THEN ({value.sql} #>> '{{}}') "
             f'COLLATE "C" {word} %s::text END)',
-            (*given, *given, operand),
+            (*own, *own, operand),
         )
     if isinstance(operand, bool) or not isinstance(operand, int | float):
         return _FALSE
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) WHEN 'number' THEN ({value.sql})::numeric {word} "
         "%s::text::numeric END)",
-        (*given, *given, _json_text(operand)),
+        (*own, *own, _json_text(operand)),
     )
 
 
 def _json_contains(value: Condition, operand: Any) -> Condition:
-    given = value.parameters
+    own = value.parameters
     element = (
         f"EXISTS (SELECT FROM jsonb_array_elements({value.sql}) AS item "
         "WHERE item = %s::text::jsonb)"
     )
-    parameters: tuple[Any, ...] = (*given, *given, _json_text(operand))
+    parameters: tuple[Any, ...] = (*own, *own, _json_text(operand))
     text = ""
     if isinstance(operand, str):
         text = f"WHEN 'string' THEN strpos(casefolded({value.sql} #>> '{{}}'), %s::text) > 0 "
-        parameters = (*given, *given, operand.casefold(), *given, _json_text(operand))
+        parameters = (*own, *own, operand.casefold(), *own, _json_text(operand))
     return Condition(
         f"(CASE jsonb_typeof({value.sql}) {text}WHEN 'array' THEN {element} END)", parameters
     )
@@ -180,7 +180,7 @@ _USUAL_VALUES: dict[str, Any] = {"status": "active", "expires_at": None}
 
 
 def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
-    """A filter as what the usual memory (active, without an end) passes, and the rest."""
+    """The parts of a filter that the usual memory (active, without an end) passes, and the rest."""
     if where is None:
         return None, None
     parts = where.parts if isinstance(where, And) else (where,)
@@ -196,7 +196,7 @@ def split_filter(where: Filter | None) -> tuple[Filter | None, Filter | None]:
 def row_condition(where: Filter | None, owner: str) -> Condition:
     """A filter as a condition on the `"row"` of a table whose alias is `owner`.
 
-    Memories that the usual part leaves out are few and have an index of their own.
+    Memories that fail the usual part are few, and have an index of their own.
     """
     usual, rest = split_filter(where)
     sql, parameters = "", ()
@@ -208,16 +208,16 @@ def row_condition(where: Filter | None, owner: str) -> Condition:
         sql += f" AND NOT EXISTS ({memory} AND {_UNUSUAL_MEMORY} AND ({left_out.sql}) IS NOT TRUE)"
         parameters += left_out.parameters
     if rest is not None:
-        kept = compile_filter(rest, "m")
-        sql += f" AND EXISTS ({memory} AND {kept.sql})"
-        parameters += kept.parameters
+        passing = compile_filter(rest, "m")
+        sql += f" AND EXISTS ({memory} AND {passing.sql})"
+        parameters += passing.parameters
     return Condition(sql, parameters)
 
 
 def select_mask(namespace: str, where: Filter | None) -> list[Statement]:
-    """Two statements: the rows that a filter leaves out of the usual, and those it keeps."""
+    """Read the unusual rows that a filter leaves out, and the rows that its rest lets pass."""
     usual, rest = split_filter(where)
-    found = []
+    statements = []
     for part, special in ((usual, True), (rest, False)):
         if part is None:
             continue
@@ -225,28 +225,28 @@ def select_mask(namespace: str, where: Filter | None) -> list[Statement]:
         clause = (
             f"{_UNUSUAL_MEMORY} AND ({condition.sql}) IS NOT TRUE" if special else condition.sql
         )
-        found.append(
+        statements.append(
             Statement(
                 f'SELECT array_agg(m."row") FROM memories m WHERE m.namespace = %s AND {clause}',
                 (namespace, *condition.parameters),
             )
         )
-    return found
+    return statements
 
 
 def parse_mask(where: Filter | None, answers: Sequence[Any], size: int) -> NDArray[np.bool_] | None:
-    """Which ordinals pass a filter, from the answers to `masks`; None when all do."""
+    """The answers to `select_mask`: True for the ordinals that pass; None if all do."""
     usual, rest = split_filter(where)
-    given = iter(answers)
-    found = np.ones(size, dtype=bool)
+    remaining = iter(answers)
+    mask = np.ones(size, dtype=bool)
     if usual is not None:
-        [[rows]] = next(given)
+        [[rows]] = next(remaining)
         if rows is not None:
-            found[rows[rows <= size] - 1] = False
+            mask[rows[rows <= size] - 1] = False
     if rest is not None:
-        [[rows]] = next(given)
-        kept = np.zeros(size, dtype=bool)
+        [[rows]] = next(remaining)
+        passing = np.zeros(size, dtype=bool)
         if rows is not None:
-            kept[rows[rows <= size] - 1] = True
-        found &= kept
-    return None if found.all() else found
+            passing[rows[rows <= size] - 1] = True
+        mask &= passing
+    return None if mask.all() else mask

@@ -1,4 +1,4 @@
-"""Names as they are spelt: what routes for misspelt names and identifiers compare."""
+"""SQL and scores of routes that compare names: trigram similarity and exact matches."""
 
 from __future__ import annotations
 
@@ -20,31 +20,35 @@ from salience.stores import codec
 from salience.stores.postgres.sql.filters import Condition, compile_filter
 
 SPELLED_FIELDS = ("id", "title", "speaker", "user_id", "entities")
-"""The fields whose folded values are kept, for routes that look for names."""
+"""The fields whose folded values are stored, for routes that look for names."""
 
 
 def spelling_key(field: str, name: str) -> str:
-    """How a folded value of a field is kept."""
+    """A folded value of a field, as it is stored."""
     return f"{field}\x1f{name}"
 
 
 def spelling_keys(values: Any) -> list[str]:
-    """The folded values of a record by field, as kept."""
-    found: dict[str, None] = {}
+    """The folded values of the fields of a record, as they are stored."""
+    keys: dict[str, None] = {}
     for field in SPELLED_FIELDS:
         value = getattr(values, field)
         for text in strings_in(value):
-            found[spelling_key(field, fold_name(text))] = None
-    return list(found)
+            keys[spelling_key(field, fold_name(text))] = None
+    return list(keys)
 
 
 def trigram_texts(query: Query, route: Trigram) -> list[str]:
-    """The texts that a route for misspelt names compares with."""
+    """The texts that a trigram route compares the fields with."""
     return [query.text, *(sorted(query.entities) if route.entities else ())]
 
 
 def text_fields(names: Sequence[str], path: str) -> list[str]:
-    """The fields of a route that looks at texts."""
+    """The fields of a route that compares texts.
+
+    Raises:
+        InvalidInput: one holds no text.
+    """
     for name in names:
         kind = FIELDS[name].type if name in FIELDS else "json"
         if kind in ("number", "time", "times"):
@@ -53,47 +57,47 @@ def text_fields(names: Sequence[str], path: str) -> list[str]:
 
 
 def has_value(name: str) -> Condition:
-    """That a memory `m` has a value of a field, or of a key of its metadata."""
+    """The condition that a memory `m` has a value of a field, or of a key of its metadata."""
     if name in FIELDS:
         return Condition(f"m.{name} IS NOT NULL")
     return compile_filter(Compare(name, "exists", True), "m")
 
 
 def column_expression(name: str) -> str:
-    """What is read of a memory `m` for a field or a key of its metadata; see `value`."""
+    """The column to read of a memory `m` for a field or a key of its metadata; see `cell_value`."""
     return f"m.{name}" if name in FIELDS else "m.metadata::text"
 
 
 def cell_value(name: str, cell: Any) -> Any:
-    """The value of a field or a key of the metadata in what was read for it."""
+    """The value of a field or a key of the metadata in the column read for it."""
     return cell if name in FIELDS else codec.metadata_value(cell, name.removeprefix("metadata."))
 
 
 def trigram_scores(texts: Sequence[str], rows: Sequence[Sequence[Any]]) -> Floats:
     """The best trigram similarity of some texts with any of the values of each row."""
-    asked = [trigrams(text) for text in texts]
-    known: dict[str, float] = {}
-    found = np.zeros(len(rows))
+    queries = [trigrams(text) for text in texts]
+    score_of: dict[str, float] = {}
+    scores = np.zeros(len(rows))
     for place, values in enumerate(rows):
         for value in values:
             text = " ".join(strings_in(value))
-            if text not in known:
+            if text not in score_of:
                 own = trigrams(text)
-                known[text] = max(trigram_similarity(each, own) for each in asked)
-            found[place] = max(found[place], known[text])
-    return found
+                score_of[text] = max(trigram_similarity(query, own) for query in queries)
+            scores[place] = max(scores[place], score_of[text])
+    return scores
 
 
 def exact_names(query: Query) -> list[str]:
-    """The folded names that a route for identifiers looks for."""
+    """The folded names that an exact route looks for."""
     return sorted(query.aliases.spellings({query.aliases.key(query.text), *query.entities}))
 
 
 def exact_scores(query: Query, rows: Sequence[Sequence[Any]]) -> Floats:
-    """1 where one of the values of a row is, or holds, what the query is or names."""
+    """1 where one of the values of a row is, or holds, the query or a name in it, else 0."""
     names = set(exact_names(query))
-    found = np.zeros(len(rows))
+    scores = np.zeros(len(rows))
     for place, values in enumerate(rows):
         texts = (text for value in values for text in strings_in(value))
-        found[place] = float(any(fold_name(text) in names for text in texts))
-    return found
+        scores[place] = float(any(fold_name(text) in names for text in texts))
+    return scores

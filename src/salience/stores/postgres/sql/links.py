@@ -1,4 +1,4 @@
-"""What is around memories: the links of them, and who stands beside them in a session."""
+"""SQL of links, and of the neighbors of memories in their sessions."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from salience.stores.postgres.sql.filters import Condition, compile_filter
 from salience.stores.postgres.wire.commands import Statement
 from salience.stores.postgres.wire.types import IntegerArray
 
-_MAX_READ_AHEAD_ROWS = 1_000  # memories around others beyond which they are not read ahead
+_MAX_READ_AHEAD_ROWS = 1_000  # beyond so many reachable memories, none are read ahead
 
 
 def select_links(namespace: str, which: Condition, where: Filter | None) -> Statement:
-    """The links of some memories with ends that pass a filter: rows of both, weight and type.
+    """Read the links of some memories whose ends pass a filter: both rows, weight and type.
 
     `which` is a condition on the memories `m`.
     """
@@ -35,12 +35,12 @@ def select_links(namespace: str, which: Condition, where: Filter | None) -> Stat
 
 
 def rows_condition(rows: Rows) -> Condition:
-    """The memories `m` of some rows."""
+    """The condition that memories `m` are some rows."""
     return Condition('m."row" = ANY(%s::integer[])', (IntegerArray(rows),))
 
 
 def reachable_condition(namespace: str, rows: Rows, hops: int) -> Condition:
-    """The memories `m` that links lead to from some rows; none if there are too many."""
+    """The condition that links lead to memories `m` from some rows; none if there are too many."""
     near = [
         'near0 AS (SELECT id FROM memories WHERE namespace = %s AND "row" = ANY(%s::integer[]))'
     ]
@@ -61,7 +61,7 @@ def reachable_condition(namespace: str, rows: Rows, hops: int) -> Condition:
 
 
 def select_neighbors(namespace: str, which: Condition, where: Filter | None) -> Statement:
-    """The rows right before and after some memories in their sessions, each after its own.
+    """Read some rows, each with the rows right before and after it in its session.
 
     Only memories of its own kind count; NULL where there is none or it does not pass the filter.
     """
@@ -73,24 +73,24 @@ def select_neighbors(namespace: str, which: Condition, where: Filter | None) -> 
         f"ORDER BY o.created_at {way}, o.sequence {way} LIMIT 1) AS {side} ON TRUE"
         for side, sign, way in (("before", "<", "DESC"), ("behind", ">", "ASC"))
     ]
-    given = (*passes.parameters, namespace)
+    side_parameters = (*passes.parameters, namespace)
     return Statement(
         'SELECT m."row", CASE WHEN before.passes THEN before."row" END, '
         'CASE WHEN behind.passes THEN behind."row" END FROM memories m '
         f"{' '.join(sides)} WHERE m.namespace = %s AND {which.sql}",
-        (*given, *given, namespace, *which.parameters),
+        (*side_parameters, *side_parameters, namespace, *which.parameters),
     )
 
 
 def neighbors_condition(namespace: str, rows: Rows, where: Filter | None) -> Condition:
-    """The memories `m` right before and after some rows in their sessions.
+    """The condition that memories `m` come right before or after some rows in their sessions.
 
     An array, because the server would repeat a subquery for each row of a table that it has no
     statistics of yet.
     """
-    found = select_neighbors(namespace, rows_condition(rows), where)
+    neighbors = select_neighbors(namespace, rows_condition(rows), where)
     return Condition(
         'm."row" = ANY(ARRAY(SELECT unnest(ARRAY[before, behind]) FROM '
-        f'({found.sql}) AS sides("row", before, behind)))',
-        tuple(found.parameters),
+        f'({neighbors.sql}) AS sides("row", before, behind)))',
+        tuple(neighbors.parameters),
     )

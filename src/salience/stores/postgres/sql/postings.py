@@ -48,14 +48,14 @@ def select_chunks(namespace: str, terms: Iterable[int], fields: Sequence[str]) -
 
 
 def parse_chunks(rows: Iterable[tuple[str, int, int, bytes]]) -> dict[str, list[Segment]]:
-    """Segments by field out of the chunks read, each with the terms of these chunks alone."""
+    """Segments by field, each with the terms of the chunks read alone."""
     parts: dict[tuple[str, int, int], list[bytes]] = {}
     for field, first, size, data in rows:
         parts.setdefault((field, first, size), []).append(data)
-    found: dict[str, list[Segment]] = {}
+    segments: dict[str, list[Segment]] = {}
     for (field, first, size), blobs in sorted(parts.items()):
-        found.setdefault(field, []).append(join_chunks(first, size, blobs))
-    return found
+        segments.setdefault(field, []).append(join_chunks(first, size, blobs))
+    return segments
 
 
 def split_segment(segment: Segment) -> Iterator[tuple[int, bytes]]:
@@ -97,7 +97,7 @@ def join_chunks(first: int, size: int, blobs: Sequence[bytes]) -> Segment:
 
 def _parse_chunk(blob: bytes) -> tuple[NDArray[np.generic], ...]:
     terms, postings = np.frombuffer(blob, dtype="<u4", count=2).tolist()
-    found, at = [], _HEADER_BYTES
+    columns, at = [], _HEADER_BYTES
     for dtype, count in (
         ("<u8", terms),
         ("<u4", terms),
@@ -107,24 +107,24 @@ def _parse_chunk(blob: bytes) -> tuple[NDArray[np.generic], ...]:
         ("u1", postings),
     ):
         part = np.frombuffer(blob, dtype=dtype, count=count, offset=at)
-        found.append(part)
+        columns.append(part)
         at += part.nbytes
-    return tuple(found)
+    return tuple(columns)
 
 
 def build_segments(
     rows: Iterable[tuple[int, bytes | None, bytes | None]], after: int, until: int
 ) -> dict[str, Segment]:
-    """A segment of each field that has words in the rows from `after` + 1 to `until`."""
+    """A segment of each field with words in the rows from `after` + 1 to `until`."""
     size = until - after
     tokens: dict[str, list[bytes | None]] = {name: [None] * size for name in LEXICAL}
     for row, *blobs in rows:
         for name, blob in zip(LEXICAL, blobs, strict=True):
             tokens[name][row - after - 1] = blob
-    found = {}
+    segments = {}
     for name, each in tokens.items():
         flat = b"".join(blob for blob in each if blob)
         if flat:
             lengths = np.array([len(blob) // 8 if blob else 0 for blob in each], dtype=np.int64)
-            found[name] = Segment.build(after, lengths, np.frombuffer(flat, dtype=np.uint64))
-    return found
+            segments[name] = Segment.build(after, lengths, np.frombuffer(flat, dtype=np.uint64))
+    return segments

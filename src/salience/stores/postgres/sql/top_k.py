@@ -48,11 +48,11 @@ from salience.stores.postgres.sql.vectors import (
 from salience.stores.postgres.wire.commands import Statement, Steps
 from salience.stores.postgres.wire.types import IntegerArray
 
-DEFAULT_IMPORTANCE = 0.5  # the importance that stands in, by which the server keeps an order
+DEFAULT_IMPORTANCE = 0.5  # of memories without one, in the order that the server keeps
 _MONOTONE_FUNCTIONS = frozenset({"exp", "log", "sqrt", "floor", "sigmoid", "minimum", "maximum"})
 
 Directions = Mapping[str, int]
-"""By order ("near", "importance", "used"): 1 where a value rises along it, -1 where it falls."""
+"""By order ("near", "importance", "used"): 1 if a value rises along it, -1 if it falls."""
 
 
 def rising_orders(
@@ -61,7 +61,7 @@ def rising_orders(
     """The orders along which a formula rises; `near` is the column of the cosines.
 
     Raises:
-        NoForm: it falls along one, or depends on anything else.
+        NotCompilable: it falls along one, or depends on anything else.
     """
     ways = _DirectionFinder(query, near, cosine).of(formula)
     falling = sorted(name for name, way in ways.items() if way < 0)
@@ -80,7 +80,7 @@ class _DirectionFinder:
 
     @singledispatchmethod
     def of(self, signal: Formula) -> Directions:
-        """The ways of a node; those below register theirs."""
+        """The directions of a node; each class of nodes has them below."""
         raise NotCompilable(f"there is no order for {signal}")
 
     @of.register
@@ -144,13 +144,13 @@ class _DirectionFinder:
 
 
 def _merge_directions(parts: Iterable[Directions]) -> Directions:
-    """The ways of a sum, if its parts do not pull apart."""
-    found: dict[str, int] = {}
-    for ways in parts:
-        for name, way in ways.items():
-            if found.setdefault(name, way) != way:
+    """The directions of a sum, unless one part rises where another falls."""
+    directions: dict[str, int] = {}
+    for part in parts:
+        for name, direction in part.items():
+            if directions.setdefault(name, direction) != direction:
                 raise NotCompilable(f"a sum rises and falls along the order {name}")
-    return found
+    return directions
 
 
 # All memories scored by the server
@@ -281,23 +281,23 @@ def cosine_expression(vector: str, query: Query, missing: bool = False) -> SqlEx
     return replace(clip(apart, -1.0, 1.0), error=NOISE if query.vector.any() else 0.0)
 
 
-FIRST_ROUND_ROWS = 512  # memories that come in each order to begin with
-_ROUND_GROWTH = 4  # times as many come in the next round
+FIRST_ROUND_ROWS = 512  # of each order, read in the first round
+_ROUND_GROWTH = 4  # a round reads so many times the rows of the one before
 _MAX_READ_SHARE = 0.25  # of the memories; beyond it, ranking all of them costs less
 _ORDER_KEYS = {
     "importance": "coalesce(m.importance, 0.5)",
     "used": "coalesce(m.last_accessed, m.created_at)",
 }
-"""As the indexes `memories_by_importance` and `memories_by_use` have them."""
+"""The keys of the indexes `memories_by_importance` and `memories_by_use`."""
 _READ_COLUMNS = ("importance", "last_accessed", "created_at")
 _SELECT_READ = 'm."row", ' + ", ".join(f"m.{name}" for name in _READ_COLUMNS)
 
 
 def threshold_top_k(op: TopK, namespace: str) -> Steps[TopKResult | None]:
-    """The best rows of a namespace; None where too many would have to be read.
+    """The best rows of a namespace; None if too many would have to be read.
 
     Raises:
-        NoForm: the formula does not rise along these orders.
+        NotCompilable: the formula does not rise along these orders.
     """
     [route, *others] = op.routes
     if others or not isinstance(route, Vector):
@@ -314,7 +314,7 @@ def threshold_top_k(op: TopK, namespace: str) -> Steps[TopKResult | None]:
 
 
 class _ThresholdAlgorithm:
-    """The memories that come for one question."""
+    """Fagin's threshold algorithm for one query: rows are read in each order, in growing rounds."""
 
     def __init__(
         self, op: TopK, namespace: str, route: Vector, orders: Sequence[str], margin: float
@@ -327,7 +327,7 @@ class _ThresholdAlgorithm:
         self._read: dict[int, tuple[float, ...]] = {}  # importance and times by row
 
     def chosen(self) -> Steps[TopKResult | None]:
-        """Let them come, in growing rounds, until the threshold is passed."""
+        """Read until the k-th score passes the threshold: no unread memory can be better."""
         k, size = self._op.query.k, max(FIRST_ROUND_ROWS, self._op.query.k)
         compare = select_cosines(self._namespace, self._route, self._op.query)
         answer, *firsts = yield [compare, *self._firsts(size)]
@@ -368,7 +368,7 @@ class _ThresholdAlgorithm:
         return self._op.formula.evaluate(self._op.query, Candidates(np.arange(len(near)), columns))
 
     def _threshold(self, firsts: Sequence[Sequence[Sequence[float]]], near: float) -> float:
-        """The formula's value where the orders have arrived."""
+        """The formula's value where reading has got to: no unread memory exceeds it."""
         frontier = np.zeros((1, 3))
         for order, first in zip(self._orders, firsts, strict=True):
             last = np.array(first[-1][1:], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""How values travel between NumPy and PostgreSQL: half-precision vectors, arrays of numbers."""
+"""Adapters between NumPy and PostgreSQL: half-precision vectors, arrays of numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _VectorDumper(Dumper):
 
 
 class _VectorLoader(Loader):
-    """The numbers of a halfvec as they come; `matrix` makes an array of many at once."""
+    """The bytes of a halfvec; `vector_matrix` makes an array of many at once."""
 
     format = pq.Format.BINARY
 
@@ -54,19 +54,19 @@ def unpack_vectors(
         read = np.frombuffer(packed, dtype=record)
         if (read["head"][:, 0] == size).all():
             return [(np.arange(count), read["values"].astype(np.float32))]
-    found: dict[int, tuple[list[int], list[bytes]]] = {}
+    by_length: dict[int, tuple[list[int], list[bytes]]] = {}
     at = 0
     for place in range(count):
         end = at + 4 + 2 * int.from_bytes(packed[at : at + 2], "big")
-        places, vectors = found.setdefault(end - at, ([], []))
+        places, vectors = by_length.setdefault(end - at, ([], []))
         places.append(place)
         vectors.append(packed[at + 4 : end])
         at = end
-    return [(np.array(places), vector_matrix(vectors)) for places, vectors in found.values()]
+    return [(np.array(places), vector_matrix(vectors)) for places, vectors in by_length.values()]
 
 
 def half_bytes(vector: bytes) -> bytes:
-    """A vector as loaded, as `codec.vector_bytes` has it."""
+    """A vector as loaded, in the bytes of `codec.vector_bytes`."""
     return np.frombuffer(vector, dtype=">f2").astype("<f2").tobytes()
 
 
@@ -76,7 +76,7 @@ _FLOAT_ITEM = np.dtype([("size", ">i4"), ("value", ">f8")])
 
 
 class IntegerArray:
-    """Whole numbers on their way to the server, as an array of integers."""
+    """Whole numbers to be sent as an array of integers."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values, dtype=np.int32)
@@ -111,7 +111,7 @@ class _IntegerArrayLoader(Loader):
 
 
 class _FloatArrayLoader(Loader):
-    """An array of numbers as it comes; `numbers` makes a list of it."""
+    """The bytes of an array of numbers; see `float_array` and `float_list`."""
 
     format = pq.Format.BINARY
 
@@ -120,17 +120,17 @@ class _FloatArrayLoader(Loader):
 
 
 def float_array(loaded: bytes) -> NDArray[np.float64]:
-    """An array of numbers as loaded."""
+    """An array of numbers out of its bytes."""
     return np.frombuffer(loaded, dtype=_FLOAT_ITEM)["value"].astype(np.float64)
 
 
 def float_list(loaded: bytes) -> list[float]:
-    """An array of numbers as loaded, as a list."""
+    """A list of numbers out of the bytes of an array."""
     return float_array(loaded).tolist()
 
 
 def float_array_bytes(values: Sequence[float]) -> bytes:
-    """An array of numbers as it would be loaded."""
+    """The bytes of an array of numbers, as they would be loaded."""
     read = np.empty(len(values), dtype=_FLOAT_ITEM)
     read["size"], read["value"] = 8, values
     return read.tobytes()
@@ -145,7 +145,7 @@ def vector_type(connection: Connection[Any]) -> TypeInfo | None:
 
 
 def register_types(context: AdaptContext, vector: TypeInfo) -> None:
-    """Teach a connection the types."""
+    """Register the types with a connection."""
     vector.register(context)
     adapters = context.adapters
     if adapters is None:

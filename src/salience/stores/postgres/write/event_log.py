@@ -1,4 +1,4 @@
-"""The log of what happened, as steps: appending events, making memories what they say."""
+"""The event log, as steps: appending events, and applying them to memories."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ _ADVANCE_CLOCK = (
     "INSERT INTO clocks AS c (namespace, seq) VALUES (%s, %s) "
     "ON CONFLICT (namespace) DO UPDATE SET seq = c.seq + excluded.seq RETURNING seq"
 )
-# Who writes to the namespace is waited for, so that what is read after it is what they wrote; no
-# index has to look at anything again, so the version stays.
+# Waits for other writes to the namespace, so that it is read as they leave it. The version stays,
+# as no snapshot or index has to be updated for it.
 _LOCK_NAMESPACE = (
     "INSERT INTO spaces (namespace, counter, version) VALUES (%s, 0, 0) ON CONFLICT (namespace)"
     " DO UPDATE SET version = spaces.version"
@@ -48,16 +48,16 @@ _COLUMN_TYPES = {"text": "text", "number": "float8", "time": "float8", "json": "
 
 
 LogEntry = tuple[int, Event]
-"""The sequence number of a memory (0 for all), what happened to it."""
+"""The sequence number of a memory (0 for all), and an event of it."""
 
 
 def advance_clock(namespace: str, count: int) -> Statement:
-    """Take the next places in the log; the answer is the last of them."""
+    """Reserve the next numbers of the log; the answer is the last of them."""
     return Statement(_ADVANCE_CLOCK, (namespace, count))
 
 
 def append_events(namespace: str, last: int, entries: Sequence[LogEntry]) -> list[Command]:
-    """Log events in the places that end with `last`."""
+    """Log events, the last of them under the number `last`."""
     rows = [
         _event_row(namespace, last - len(entries) + 1 + at, sequence, event)
         for at, (sequence, event) in enumerate(entries)
@@ -73,7 +73,7 @@ def append_events(namespace: str, last: int, entries: Sequence[LogEntry]) -> lis
 
 
 def import_history(past: operations.ImportedHistory, sequences: Mapping[str, int]) -> list[Command]:
-    """Log what happened elsewhere, each event in its place."""
+    """Log events of another store under their numbers, with the vectors that edits replaced."""
     of = {event.seq: 0 if event.id is None else sequences[event.id] for event in past.events}
     commands: list[Command] = []
     if past.events:
@@ -96,14 +96,14 @@ def import_history(past: operations.ImportedHistory, sequences: Mapping[str, int
 
 
 def _event_row(namespace: str, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
-    """An event as kept, of the memory of a sequence number."""
+    """The row of an event of the memory with a sequence number."""
     payload = json.dumps(event.payload, ensure_ascii=False, default=dict) if event.payload else None
     at = codec.encode("created_at", event.at)
     return (namespace, seq, sequence, event.type, at, event.actor, event.session, payload)
 
 
 def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
-    """Read, and lock, what events may change of memories (all for None)."""
+    """Read and lock the fields of memories (all for None) that events may change."""
     names = ", ".join("metadata::text" if n == "metadata" else n for n in codec.EVENT_FIELDS)
     where = "" if ids is None else " AND id = ANY(%s::text[])"
     return Statement(
@@ -114,7 +114,7 @@ def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
 
 
 def event_ids(events: Iterable[Event]) -> list[str] | None:
-    """The memories that events are of, None for all."""
+    """The ids of the memories of events, None for all memories."""
     ids = {event.id for event in events}
     return None if None in ids else sorted(id for id in ids if id is not None)
 
@@ -122,65 +122,66 @@ def event_ids(events: Iterable[Event]) -> list[str] | None:
 def apply_events(
     namespace: str, rows: Iterable[Sequence[Any]], events: Sequence[Event]
 ) -> tuple[list[Command], list[LogEntry]]:
-    """What events make of the memories that `states` gave, and what is to be logged of them.
+    """Apply events to the memories that `lock_state` has read; the entries to log.
 
     Raises:
         Abandon: some memories are not there; with their ids.
     """
-    known = _states_by_id(rows)
-    missing = sorted({e.id for e in events if e.id is not None and e.id not in known})
+    states = _states_by_id(rows)
+    missing = sorted({e.id for e in events if e.id is not None and e.id not in states})
     if missing:
         raise Abandon(tuple(missing))
     changed: dict[str, dict[str, Any]] = {}
     entries: list[LogEntry] = []
     for event in events:
         entry = event
-        for id in list(known) if event.id is None else [event.id]:
-            changes, entry = apply_with_previous(known[id], event)
-            known[id].update(changes)
+        for id in list(states) if event.id is None else [event.id]:
+            changes, entry = apply_with_previous(states[id], event)
+            states[id].update(changes)
             changed.setdefault(id, {}).update(changes)
-        entries.append((0 if event.id is None else known[event.id]["sequence"], entry))
+        entries.append((0 if event.id is None else states[event.id]["sequence"], entry))
     return _set_fields(
-        namespace, {known[id]["row"]: values for id, values in changed.items()}
+        namespace, {states[id]["row"]: values for id, values in changed.items()}
     ), entries
 
 
 def _states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
-    found = {}
+    states = {}
     for id, row, sequence, *values in rows:
-        kept = dict(zip(codec.EVENT_FIELDS, values, strict=True))
-        kept["accesses"] = codec.pack_times(float_list(kept["accesses"]))
-        kept["access_count"] = int(kept["access_count"])
-        found[id] = {**codec.decode_state(kept), "row": row, "sequence": sequence}
-    return found
+        stored = dict(zip(codec.EVENT_FIELDS, values, strict=True))
+        stored["accesses"] = codec.pack_times(float_list(stored["accesses"]))
+        stored["access_count"] = int(stored["access_count"])
+        states[id] = {**codec.decode_state(stored), "row": row, "sequence": sequence}
+    return states
 
 
 def _set_fields(namespace: str, changes: Mapping[int, Mapping[str, Any]]) -> list[Command]:
-    """Set fields by row: those with the same fields together."""
-    alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    """Set fields by row; rows with the same fields share a statement."""
+    rows_by_fields: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
     for row, values in changes.items():
         if values:
-            kept = [_stored_value(name, value) for name, value in values.items()]
-            alike.setdefault(tuple(values), []).append((*kept, row))
+            stored = [_stored_value(name, value) for name, value in values.items()]
+            rows_by_fields.setdefault(tuple(values), []).append((*stored, row))
     commands: list[Command] = []
-    for names, rows in alike.items():
+    for names, rows in rows_by_fields.items():
         if "accesses" in names or len(rows) <= _INSERT_MAX_ROWS:
-            what = ", ".join(f"{name} = %s::{_column_type(name)}" for name in names)
+            assignments = ", ".join(f"{name} = %s::{_column_type(name)}" for name in names)
             commands.append(
                 Many(
-                    f'UPDATE memories SET {what} WHERE namespace = %s AND "row" = %s::integer',
+                    f"UPDATE memories SET {assignments} WHERE namespace = %s "
+                    'AND "row" = %s::integer',
                     [(*values, namespace, row) for *values, row in rows],
                 )
             )
             continue
         columns = list(zip(*rows, strict=True))
-        given = ", ".join(f"%s::{_COLUMN_TYPES[FIELDS[name].type]}[]" for name in names)
-        cast = ", ".join(
+        arrays = ", ".join(f"%s::{_COLUMN_TYPES[FIELDS[name].type]}[]" for name in names)
+        assignments = ", ".join(
             f"{name} = u.{name}" + ("::json" if name == "metadata" else "") for name in names
         )
         commands.append(
             Statement(
-                f"UPDATE memories AS m SET {cast} FROM unnest({given}, %s::integer[]) "
+                f"UPDATE memories AS m SET {assignments} FROM unnest({arrays}, %s::integer[]) "
                 f'AS u({", ".join(names)}, "row") WHERE m.namespace = %s AND m."row" = u."row"',
                 (*map(list, columns), namespace),
             )
@@ -195,12 +196,12 @@ def _column_type(name: str) -> str:
 
 
 def _stored_value(name: str, value: Any) -> Any:
-    kept = codec.encode(name, value)
-    return list(codec.unpack_times(kept)) if name == "accesses" else kept
+    stored = codec.encode(name, value)
+    return list(codec.unpack_times(stored)) if name == "accesses" else stored
 
 
 def log(op: operations.Log) -> Steps[tuple[str, ...]]:
-    """Append events and apply them, or nothing and the ids that are not there."""
+    """Append events and apply them; or nothing, and the ids that are not there."""
     _, [[last]], rows = yield [
         Statement(_LOCK_NAMESPACE, (op.namespace,)),
         advance_clock(op.namespace, len(op.events)),
@@ -218,11 +219,11 @@ def set_fields(op: operations.SetFields) -> Steps[None]:
     [version, rows] = yield [Statement(lock, (name,)), lock_state(name, sorted(op.values))]
     if not version:
         raise Abandon(None)
-    known = _states_by_id(rows)
-    changed = [kept["row"] for kept in known.values()]
+    states = _states_by_id(rows)
+    changed = [state["row"] for state in states.values()]
     yield [
-        *_set_fields(name, {known[id]["row"]: op.values[id] for id in known}),
-        Statement(  # so that whoever keeps the namespace in memory looks at them again
+        *_set_fields(name, {states[id]["row"]: op.values[id] for id in states}),
+        Statement(  # replicas read these rows again
             'UPDATE places SET version = %s WHERE namespace = %s AND "row" = ANY(%s::integer[])',
             (version[0][0], name, changed),
         ),
@@ -258,7 +259,7 @@ def write_accesses(batches: Mapping[str, Batch]) -> Steps[None]:
             ),
         ]
     _, *answers = yield commands
-    # From here on it may be committed; until then whoever reads lays these accesses over.
+    # From here on the write may be committed; until then readers overlay these accesses.
     for (_, batch), [[last]] in zip(sorted(batches.items()), answers[::3], strict=True):
         batch.seq = last
 
@@ -319,31 +320,31 @@ def former_vectors(op: operations.FormerVectors) -> Steps[list[Any]]:
 
 
 def notes(op: operations.Notes) -> Steps[dict[str, str]]:
-    """What is noted of a namespace."""
+    """The notes of a namespace by key."""
     [rows] = yield [Statement("SELECT key, value FROM notes WHERE namespace = %s", (op.namespace,))]
     return dict(rows)
 
 
 def note(op: operations.Note) -> Steps[bool]:
-    """Note something, unless what is noted is not what it was; whether it was done."""
+    """Set a note if its value is still the one expected; True if it was set."""
     where = (op.namespace, op.key)
     if op.value is None:
         sql = "DELETE FROM notes WHERE namespace = %s AND key = %s AND value = %s RETURNING 1"
-        given: tuple[Any, ...] = (*where, op.was)
+        parameters: tuple[Any, ...] = (*where, op.was)
     elif op.was is None:
         sql = (
             "INSERT INTO notes (namespace, key, value) VALUES (%s, %s, %s) "
             "ON CONFLICT DO NOTHING RETURNING 1"
         )
-        given = (*where, op.value)
+        parameters = (*where, op.value)
     else:
         sql = (
             "UPDATE notes SET value = %s WHERE namespace = %s AND key = %s AND value = %s "
             "RETURNING 1"
         )
-        given = (op.value, *where, op.was)
+        parameters = (op.value, *where, op.was)
     if op.value is None and op.was is None:
         sql = "SELECT 1 WHERE NOT EXISTS (SELECT FROM notes WHERE namespace = %s AND key = %s)"
-        given = where
-    [done] = yield [Statement(sql, given)]
+        parameters = where
+    [done] = yield [Statement(sql, parameters)]
     return bool(done)

@@ -23,7 +23,7 @@ def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
     Whoever does it has locked the namespace.
     """
     columns = ", ".join(LEXICAL)
-    tail, kept = yield [
+    words, existing = yield [
         Statement(
             f'SELECT "row", {columns} FROM words WHERE namespace = %s AND "row" > %s'
             ' AND "row" <= %s ORDER BY "row"',
@@ -34,10 +34,10 @@ def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
             (namespace,),
         ),
     ]
-    fresh = build_segments(tail, merged, counter)
+    fresh = build_segments(words, merged, counter)
     removed: list[tuple[str, int]] = []
     for field, segment in list(fresh.items()):
-        before = [(first, size) for name, first, size in kept if name == field]
+        before = [(first, size) for name, first, size in existing if name == field]
         while before and _is_merged(before[-1][1], segment.size):
             first, size = before.pop()
             [rows] = yield [
@@ -51,7 +51,7 @@ def flush_segments(namespace: str, merged: int, counter: int) -> Steps[None]:
                 segment = join_chunks(first, size, [data for (data,) in rows]).merged(segment)
         fresh[field] = segment
     commands = _replace_segments(namespace, removed, fresh, counter)
-    if counter.bit_length() > merged.bit_length():  # it has doubled: plans are of another time
+    if counter.bit_length() > merged.bit_length():  # plans are of half the size
         commands.append(schema.ANALYZE_ALL)
     yield commands
 

@@ -26,7 +26,7 @@ WHERE p.namespace = %s AND p."row" = now."row" AND (p.previous, p.following, p.p
 
 
 class Turn(NamedTuple):
-    """A memory with a session: what its place there depends on."""
+    """A memory with a session, and the values that its place there depends on."""
 
     session: str
     row: int
@@ -36,13 +36,13 @@ class Turn(NamedTuple):
 
 
 Place = tuple[int, int, int]
-"""The row of the turn before, of the turn after (0 for none), and how many came before."""
+"""The row of the turn before, of the turn after (0 for none), and the number of turns before."""
 
 NOWHERE: Place = (0, 0, -1)
 
 
 def select_begun_sessions(namespace: str, sessions: Sequence[str]) -> Statement:
-    """Ask which of these sessions have turns already."""
+    """Read the sessions among these that have turns already."""
     return Statement(
         "SELECT wanted.id FROM unnest(%s::text[]) AS wanted(id) CROSS JOIN LATERAL (SELECT FROM "
         "memories WHERE namespace = %s AND session_id = wanted.id LIMIT 1) AS turn",
@@ -74,13 +74,13 @@ def session_places(turns: Sequence[Turn]) -> dict[int, Place]:
 
 
 def _factorize(values: Iterable[str | None]) -> tuple[NDArray[np.int32], dict[str | None, int]]:
-    known: dict[str | None, int] = {}
-    codes = [known.setdefault(value, len(known)) for value in values]
-    return np.array(codes, dtype=np.int32), known
+    code_of: dict[str | None, int] = {}
+    codes = [code_of.setdefault(value, len(code_of)) for value in values]
+    return np.array(codes, dtype=np.int32), code_of
 
 
 def relink_sessions(namespace: str, version: int, sessions: Sequence[str]) -> list[Command]:
-    """Put the turns in order that are in these sessions by now."""
+    """Put the turns of these sessions in order."""
     return (
         [Statement(_RELINK_SESSIONS, (version, namespace, sessions, namespace))] if sessions else []
     )
