@@ -58,7 +58,8 @@ from salience.ranking.signals import (
 from salience.ranking.weights import walk
 from salience.retrieval.candidates import Candidates, Floats
 from salience.retrieval.query import Query
-from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression, compile_signal
+from salience.stores.postgres.sql.compiler import compile_signal
+from salience.stores.postgres.sql.expressions import NotCompilable, SqlExpression
 from salience.stores.postgres.sql.identifiers import spelling_key
 
 NOW = 1_790_000_000.0

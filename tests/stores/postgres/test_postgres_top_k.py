@@ -20,7 +20,7 @@ from salience.ranking.signals import MinMax, confidence, days_since, decay, impo
 from salience.ranking.stages import cut, keep, retrieve, score
 from salience.retrieval.routes import MatchAll, Vector
 from salience.stores.postgres import PostgresStore
-from salience.stores.postgres.sql import top_k
+from salience.stores.postgres.sql import threshold
 from salience.stores.postgres.wire.commands import Command, Statement
 from salience.testing import WordHashEmbedder
 
@@ -65,9 +65,8 @@ def _items(memories: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 @pytest.fixture(autouse=True)
 def _usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        top_k, "FIRST_ROUND_ROWS", top_k.FIRST_ROUND_ROWS
-    )  # whatever a test makes of it
+    # whatever a test makes of it
+    monkeypatch.setattr(threshold, "FIRST_ROUND_ROWS", threshold.FIRST_ROUND_ROWS)
 
 
 @pytest.fixture
@@ -132,7 +131,7 @@ def test_the_hits_are_those_of_reading_everything(
         memory.add_many(_items(memories), strict=True, dedup=False)
         memory.touch([f"m{number * 7 % 41:02}" for number in range(0, len(memories), 5)], now=NOW)
     heard.clear()
-    top_k.FIRST_ROUND_ROWS = first
+    threshold.FIRST_ROUND_ROWS = first
     tested, known = (
         memory.search(
             "an apple for Ana", profile=profile, limit=limit, filters=filters, min_score=least,
@@ -209,7 +208,7 @@ def test_few_are_read_and_none_of_the_best_is_missed(
     both: tuple[Memory, Memory], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever is first in no order may be the best: only the threshold tells."""
-    monkeypatch.setattr(top_k, "FIRST_ROUND_ROWS", 4)
+    monkeypatch.setattr(threshold, "FIRST_ROUND_ROWS", 4)
     rng = np.random.default_rng(3)
     words = [f"word{number}" for number in range(30)]
     items = [
@@ -241,7 +240,7 @@ def test_few_are_read_and_none_of_the_best_is_missed(
 
 def test_how_many_were_read_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The nearest, the most important and the newest 5 are 15 memories; one of them is the best."""
-    monkeypatch.setattr(top_k, "FIRST_ROUND_ROWS", 5)
+    monkeypatch.setattr(threshold, "FIRST_ROUND_ROWS", 5)
     with Memory.open(database, embedder=WordHashEmbedder(), profile="composite") as memory:
         memory.add_many(
             {

@@ -61,7 +61,8 @@ def check_schema(database: Database) -> None:
             raise StoreError(
                 f"{database.server}: its words are kept as by another salience ({features[0]}, "
                 f"this one keeps {FEATURES_VERSION}) and would not be found; with that one "
-                "`salience copy` it into a SQLite file, and with this one that file into a new database"
+                "`salience copy` it into a SQLite file, and with this one that file into a new "
+                "database"
             )
         secured = connection.execute("SELECT row_security_active('salience.memories')").fetchone()
         database.row_security = bool(secured and secured[0])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -28,6 +27,7 @@ from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.routes import is_searchable
 from salience.stores.postgres.search.searcher import Searcher
 from salience.stores.postgres.search.snapshot import SnapshotCache
+from salience.stores.postgres.tasks import Flush, ReadOnly, ReadWrite, Work
 from salience.stores.postgres.wire.async_connection import AsyncConnections
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Connections
@@ -62,33 +62,6 @@ _OVERLAID = (
     operations.Notes,
 )
 """Answered without accesses of memories, or with pending accesses laid over what is read."""
-
-
-@dataclass(frozen=True)
-class Flush:
-    """Write the pending accesses, at least those of some namespaces."""
-
-    namespaces: Collection[str]
-
-
-@dataclass(frozen=True)
-class ReadOnly:
-    """Run steps that only read, about some namespaces."""
-
-    steps: Callable[[], Steps[Any]]
-    namespaces: Collection[str]
-
-
-@dataclass(frozen=True)
-class ReadWrite:
-    """Run steps as one transaction, about some namespaces."""
-
-    steps: Callable[[], Steps[Any]]
-    namespaces: Collection[str]
-
-
-Work = Generator[Flush | ReadOnly | ReadWrite, Any, T]
-"""A plan over the database: `drive` or `adrive` performs one task after the other."""
 
 
 class PostgresStore:

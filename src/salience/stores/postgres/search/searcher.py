@@ -24,7 +24,7 @@ from salience.stores.postgres.search.routes import is_searchable, route_search
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.search.vector_search import VectorSearch
 from salience.stores.postgres.search.word_search import word_scores, wording_ids
-from salience.stores.postgres.sql import top_k
+from salience.stores.postgres.sql import threshold, top_k
 from salience.stores.postgres.sql.expressions import NotCompilable
 from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.sql.postings import parse_chunks, select_chunks
@@ -195,7 +195,7 @@ class Searcher(StoreReader):
             return None
         [namespace] = op.query.namespaces
         self._check_routes(self._context.snapshot(namespace), op)
-        for algorithm in (top_k.threshold_top_k, top_k.rank_all):
+        for algorithm in (threshold.threshold_top_k, top_k.rank_all):
             try:
                 steps = algorithm(op, namespace)
             except NotCompilable:
