@@ -14,7 +14,8 @@ from salience.retrieval.operations import Events, ImportedHistory, Note
 from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.connection import translate_damage
-from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader, chunks, placeholders
+from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
+from salience.stores.sqlite.statements import chunks, placeholders
 
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are loaded anew

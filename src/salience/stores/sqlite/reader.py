@@ -6,7 +6,6 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
 from salience.records.events import ACCESSES
@@ -22,10 +21,11 @@ from salience.stores.sqlite.connection import (
     translate_errors,
     translated_error,
 )
+from salience.stores.sqlite.statements import chunks, column_name, placeholders
+from salience.stores.sqlite.vectors import embedder_of, vector_dimensions
 
 _READ_CHUNK_ROWS = 65_536  # rows read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
-_MAX_PARAMETERS = 30_000  # SQLite takes 32,766 in one statement
 _CURRENT_SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
 # The change that the feed is at, the one since which it is complete, and whether a namespace has
 # changes in it.
@@ -83,7 +83,7 @@ class SqliteReader:
     def embedder(self) -> str | None:
         """Identity of the embedder of the stored vectors."""
         with self._reading() as db:
-            return embedder(db)
+            return embedder_of(db)
 
     @staticmethod
     def _space(db: sqlite3.Connection, name: str) -> int:
@@ -357,27 +357,7 @@ class SqliteReader:
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""
         with self._reading() as db:
-            return dimensions(db, namespace, names)
-
-
-def embedder(db: sqlite3.Connection) -> str | None:
-    """Identity of the embedder of the stored vectors."""
-    found = db.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
-    return found[0] if found else None
-
-
-def dimensions(db: sqlite3.Connection, namespace: str, names: Iterable[str]) -> dict[str, int]:
-    """The length of a namespace's vectors of some names."""
-    found = {}
-    for name in names:
-        kept = db.execute(
-            "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) "
-            "WHERE spaces.name = ? AND vectors.name = ? LIMIT 1",
-            (namespace, name),
-        ).fetchone()
-        if kept:
-            found[name] = int(kept[0])
-    return found
+            return vector_dimensions(db, namespace, names)
 
 
 def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:
@@ -385,46 +365,3 @@ def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None
         kept = {name: columns[name][i] for name in ACCESSES}
         for name, value in overlay(waiting, seq, row, kept).items():
             columns[name][i] = value
-
-
-def column_name(name: str) -> str:
-    """The column of the table that a field, or a key of the metadata, is kept in."""
-    if name.startswith("metadata."):
-        return "metadata"
-    return name.replace(".", "_")
-
-
-def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Values in parts that fit into one statement."""
-    for start in range(0, len(values), _MAX_PARAMETERS):
-        yield tuple(values[start : start + _MAX_PARAMETERS])
-
-
-def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Run a statement over many rows, which stand for `{rows}` in it.
-
-    Unlike `executemany` it hands Python's lock over once and not for every row, so that a search
-    in another thread need not fight for it.
-    """
-    if rows:
-        one = f"({placeholders(rows[0])})"
-        for start in range(0, len(rows), _MAX_PARAMETERS // len(rows[0])):
-            part = rows[start : start + _MAX_PARAMETERS // len(rows[0])]
-            values = ", ".join([one] * len(part))
-            db.execute(statement.format(rows=values), tuple(chain.from_iterable(part)))
-
-
-def placeholders(values: Sequence[Any]) -> str:
-    """A parameter's place for each value."""
-    return ", ".join("?" * len(values))
-
-
-def vectors_of(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
-    """The vectors of rows by row and name."""
-    found: dict[int, dict[str, bytes]] = {}
-    for part in chunks(rows):
-        for row, name, blob in db.execute(
-            f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)})", part
-        ):
-            found.setdefault(row, {})[name] = blob
-    return found

@@ -15,11 +15,12 @@ from weakref import WeakSet
 from salience.errors import StoreError
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
-from salience.records.filters import Filter, filter_fields, passes
+from salience.records.filters import Filter
 from salience.records.record import Draft, Link
 from salience.retrieval.operations import STAGED, Put, Touch
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
+from salience.stores.sqlite.accesses import insert_uses, update_accesses
 from salience.stores.sqlite.connection import (
     connect,
     file_identity,
@@ -28,16 +29,22 @@ from salience.stores.sqlite.connection import (
     translate_damage,
     translate_errors,
 )
+from salience.stores.sqlite.erase import (
+    erase_common,
+    erase_empty_space,
+    erase_traces,
+    memories_to_erase,
+)
 from salience.stores.sqlite.event_log import Entry, SqliteLog
-from salience.stores.sqlite.reader import (
-    ALL_NAMESPACES,
-    chunks,
-    column_name,
-    dimensions,
-    embedder,
-    execute_rows,
-    placeholders,
-    vectors_of,
+from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
+from salience.stores.sqlite.reader import ALL_NAMESPACES
+from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
+from salience.stores.sqlite.vectors import (
+    embedder_of,
+    put_vectors,
+    rename_vectors,
+    vector_dimensions,
+    vectors_by_row,
 )
 
 _CHANGES_KEPT = 200_000
@@ -79,7 +86,7 @@ class SqliteRecords(SqliteLog):
         self._write_lock = self._read_lock if shared else threading.RLock()
         self._writes = 0
         self._batches = 0  # of accesses that were begun to be written
-        self._lingering = False  # whether the log holds erased text
+        self._has_erased_text = False  # in the write-ahead log
         self._accesses = AccessQueue(
             self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
         )
@@ -100,7 +107,7 @@ class SqliteRecords(SqliteLog):
             except BaseException:
                 self._counted = (0, 0)
                 raise
-            if self._lingering:
+            if self._has_erased_text:
                 with suppress(StoreError):  # what was to be written is
                     self._truncate_log(0)
 
@@ -131,7 +138,7 @@ class SqliteRecords(SqliteLog):
                 refused = [key[1] for key in keys if key in old] + [key[1] for key in twice]
             if refused:
                 return tuple(refused)
-            codec.check_vectors(op, embedder(db), partial(dimensions, db))
+            codec.check_vectors(op, embedder_of(db), partial(vector_dimensions, db))
             if not op.replace:
                 known = self._known_keys(db, op.drafts)
                 if known:
@@ -178,8 +185,8 @@ class SqliteRecords(SqliteLog):
         """Write memories, and what happened to them."""
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
-        kept = vectors_of(db, rows)
-        self._erase(db, rows)
+        kept = vectors_by_row(db, rows)
+        self._erase_rows(db, rows)
         first = self._numbers(db, len(prepared))
         memories, vectors = [], []
         entries: list[Entry] = []
@@ -248,7 +255,7 @@ class SqliteRecords(SqliteLog):
             db.execute("DELETE FROM changes WHERE seq < ?", (oldest,))
             self._load_anew(db, oldest)
 
-    def _erase(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
+    def _erase_rows(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
         for part in chunks(rows):
             found = db.execute(
                 f"DELETE FROM memories WHERE row IN ({placeholders(part)}) RETURNING space, row",
@@ -257,107 +264,42 @@ class SqliteRecords(SqliteLog):
             self._note(db, "removed", found)
 
     def _link(
-        self,
-        db: sqlite3.Connection,
-        links: Sequence[Link],
-        actor: str | None,
-        logged: bool,
+        self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None, logged: bool
     ) -> None:
-        spaces = self._write_spaces(db, {link.namespace for link in links})
-        db.executemany(
-            "INSERT OR REPLACE INTO links VALUES (?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    spaces[link.namespace],
-                    link.source,
-                    link.target,
-                    link.type,
-                    link.weight,
-                    codec.encode("created_at", link.created_at),
-                )
-                for link in links
-            ],
-        )
+        insert_links(db, self._write_spaces(db, {link.namespace for link in links}), links)
         events = [(link.namespace, link_event(link, actor)) for link in links]
         self._note_linked(db, events, logged)
 
     def _unlink(self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None) -> None:
-        gone = [
-            (link.namespace, unlink_event(link, actor))
-            for link in links
-            if db.execute(
-                "DELETE FROM links WHERE source = ? AND target = ? AND type = ? "
-                "AND space = (SELECT space FROM spaces WHERE name = ?)",
-                (link.source, link.target, link.type, link.namespace),
-            ).rowcount
-        ]
-        self._note_linked(db, gone)
+        removed = delete_links(db, links)
+        self._note_linked(db, [(link.namespace, unlink_event(link, actor)) for link in removed])
 
     def _note_linked(
         self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]], logged: bool = True
     ) -> None:
-        """Log events of links, and tell the indexes of their namespaces."""
-        sources: dict[str, dict[str | None, None]] = {}
-        for namespace, event in events:
-            sources.setdefault(namespace, {})[event.id] = None
-        memories: dict[tuple[str, str | None], tuple[int, int]] = {}
-        for namespace, ids in sources.items():
-            for part in chunks(list(ids)):
-                found = db.execute(
-                    "SELECT space, row, sequence, id FROM memories JOIN spaces USING (space) "
-                    f"WHERE name = ? AND id IN ({placeholders(part)}) ORDER BY row",
-                    (namespace, *part),
-                ).fetchall()
-                memories.update(
-                    ((namespace, id), (space, sequence)) for space, _, sequence, id in found
-                )
-                self._note(db, "linked", [each[:2] for each in found])
-        if not logged:
-            return
-        self._append(
-            db,
-            [
-                (*memories[namespace, event.id], event)
+        """Log events of links, and note them for the indexes of their namespaces."""
+        memories = linking_memories(db, events)
+        self._note(db, "linked", [(memory.space, memory.row) for memory in memories.values()])
+        if logged:
+            entries = [
+                (memories[namespace, event.id], event)
                 for namespace, event in events
                 if (namespace, event.id) in memories
-            ],
-        )
+            ]
+            self._append(db, [(memory.space, memory.sequence, event) for memory, event in entries])
 
     def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes are loaded anew."""
+        """Give rows a vector; indexes load everything anew."""
         with self._writing() as db:
-            db.executemany(
-                "INSERT OR REPLACE INTO vectors SELECT space, ?, row, ? FROM memories "
-                "JOIN spaces USING (space) WHERE spaces.name = ? AND row = ?",
-                [(name, blob, namespace, row) for row, blob in vectors.items()],
-            )
+            put_vectors(db, namespace, name, vectors)
             if not name.startswith(STAGED):
                 self._load_anew(db, self._numbers(db, 1))
 
     def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors once all memories have them; indexes are loaded anew."""
+        """Rename vectors if all memories have them; return whether they do. Indexes load anew."""
         with self._writing() as db:
-            missing = db.execute(
-                "SELECT 1 FROM memories WHERE NOT EXISTS (SELECT 1 FROM vectors "
-                "WHERE vectors.space = memories.space AND name = ? "
-                "AND vectors.row = memories.row) LIMIT 1",
-                (source,),
-            ).fetchone()
-            if missing:
+            if not rename_vectors(db, source, target):
                 return False
-            begin = f"{source}|"
-            staged = db.execute(
-                "SELECT DISTINCT name FROM vectors WHERE substr(name, 1, ?) = ?",
-                (len(begin), begin),
-            ).fetchall()
-            pairs = [(source, target), *((name, name.removeprefix(begin)) for (name,) in staged)]
-            for name, replaced in pairs:
-                db.execute("DELETE FROM vectors WHERE name = ?", (replaced,))
-                db.execute("UPDATE vectors SET name = ? WHERE name = ?", (replaced, name))
-                # These cannot be compared with the others any more.
-                db.execute("DELETE FROM former_vectors WHERE name = ?", (replaced,))
-            # What other attempts left behind
-            db.execute("DELETE FROM vectors WHERE substr(name, 1, 1) = ?", (STAGED,))
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
             self._load_anew(db, self._numbers(db, 1))
         return True
@@ -406,46 +348,13 @@ class SqliteRecords(SqliteLog):
         with self._writing() as db:
             db.execute(f"PRAGMA temp.user_version = {self._batches:d}")
             [before] = db.execute("SELECT value FROM counter").fetchone()
-            known: list[tuple[int, int, int, bytes | None]] = []
-            waiting = batch.rows
-            for part in chunks(sorted(waiting)):
-                known += db.execute(
-                    f"SELECT row, space, sequence, accesses FROM memories WHERE row IN "
-                    f"({placeholders(part)}) ORDER BY row",
-                    part,
-                ).fetchall()
-            changed = []
-            for row, _, _, accesses in known:
-                count, times = waiting[row]
-                with translate_damage(self.path):
-                    changed.append((row, count, times[0], codec.add_accesses(accesses, times)))
-            execute_rows(
-                db,
-                "WITH new (row, count, last, accesses) AS (VALUES {rows}) UPDATE memories SET "
-                "access_count = access_count + new.count, accesses = new.accesses, "
-                "last_accessed = max(coalesce(last_accessed, new.last), new.last) "
-                "FROM new WHERE memories.row = new.row",
-                changed,
-            )
-            self._note(db, "patched", [(space, row) for row, space, _, _ in known])
-            memories = {row: (space, sequence) for row, space, sequence, _ in known}
+            with translate_damage(self.path):
+                memories = update_accesses(db, batch.rows)
+            self._note(db, "patched", [(memory.space, row) for row, memory in memories.items()])
             first = self._numbers(db, sum(len(rows) for rows, *_ in batch.uses))
-            uses = [
-                (memories[row], type_, at, actor, session)
-                for rows, at, type_, actor, session in batch.uses
-                for row in rows
-                if row in memories
-            ]
-            execute_rows(
-                db,
-                "INSERT INTO events (space, seq, memory, type, at, actor, session) VALUES {rows}",
-                [
-                    (space, seq, memory, *use)
-                    for seq, ((space, memory), *use) in enumerate(uses, first)
-                ],
-            )
+            insert_uses(db, first, batch.uses, memories)
             [batch.seq] = db.execute("SELECT value FROM counter").fetchone()
-            # Told before it is committed: a search may look right afterwards.
+            # Set before the commit: a search may ask for the version right after it.
             first, last = self._counted
             self._counted = (first if last == before else before), int(batch.seq)
 
@@ -457,51 +366,22 @@ class SqliteRecords(SqliteLog):
         ids: Sequence[str] | None = None,
         where: Filter | None = None,
     ) -> int:
-        """Erase memories, their vectors and links; how many. Freed pages are overwritten."""
+        """Erase memories with all they have; return their number. Freed pages are overwritten."""
         self._accesses.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
-            names = ("id", "row", "sequence", *sorted(map(column_name, filter_fields(where))))
-            select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
-            key, chosen = ("row", rows) if ids is None else ("id", ids)
-            gone = []
-            if chosen is None:
-                db.execute("DELETE FROM notes WHERE space = ?", (space,))
-                # What happened to all
-                db.execute("DELETE FROM events WHERE space = ? AND memory = 0", (space,))
-                gone = db.execute(select, (space,)).fetchall()
-            for part in chunks(chosen or ()):
-                gone += db.execute(f"{select} AND {key} IN ({placeholders(part)})", (space, *part))
             with translate_damage(self.path):
-                gone = [
-                    each[:3]
-                    for each in gone
-                    if passes(
-                        where, partial(codec.index_value_of, dict(zip(names, each, strict=True)))
-                    )
-                ]
-            for id, _, sequence in gone:
-                for end in ("source", "target"):
-                    db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))
-                for table in ("events", "former_vectors"):
-                    db.execute(f"DELETE FROM {table} WHERE memory = ?", (sequence,))
-                db.execute(
-                    "DELETE FROM events WHERE space = ? AND type = 'link' "
-                    "AND json_extract(payload, '$.target') = ?",
-                    (space, id),
-                )
-            self._erase(db, [row for _, row, _ in gone])
-            # A name may tell as much as a text: that of a namespace goes with the last of it.
-            nothing = " AND ".join(
-                f"NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.space = spaces.space)"
-                for table in ("memories", "vectors", "links", "events", "notes")
-            )
-            db.execute(f"DELETE FROM spaces WHERE space = ? AND {nothing}", (space,))
-        if gone:
-            self._lingering = True
+                erased = memories_to_erase(db, space, rows, ids, where)
+            if rows is None and ids is None:
+                erase_common(db, space)
+            erase_traces(db, space, erased)
+            self._erase_rows(db, [memory.row for memory in erased])
+            erase_empty_space(db, space)
+        if erased:
+            self._has_erased_text = True
             with suppress(StoreError):  # they are erased; the next write tries again
                 self._truncate_log(_ERASE_WAIT_MS)
-        return len(gone)
+        return len(erased)
 
     def _truncate_log(self, patience: int) -> None:
         """Fold the write-ahead log into the file, so that erased text does not linger in it.
@@ -516,7 +396,7 @@ class SqliteRecords(SqliteLog):
                 [busy, *_] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 db.execute(f"PRAGMA busy_timeout = {usual}")
-            self._lingering = bool(busy)
+            self._has_erased_text = bool(busy)
 
     def flush(self) -> None:
         """Write queued touches."""

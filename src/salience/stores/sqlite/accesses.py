@@ -1,0 +1,67 @@
+"""Accesses in a SQLite file: counted in the memories, and logged as events."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from salience.stores import codec
+from salience.stores.access_queue import AccessTimes, Use
+from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
+
+
+class AccessedMemory(NamedTuple):
+    """The place of an accessed memory."""
+
+    space: int
+    sequence: int
+
+
+def update_accesses(
+    db: sqlite3.Connection, accesses: Mapping[int, AccessTimes]
+) -> dict[int, AccessedMemory]:
+    """Count accesses in, by row; return the memories that are there."""
+    stored: list[tuple[int, int, int, bytes | None]] = []
+    for part in chunks(sorted(accesses)):
+        stored += db.execute(
+            "SELECT row, space, sequence, accesses FROM memories "
+            f"WHERE row IN ({placeholders(part)}) ORDER BY row",
+            part,
+        ).fetchall()
+    changes = []
+    for row, _, _, times_before in stored:
+        count, times = accesses[row]
+        changes.append((row, count, times[0], codec.add_accesses(times_before, times)))
+    execute_rows(
+        db,
+        "WITH new (row, count, last, accesses) AS (VALUES {rows}) UPDATE memories SET "
+        "access_count = access_count + new.count, accesses = new.accesses, "
+        "last_accessed = max(coalesce(last_accessed, new.last), new.last) "
+        "FROM new WHERE memories.row = new.row",
+        changes,
+    )
+    return {row: AccessedMemory(space, sequence) for row, space, sequence, _ in stored}
+
+
+def insert_uses(
+    db: sqlite3.Connection,
+    first: int,
+    uses: Sequence[Use],
+    memories: Mapping[int, AccessedMemory],
+) -> None:
+    """Log uses of memories that are there, as events from the number `first` on."""
+    events = [
+        (memories[row], type_, at, actor, session)
+        for rows, at, type_, actor, session in uses
+        for row in rows
+        if row in memories
+    ]
+    execute_rows(
+        db,
+        "INSERT INTO events (space, seq, memory, type, at, actor, session) VALUES {rows}",
+        [
+            (memory.space, seq, memory.sequence, *event)
+            for seq, (memory, *event) in enumerate(events, first)
+        ],
+    )

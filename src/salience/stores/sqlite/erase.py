@@ -1,0 +1,70 @@
+"""Erasing memories from a SQLite file, with everything that tells of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+from salience.records.filters import Filter, filter_fields, passes
+from salience.stores import codec
+from salience.stores.sqlite.statements import chunks, column_name, placeholders
+
+
+class ErasedMemory(NamedTuple):
+    """A memory to be erased."""
+
+    id: str
+    row: int
+    sequence: int
+
+
+def memories_to_erase(
+    db: sqlite3.Connection,
+    space: int,
+    rows: Sequence[int] | None,
+    ids: Sequence[str] | None,
+    where: Filter | None,
+) -> list[ErasedMemory]:
+    """The memories of a namespace by row or id (else all) that pass a filter now."""
+    names = ("id", "row", "sequence", *sorted(map(column_name, filter_fields(where))))
+    select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
+    key, chosen = ("row", rows) if ids is None else ("id", ids)
+    memories = db.execute(select, (space,)).fetchall() if chosen is None else []
+    for part in chunks(chosen or ()):
+        memories += db.execute(f"{select} AND {key} IN ({placeholders(part)})", (space, *part))
+    return [
+        ErasedMemory(*values[:3])
+        for values in memories
+        if passes(where, partial(codec.index_value_of, dict(zip(names, values, strict=True))))
+    ]
+
+
+def erase_common(db: sqlite3.Connection, space: int) -> None:
+    """Erase what belongs to a namespace as a whole: its notes, and events of all its memories."""
+    db.execute("DELETE FROM notes WHERE space = ?", (space,))
+    db.execute("DELETE FROM events WHERE space = ? AND memory = 0", (space,))
+
+
+def erase_traces(db: sqlite3.Connection, space: int, erased: Sequence[ErasedMemory]) -> None:
+    """Erase the links and events of memories, and the events that linked others to them."""
+    for id, _, sequence in erased:
+        for end in ("source", "target"):
+            db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))
+        for table in ("events", "former_vectors"):
+            db.execute(f"DELETE FROM {table} WHERE memory = ?", (sequence,))
+        db.execute(
+            "DELETE FROM events WHERE space = ? AND type = 'link' "
+            "AND json_extract(payload, '$.target') = ?",
+            (space, id),
+        )
+
+
+def erase_empty_space(db: sqlite3.Connection, space: int) -> None:
+    """Erase the name of a namespace with the last that it holds: a name can be telling, too."""
+    is_empty = " AND ".join(
+        f"NOT EXISTS (SELECT 1 FROM {table} WHERE {table}.space = spaces.space)"
+        for table in ("memories", "vectors", "links", "events", "notes")
+    )
+    db.execute(f"DELETE FROM spaces WHERE space = ? AND {is_empty}", (space,))
