@@ -112,7 +112,11 @@ def explanation(tree: Explanation) -> Tree:
 def _grow(branch: Tree, tree: Explanation, headings: Mapping[str, Tree]) -> None:
     for child in tree.children:
         if not _is_constant(child):  # a weight is in the label of its term
-            _grow(headings.get(child.part_node.group, branch).add(_node(child)), child, {})
+            part = child.part_node
+            text = _node(child)
+            if headings and part.doc:
+                text.append(f"  # {part.doc}", style="dim")
+            _grow(headings.get(part.group, branch).add(text), child, {})
 
 
 def _is_constant(tree: Explanation) -> bool:
@@ -129,8 +133,6 @@ def _node(tree: Explanation) -> Text:
         text.append(f"  {tree.how}", style="dim")
     if tree.note:
         text.append(f"  ({tree.note})", style="italic")
-    if tree.part_node.doc:
-        text.append(f"  # {tree.part_node.doc}", style="dim")
     return text
 
 

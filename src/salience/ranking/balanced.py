@@ -39,7 +39,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "session_coverage": "its session has the words of the query",
         "answers_previous_question": "follows a question that matches",
         "turn_position": "early in its session, where topics begin",
-        "length": "has up to ten content words",
+        "length": "how long it is, up to ten content words",
         "first_person": "says I, me, my, we",
         "bare_question": "a short question, which tells little",
     },
@@ -47,7 +47,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "named_speaker": "by or about the person named",
         "speaker_session": "the person named speaks in its session",
         "said_by_user": "query in the first person: by the user",
-        "said_by_assistant": "query about its answers: by the assistant",
+        "said_by_assistant": "query about what the assistant said: by it",
         "summary_by_assistant": "query for a summary: by the assistant",
     },
     "time": {
@@ -56,7 +56,7 @@ PARTS: Mapping[str, Mapping[str, str]] = {
         "day_match": "from the day named, or mentions it",
         "has_time_expression": "query for a time: mentions one",
         "recency": "query for the present: the newer the better",
-        "expired": "a fact that did not hold at that time",
+        "expired": "a fact that does not hold at the time asked about",
         "fact_recency": "a fact that matches: the newer the better",
     },
     "answer type": {
