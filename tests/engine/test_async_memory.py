@@ -43,9 +43,9 @@ def test_a_round_of_everything(tmp_path: Path) -> None:
         assert added.id == "a"
         assert (await memory.add_many(["A pear.", {"id": "b", "content": "Plums."}])).ids[1] == "b"
         assert (await memory.search("apple", profile=WORDS)).ids == ("a",)
-        kept = await memory.get("a")
-        assert kept is not None
-        assert kept.access_count == 1
+        record = await memory.get("a")
+        assert record is not None
+        assert record.access_count == 1
         assert (await memory.get_all({"tags": "fruit"})).total == 1
         assert (await memory.update("a", content="A green plum.")).content == "A green plum."
         assert (await memory.explain("plum", "a")).rank is not None

@@ -1,4 +1,4 @@
-"""Whatever is given: a sensible result, or InvalidInput that names the field and writes nothing."""
+"""Any input: a sensible result, or InvalidInput that names the field, with nothing written."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -155,7 +155,7 @@ def everything(memory: Memory) -> Any:
 
 
 def named(problem: InvalidInput, field: str) -> bool:
-    """Whether an error is about a field, or about what is deep inside it."""
+    """Test whether an error is about a field, or about a value inside it."""
     return problem.field == field or problem.field.startswith(field + ".")
 
 
@@ -164,9 +164,9 @@ def test_a_wrong_field_is_named_and_nothing_written(
     memory: Memory, argument: str, value: Any, field: str
 ) -> None:
     before = everything(memory)
-    given = {"content": "Fine words.", argument: value}
+    fields = {"content": "Fine words.", argument: value}
     with pytest.raises(InvalidInput) as caught:
-        memory.add(given.pop("content"), **given)
+        memory.add(fields.pop("content"), **fields)
     assert named(caught.value, field), caught.value
     assert str(caught.value).startswith(caught.value.field)
     assert len(str(caught.value)) < 2_000
@@ -262,13 +262,13 @@ def test_what_is_no_item_is_rejected(memory: Memory, item: Any) -> None:
 def test_an_id_given_twice_is_taken_by_the_first(memory: Memory) -> None:
     result = memory.add_many([{"id": "x", "content": "1"}, {"id": "x", "content": "2"}])
     assert [item.outcome for item in result] == ["ADDED", "REJECTED"]
-    kept = memory.get("x")
-    assert kept is not None
-    assert kept.content == "1"
+    record = memory.get("x")
+    assert record is not None
+    assert record.content == "1"
     memory.delete("x")
 
 
-SENSIBLE: list[tuple[str, Any, Any]] = [  # argument, value, what is kept
+SENSIBLE: list[tuple[str, Any, Any]] = [  # argument, value, the stored value
     ("created_at", NOW + timedelta(days=3_650), NOW + timedelta(days=3_650)),
     ("created_at", 0, datetime(1970, 1, 1, tzinfo=timezone.utc)),
     ("created_at", "2026-05-31T14:00:00+02:00", datetime(2026, 5, 31, 12, tzinfo=timezone.utc)),
@@ -292,12 +292,12 @@ SENSIBLE: list[tuple[str, Any, Any]] = [  # argument, value, what is kept
 ]
 
 
-@pytest.mark.parametrize(("argument", "value", "kept"), SENSIBLE, ids=label)
-def test_a_sensible_value_is_kept(memory: Memory, argument: str, value: Any, kept: Any) -> None:
+@pytest.mark.parametrize(("argument", "value", "expected"), SENSIBLE, ids=label)
+def test_a_sensible_value_is_kept(memory: Memory, argument: str, value: Any, expected: Any) -> None:
     id = memory.add("Fine words.", **{argument: value}).id
     record = memory.get(id)
     assert record is not None
-    assert getattr(record, argument) == kept
+    assert getattr(record, argument) == expected
     assert memory.search("Fine words.", profile="composite", filters={"id": id}).ids == (id,)
     memory.delete(id)
 
@@ -333,9 +333,9 @@ def test_an_iterator_of_links_is_kept(memory: Memory) -> None:
     linked = memory.add("A linked word.", links=iter([link])).id  # type: ignore[arg-type]
     assert memory.add("A linked word.", links=iter(())).id == linked  # type: ignore[arg-type]
     turns = [{"role": "user", "content": "One."}, {"role": "assistant", "content": "Two."}]
-    told = memory.add(turns, links=iter([link])).ids  # type: ignore[arg-type]
-    assert {end.source for end in memory.links("taken")} == {linked, *told}
-    for id in (linked, *told):
+    turn_ids = memory.add(turns, links=iter([link])).ids  # type: ignore[arg-type]
+    assert {end.source for end in memory.links("taken")} == {linked, *turn_ids}
+    for id in (linked, *turn_ids):
         memory.delete(id)
 
 

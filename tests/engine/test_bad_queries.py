@@ -1,4 +1,4 @@
-"""Whatever is asked: a sensible result, or InvalidInput that names the argument."""
+"""Any search: a sensible result, or InvalidInput that names the argument."""
 
 import inspect
 from base64 import b64encode
@@ -234,18 +234,18 @@ def test_any_text_may_be_asked(memory: Memory, query: str) -> None:
 
 
 def test_numbers_of_numpy_are_numbers(memory: Memory) -> None:
-    asked: dict[str, Any] = {"query": "apple", "profile": "composite", "touch": np.bool_(False)}
+    options: dict[str, Any] = {"query": "apple", "profile": "composite", "touch": np.bool_(False)}
     five = np.int64(5)
-    plain = memory.search(**asked, limit=5, token_budget=500, min_score=0.0, now=1_700_000_000)
-    found = memory.search(
-        **asked,
+    plain = memory.search(**options, limit=5, token_budget=500, min_score=0.0, now=1_700_000_000)
+    result = memory.search(
+        **options,
         limit=five,  # type: ignore[arg-type]
         token_budget=np.int32(500),  # type: ignore[arg-type]
         min_score=np.float32(0),  # type: ignore[arg-type]
         now=np.int64(1_700_000_000),  # type: ignore[arg-type]
         weights={"similarity": np.float32(0.5)},  # type: ignore[dict-item]
     )
-    assert found.ids == plain.ids
+    assert result.ids == plain.ids
     where = {"access_count": {"gte": np.int64(0)}, "importance": {"nin": [np.float32(0.25)]}}
     assert memory.get_all(where, limit=five).total == memory.get_all().total  # type: ignore[arg-type]
     assert memory.get_all({"metadata.n": np.int64(1)}).total == 0

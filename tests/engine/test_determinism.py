@@ -1,4 +1,4 @@
-"""The same list everywhere: ids and scores, to the last bit."""
+"""The same hits everywhere: ids and scores, to the last bit."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from salience.ranking.profiles import BUILT_IN
 from salience.testing.embedder import WordHashEmbedder
 from support.ranked import NOW, PROFILES, QUESTIONS, Lists, ranked
 
-UNBOUNDED = ["balanced", "composite"]  # what they look at does not depend on the hits wanted
+UNBOUNDED = ["balanced", "composite"]  # their candidates do not depend on the number of hits
 TALK = 'the tea is in the blue tin that Ana bought in March for her "new" kitchen tea* 3'.split()
 
 SCRIPT = """
@@ -40,10 +40,10 @@ for url in sys.argv[1:]:
 def expected() -> Lists:
     with Memory.open("ram://") as memory:
         memory.add_many(sample.memories())
-        found = ranked(memory)
-    assert all(len(hits) <= 10 for hits in found)
-    assert sum(map(len, found)) > 9 * len(found)
-    return found
+        lists = ranked(memory)
+    assert all(len(hits) <= 10 for hits in lists)
+    assert sum(map(len, lists)) > 9 * len(lists)
+    return lists
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,8 @@ def test_two_stores_rank_alike(expected: Lists, file: Path) -> None:
 def test_memories_added_one_at_a_time_rank_alike(expected: Lists) -> None:
     with Memory.open("ram://") as memory:
         for item in sample.memories():
-            given = dict(item)
-            memory.add(given.pop("content"), **given)
+            fields = dict(item)
+            memory.add(fields.pop("content"), **fields)
             memory.search("in between", limit=1, touch=False)
         assert ranked(memory) == expected
 
@@ -75,7 +75,7 @@ def test_sync_and_async_rank_alike(expected: Lists) -> None:
     async def collect() -> Lists:
         async with await AsyncMemory.open("ram://") as memory:
             await memory.add_many(sample.memories())
-            found = []
+            lists: Lists = []
             for profile in PROFILES:
                 answers = await asyncio.gather(
                     *(
@@ -83,8 +83,8 @@ def test_sync_and_async_rank_alike(expected: Lists) -> None:
                         for question in QUESTIONS
                     )
                 )
-                found += [[(hit.id, hit.score) for hit in answer] for answer in answers]
-            return found
+                lists += [[(hit.id, hit.score) for hit in answer] for answer in answers]
+            return lists
 
     assert asyncio.run(collect()) == expected
 
@@ -106,8 +106,8 @@ def test_every_process_ranks_alike(expected: Lists, file: Path) -> None:
         ]
 
     with ThreadPoolExecutor(2) as pool:
-        for found in pool.map(answers, [*range(9), 4_294_967_295]):
-            assert found == [expected, expected]
+        for lists in pool.map(answers, [*range(9), 4_294_967_295]):
+            assert lists == [expected, expected]
 
 
 @pytest.mark.parametrize("profile", UNBOUNDED)
@@ -134,8 +134,8 @@ def test_searching_twice_without_touching_gives_the_same_bytes(
     with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
         memory.add_many({"id": f"m{at}", "content": " ".join(t)} for at, t in enumerate(texts))
 
-        def answered() -> bytes:
-            found = memory.search(question, profile=profile, now=NOW, touch=False, explain=True)
-            return json.dumps([hit.to_dict() for hit in found]).encode()
+        def answer() -> bytes:
+            result = memory.search(question, profile=profile, now=NOW, touch=False, explain=True)
+            return json.dumps([hit.to_dict() for hit in result]).encode()
 
-        assert answered() == answered()
+        assert answer() == answer()

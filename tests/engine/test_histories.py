@@ -1,4 +1,4 @@
-"""Random histories: memories are what their log says, and the past is ranked as it was."""
+"""Random histories: memories follow from their log, and the past is ranked as it was."""
 
 import tempfile
 from collections.abc import Callable
@@ -47,37 +47,37 @@ pauses = st.floats(0.000001, 1e7)
 histories = st.lists(st.tuples(step, pauses), min_size=4, max_size=30)
 
 
-class Teller:
-    """Does steps that make sense, and writes down what each search returned."""
+class Player:
+    """Does the steps that are possible, and records the hits of each search."""
 
     def __init__(self, url: str) -> None:
         self.now = START
         self.memory = Memory.open(url, embedder=WordHashEmbedder(), clock=lambda: self.now)
-        self.there: set[str] = set()
+        self.ids: set[str] = set()
         self.searches: list[tuple[datetime, str, str, list[dict[str, Any]]]] = []
 
     def do(self, step: tuple[str, Any, Any], pause: float) -> None:
         self.now += timedelta(seconds=pause)
-        what, one, other = step
-        if what == "add" and one not in self.there:
+        action, one, other = step
+        if action == "add" and one not in self.ids:
             self.memory.add(other, id=one, created_at=self.now - timedelta(days=1))
-            self.there.add(one)
-        elif what == "search":
-            self.searches.append((self.now, one, other, self.found(one, other)))
-        elif what == "decay":
+            self.ids.add(one)
+        elif action == "search":
+            self.searches.append((self.now, one, other, self.hits(one, other)))
+        elif action == "decay":
             self.memory.decay_all()
-        elif one in self.there and what in ("link", "supersede"):
-            if other in self.there and one != other:
+        elif one in self.ids and action in ("link", "supersede"):
+            if other in self.ids and one != other:
                 self.memory.link(one, other, "contradicts" if one < other else "supports", 0.5)
-                if what == "supersede":
+                if action == "supersede":
                     with suppress(InvalidInput):  # it was superseded by that one
                         self.memory.supersede(one, other)
-        elif one in self.there and what != "add":
-            self._to_one(what, one, other)
+        elif one in self.ids and action != "add":
+            self._change(action, one, other)
 
-    def _to_one(self, what: str, id: str, value: Any) -> None:
+    def _change(self, action: str, id: str, value: Any) -> None:
         memory = self.memory
-        acts: dict[str, Callable[[], Any]] = {
+        actions: dict[str, Callable[[], Any]] = {
             "update": lambda: memory.update(id, content=value),
             "weigh": lambda: memory.update(id, importance=value, metadata={"w": value}),
             "rewrite": lambda: memory.update(id, kind="note", importance=value),
@@ -87,31 +87,31 @@ class Teller:
             "status": lambda: memory.update(id, status=value),
             "delete": lambda: memory.delete(id),
         }
-        acts[what]()
-        if what == "delete":
-            self.there.remove(id)
-            self.searches.clear()  # what is erased is not in the past either
+        actions[action]()
+        if action == "delete":
+            self.ids.remove(id)
+            self.searches.clear()  # an erased memory is not in the past either
 
-    def found(self, query: str, profile: str, **asked: Any) -> list[dict[str, Any]]:
-        found = self.memory.search(query, profile=profile, explain=True, **asked)
-        return [hit.to_dict() for hit in found]
+    def hits(self, query: str, profile: str, **options: Any) -> list[dict[str, Any]]:
+        result = self.memory.search(query, profile=profile, explain=True, **options)
+        return [hit.to_dict() for hit in result]
 
 
 History = list[tuple[tuple[str, Any, Any], float]]
 
 
-def told(url: str, history: History) -> None:
-    teller = Teller(url)
-    with teller.memory as memory:
+def check_history(url: str, history: History) -> None:
+    player = Player(url)
+    with player.memory as memory:
         for step, pause in history:
-            teller.do(step, pause)
+            player.do(step, pause)
         before = {record.id: record for record in memory.get_all()}
         assert memory.verify()
-        teller.now += timedelta(days=1)
-        for at, query, profile, found in teller.searches:
-            assert teller.found(query, profile, as_of=at) == found
+        player.now += timedelta(days=1)
+        for at, query, profile, hits in player.searches:
+            assert player.hits(query, profile, as_of=at) == hits
         assert {record.id: record for record in memory.get_all()} == before
-        for id in teller.there:
+        for id in player.ids:
             assert memory.history(id).versions[-1].record == before[id]
 
 
@@ -134,7 +134,7 @@ REWEIGHED = edited_history(("rewrite", "c", 0.5))
 @example(REWORDED)
 @example(REWEIGHED)
 def test_in_memory(history: History) -> None:
-    told("ram://", history)
+    check_history("ram://", history)
 
 
 @settings(max_examples=25, deadline=None)
@@ -143,4 +143,4 @@ def test_in_memory(history: History) -> None:
 @example(REWEIGHED)
 def test_in_a_file(history: History) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        told(f"sqlite:///{Path(folder) / 'memory.db'}", history)
+        check_history(f"sqlite:///{Path(folder) / 'memory.db'}", history)

@@ -1,6 +1,6 @@
-"""The profiles and their parts against other programs, and against themselves by plain arithmetic.
+"""The profiles and their parts, compared with other programs and with plain arithmetic.
 
-On the sample, on synthetic texts, and on conversations of one's own: see `conversations`.
+On the sample, on synthetic texts, and on conversations of your own: see `conversations`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MODEL = StaticEmbedder()
 CONTENT = Lexical((("content", 1.0),))
 
 
-class Overheard:
+class RecordingEmbedder:
     """An embedder that remembers the last query vector it made."""
 
     def __init__(self, embedder: Embedder) -> None:
@@ -54,8 +54,8 @@ class Overheard:
 
 
 @dataclass(frozen=True)
-class Told:
-    """A talk in a memory: what was asked of it, when each memory was accessed, its vectors."""
+class Stored:
+    """A talk in a memory, the times at which each memory was accessed, and the vectors."""
 
     talk: Talk
     store: Store
@@ -66,7 +66,7 @@ class Told:
 
 
 @pytest.fixture(scope="module", params=TALKS)
-def told(request: pytest.FixtureRequest) -> Iterator[Told]:
+def stored(request: pytest.FixtureRequest) -> Iterator[Stored]:
     talk: Talk = request.param
     store = open_store("ram://")
     memory = Memory.open(store, embedder=MODEL)
@@ -93,29 +93,29 @@ def told(request: pytest.FixtureRequest) -> Iterator[Told]:
         for r in records
     ]
     vectors = MODEL.embed(texts).astype(np.float16).astype(np.float64)
-    yield Told(talk, store, memory, records, accessed, vectors)
+    yield Stored(talk, store, memory, records, accessed, vectors)
     store.close()
 
 
 # Full scans: what every memory scores, one by one
 
 
-def days(told: Told, record: MemoryRecord, now: datetime) -> list[float]:
+def days(stored: Stored, record: MemoryRecord, now: datetime) -> list[float]:
     """The ages of a memory's accesses in days, the writing included, newest first."""
-    times = [record.created_at, *told.accessed.get(record.id, ())]
+    times = [record.created_at, *stored.accessed.get(record.id, ())]
     return sorted(max(0.0, (now - at).total_seconds()) / 86_400 for at in times)
 
 
-def composite(told: Told, record: MemoryRecord, cosine: float, now: datetime, _: str) -> float:
+def composite(stored: Stored, record: MemoryRecord, cosine: float, now: datetime, _: str) -> float:
     importance = 0.5 if record.importance is None else record.importance
-    return 0.5 * cosine + 0.3 * importance + 0.2 * math.exp(-0.05 * days(told, record, now)[0])
+    return 0.5 * cosine + 0.3 * importance + 0.2 * math.exp(-0.05 * days(stored, record, now)[0])
 
 
-def six_factor(told: Told, record: MemoryRecord, cosine: float, now: datetime, q: str) -> float:
+def six_factor(stored: Stored, record: MemoryRecord, cosine: float, now: datetime, q: str) -> float:
     half_life = {"short": 6.0, "medium": 168.0, "long": 2160.0}[record.tier or "long"]
-    hours = 24.0 * days(told, record, now)[0]
+    hours = 24.0 * days(stored, record, now)[0]
     entities = RULES.extract(q)
-    asked = {fold_name(name) for name in entities}
+    query_names = {fold_name(name) for name in entities}
     own = {
         fold_name(name)
         for name in (*record.entities, *([record.speaker] if record.speaker else []))
@@ -124,59 +124,59 @@ def six_factor(told: Told, record: MemoryRecord, cosine: float, now: datetime, q
         0.40 * max(0.0, cosine)
         + 0.20 * 0.5 ** (hours / half_life)
         + 0.15 * (0.5 if record.importance is None else record.importance)
-        + 0.10 * min(1.0, len(told.accessed.get(record.id, ())) / 20)
+        + 0.10 * min(1.0, len(stored.accessed.get(record.id, ())) / 20)
         + 0.10 * 0.5
-        + 0.05 * (len(asked & own) / len(asked) if asked else 0.0)
+        + 0.05 * (len(query_names & own) / len(query_names) if query_names else 0.0)
     )
 
 
-def alive(told: Told, record: MemoryRecord, now: datetime) -> float:
+def alive(stored: Stored, record: MemoryRecord, now: datetime) -> float:
     """sigmoid of the base level, of memories that no link leads to."""
     rate = {"entity": 0.1, "knowledge": 1.0, "episodic": 2.0, "activity": 3.0}
     d = 0.5 * rate[record.layer or "knowledge"]
-    level = math.log(sum(max(age, 0.05 / 86_400) ** -d for age in days(told, record, now)))
+    level = math.log(sum(max(age, 0.05 / 86_400) ** -d for age in days(stored, record, now)))
     return 1.0 / (1.0 + math.exp(-level))
 
 
 @pytest.mark.parametrize("method", [composite, six_factor], ids=lambda method: method.__name__)
 def test_a_full_scan_is_the_formula_one_by_one(
-    told: Told, method: Callable[[Told, MemoryRecord, float, datetime, str], float]
+    stored: Stored, method: Callable[[Stored, MemoryRecord, float, datetime, str], float]
 ) -> None:
-    overheard = Overheard(MODEL)
-    memory = Memory.open(told.store, embedder=overheard, profile=method.__name__)
-    for question in told.talk.questions:
-        now = told.talk.now + timedelta(days=3)
-        found = memory.search(question, now=now, touch=False, limit=10, explain=True)
-        cosines = (told.vectors @ overheard.query).tolist()
+    recording = RecordingEmbedder(MODEL)
+    memory = Memory.open(stored.store, embedder=recording, profile=method.__name__)
+    for question in stored.talk.questions:
+        now = stored.talk.now + timedelta(days=3)
+        result = memory.search(question, now=now, touch=False, limit=10, explain=True)
+        cosines = (stored.vectors @ recording.query).tolist()
         by_hand = {
-            record.id: method(told, record, cosine, now, question)
-            for record, cosine in zip(told.records, cosines, strict=True)
+            record.id: method(stored, record, cosine, now, question)
+            for record, cosine in zip(stored.records, cosines, strict=True)
         }
-        assert_best(found, by_hand)
+        assert_best(result, by_hand)
 
 
-def test_vitality_is_the_formula_one_by_one(told: Told) -> None:
-    overheard = Overheard(MODEL)
-    memory = Memory.open(told.store, embedder=overheard, profile="vitality")
-    for question in told.talk.questions:
-        now = told.talk.now + timedelta(days=3)
-        found = memory.search(question, now=now, touch=False, limit=10)
-        # The rank of words is held against SQLite below; here it is taken as it is.
+def test_vitality_is_the_formula_one_by_one(stored: Stored) -> None:
+    recording = RecordingEmbedder(MODEL)
+    memory = Memory.open(stored.store, embedder=recording, profile="vitality")
+    for question in stored.talk.questions:
+        now = stored.talk.now + timedelta(days=3)
+        result = memory.search(question, now=now, touch=False, limit=10)
+        # The rank of words is compared with SQLite below; here it is taken as it is.
         ranks = memory.search(question, now=now, touch=False, limit=1000, profile=WORDS)
         text_rank = {hit.id: hit.score for hit in ranks if hit.score > 0.0}
-        cosines = (told.vectors @ overheard.query).tolist()
+        cosines = (stored.vectors @ recording.query).tolist()
         by_hand = {}
         entities = RULES.extract(question)
-        for record, cosine in zip(told.records, cosines, strict=True):
+        for record, cosine in zip(stored.records, cosines, strict=True):
             name = max(
-                trigram_similarity(trigrams(asked), trigrams(record.title or ""))
-                for asked in (question, *entities)
+                trigram_similarity(trigrams(text), trigrams(record.title or ""))
+                for text in (question, *entities)
             )
             if record.id in text_rank or cosine >= 0.7 or name >= 0.4:
                 share = text_rank.get(record.id, 0.0) / max(text_rank.values(), default=1.0)
                 blend = 0.3 * share + 0.5 * max(0.0, cosine) + 0.2 * name
-                by_hand[record.id] = blend * alive(told, record, now)
-        assert_best(found, by_hand)
+                by_hand[record.id] = blend * alive(stored, record, now)
+        assert_best(result, by_hand)
 
 
 WORDS = Profile(
@@ -193,13 +193,13 @@ WORDS = Profile(
 )
 
 
-def assert_best(found: SearchResult, by_hand: dict[str, float]) -> None:
-    """What was found are the best by hand, in their order; cosines are in single precision."""
-    assert len(found) == min(10, len(by_hand))
-    scores = {hit.id: hit.score for hit in found}
+def assert_best(result: SearchResult, by_hand: dict[str, float]) -> None:
+    """Assert that a result has the best by hand, in their order, up to single precision."""
+    assert len(result) == min(10, len(by_hand))
+    scores = {hit.id: hit.score for hit in result}
     assert scores == pytest.approx({id: by_hand[id] for id in scores}, abs=1e-6)
-    least = min(scores.values(), default=0.0)
-    assert all(value <= least + 1e-6 for id, value in by_hand.items() if id not in scores)
+    lowest = min(scores.values(), default=0.0)
+    assert all(value <= lowest + 1e-6 for id, value in by_hand.items() if id not in scores)
 
 
 # Words, against SQLite and the original of the "activation" profile
@@ -207,7 +207,7 @@ def assert_best(found: SearchResult, by_hand: dict[str, float]) -> None:
 
 @dataclass(frozen=True)
 class Indexed:
-    """The contents of a talk by number, in ours and in SQLite's index."""
+    """The contents of a talk by number, in our index and in that of SQLite."""
 
     talk: Talk
     contents: tuple[str, ...]
@@ -224,8 +224,8 @@ def indexed(request: pytest.FixtureRequest) -> Iterator[Indexed]:
         ({"id": f"{at}", "content": text} for at, text in enumerate(contents)), strict=True
     )
 
-    def ours(asked: Sequence[str]) -> dict[int, float]:
-        reading = QueryAnalysis(terms=tuple((term,) for term in asked))
+    def ours(query_terms: Sequence[str]) -> dict[int, float]:
+        reading = QueryAnalysis(terms=tuple((term,) for term in query_terms))
         query = Query("", ("default",), talk.now.timestamp(), reading=reading)
         [ranking] = store.batch([SearchRoute(CONTENT, query, None)])
         [ids] = store.batch([FetchColumns(ranking.rows, ("id",))])
@@ -251,16 +251,16 @@ def _spelt_terms(text: str) -> str:
     return " ".join(_spelt(stem(word)) for word in indexed_words(text))
 
 
-def in_sqlite(indexed: Indexed, asked: Sequence[str]) -> dict[int, float]:
+def in_sqlite(indexed: Indexed, query_terms: Sequence[str]) -> dict[int, float]:
     """SQLite's bm25() of the memories that hold one of some terms."""
-    match = " OR ".join(map(_spelt, asked))
+    match = " OR ".join(map(_spelt, query_terms))
     rows = indexed.sqlite.execute(
         "SELECT rowid, -bm25(texts) FROM texts WHERE texts MATCH ?", (match,)
     )
     return dict(rows.fetchall())
 
 
-def asked_in(question: str) -> list[str]:
+def terms_of(question: str) -> list[str]:
     return list(dict.fromkeys(terms(" ".join(words(question)))))
 
 
@@ -275,7 +275,7 @@ def test_bm25_is_that_of_sqlite(indexed: Indexed) -> None:
     size = len(indexed.contents)
     for question in indexed.talk.questions:
         expected: dict[int, float] = {}
-        for term in asked_in(question):
+        for term in terms_of(question):
             theirs, ours = in_sqlite(indexed, [term]), indexed.ours([term])
             assert theirs.keys() == ours.keys()
             df = len(theirs)
@@ -287,7 +287,7 @@ def test_bm25_is_that_of_sqlite(indexed: Indexed) -> None:
                 assert in_order(ours) == in_order(theirs)
             for place, value in theirs.items():
                 expected[place] = expected.get(place, 0.0) + value / idf * math.log1p(odds)
-        ours = indexed.ours(asked_in(question))
+        ours = indexed.ours(terms_of(question))
         assert ours == pytest.approx(expected, rel=1e-6)
 
 
@@ -305,16 +305,16 @@ def test_words_seed_as_in_the_original(indexed: Indexed) -> None:
         )
     compared = 0
     for question in indexed.talk.questions:
-        for term in asked_in(question):
-            found = original.store.search_bm25(_spelt(term), limit=len(indexed.contents))
-            theirs = {int(id): value for id, value in found}
+        for term in terms_of(question):
+            pairs = original.store.search_bm25(_spelt(term), limit=len(indexed.contents))
+            theirs = {int(id): value for id, value in pairs}
             if 2 * len(theirs) >= len(indexed.contents) or not theirs:
                 continue
             ours = indexed.ours([term])
             assert in_order(ours) == in_order(theirs)
-            best, most = max(ours.values()), max(theirs.values())
-            assert {at: value / best for at, value in ours.items()} == pytest.approx(
-                {at: value / most for at, value in theirs.items()}
+            our_best, their_best = max(ours.values()), max(theirs.values())
+            assert {at: value / our_best for at, value in ours.items()} == pytest.approx(
+                {at: value / their_best for at, value in theirs.items()}
             )
             compared += 1
     assert compared > len(indexed.talk.questions)
@@ -325,7 +325,7 @@ def test_words_seed_as_in_the_original(indexed: Indexed) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")  # of the compiler that ranx runs on
-def test_fusion_is_that_of_ranx(told: Told) -> None:
+def test_fusion_is_that_of_ranx(stored: Stored) -> None:
     from ranx import Run, fuse
 
     routes = Lexical(), Vector()
@@ -343,19 +343,21 @@ def test_fusion_is_that_of_ranx(told: Told) -> None:
         for route in routes
     }
 
-    def searched(question: str, profile: Profile) -> SearchResult:
-        return told.memory.search(
-            question, profile=profile, now=told.talk.now, touch=False, limit=200
+    def search(question: str, profile: Profile) -> SearchResult:
+        return stored.memory.search(
+            question, profile=profile, now=stored.talk.now, touch=False, limit=200
         )
 
     # ranx compiles itself anew for ids of another length.
-    number = {record.id: f"{at:05}" for at, record in enumerate(told.records)}
-    for question in told.talk.questions:
-        found = [searched(question, profile) for profile in alone.values()]
-        if not all(map(len, found)):
+    number = {record.id: f"{at:05}" for at, record in enumerate(stored.records)}
+    for question in stored.talk.questions:
+        results = [search(question, profile) for profile in alone.values()]
+        if not all(map(len, results)):
             continue
-        runs = [Run({"q": {number[hit.id]: -float(hit.rank) for hit in each}}) for each in found]
+        runs = [
+            Run({"q": {number[hit.id]: -float(hit.rank) for hit in result}}) for result in results
+        ]
         for k, profile in fusing.items():
             theirs = fuse(runs, method="rrf", params={"k": k}, norm=None).run["q"]
-            ours = searched(question, profile)
+            ours = search(question, profile)
             assert {number[hit.id]: hit.score for hit in ours} == pytest.approx(dict(theirs))

@@ -75,10 +75,10 @@ def test_snapshot() -> None:
     check_snapshot("compare.txt", str(compared))
 
 
-@pytest.mark.parametrize("given", [["balanced"], [], "balanced", {"name": "x"}])
-def test_two_profiles_are_needed(given: object) -> None:
+@pytest.mark.parametrize("profiles", [["balanced"], [], "balanced", {"name": "x"}])
+def test_two_profiles_are_needed(profiles: object) -> None:
     with pytest.raises(InvalidInput, match="profiles"):
-        kitchen().compare(QUERY, given)  # type: ignore[arg-type]
+        kitchen().compare(QUERY, profiles)  # type: ignore[arg-type]
 
 
 def test_an_unknown_profile_is_refused() -> None:

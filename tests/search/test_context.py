@@ -1,4 +1,4 @@
-"""The context: never over its budget, nothing twice, and it says where everything comes from."""
+"""The context: never over its budget, nothing twice, and the provenance of every piece."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def house(**options: Any) -> Memory:
     memory = kitchen(**options)
     memory.add("Ana cooks on Fridays.", id="ana", kind="profile", created_at=NOW - 90 * DAY)
     memory.within("team").add("The team eats at one. cos=0.5", id="team-lunch", created_at=NOW)
-    said = [("user", "what is in the larder?"), ("assistant", "saffron, rice and leeks")]
-    for i, (role, words) in enumerate(said):
+    turns = [("user", "what is in the larder?"), ("assistant", "saffron, rice and leeks")]
+    for i, (role, words) in enumerate(turns):
         memory.add(
             words, id=f"turn-{i}", speaker=role, session_id="s", kind="turn", created_at=NOW - DAY
         )
@@ -90,7 +90,7 @@ def sections(draw: st.DrawFn) -> list[Section]:
     budget=st.integers(1, 400),
     format=st.sampled_from(FORMATS),
     counter=st.sampled_from(sorted(COUNTERS)),
-    asked=st.none() | sections(),
+    own_sections=st.none() | sections(),
     references=st.booleans(),
 )
 def test_never_over_budget(
@@ -99,44 +99,44 @@ def test_never_over_budget(
     budget: int,
     format: Any,
     counter: str,
-    asked: list[Section] | None,
+    own_sections: list[Section] | None,
     references: bool,
 ) -> None:
     count = COUNTERS[counter]
     memory = Memory.open("ram://", embedder=None, clock=lambda: NOW)
-    memory.add_many([{**each, "id": f"mine{i}"} for i, each in enumerate(mine)], strict=True)
-    memory.within("team").add_many([{**e, "id": f"team{i}"} for i, e in enumerate(team)])
+    memory.add_many([{**fields, "id": f"mine{i}"} for i, fields in enumerate(mine)], strict=True)
+    memory.within("team").add_many([{**fields, "id": f"team{i}"} for i, fields in enumerate(team)])
 
-    def made() -> Context:
+    def assembled() -> Context:
         return memory.get_context(
             "abc saffron",
             budget,
             format=format,
-            sections=asked,
+            sections=own_sections,
             counter=count,
             references=references,
             touch=False,
         )
 
     try:
-        context = made()
+        context = assembled()
     except InvalidInput:
-        must_fit = any(each.whole for each in asked or ()) or asked is None
-        budgets = any(each.budget is not None for each in asked or ())
+        must_fit = any(section.whole for section in own_sections or ()) or own_sections is None
+        budgets = any(section.budget is not None for section in own_sections or ())
         assert must_fit or budgets or count("") > budget
         return
     assert count(context.text) == context.tokens <= budget
-    assert sum(each.tokens for each in context.sections) == context.tokens - count("")
-    assert context.to_dict() == made().to_dict()
-    sources = [(each.namespace, each.id) for each in context.provenance]
+    assert sum(filled.tokens for filled in context.sections) == context.tokens - count("")
+    assert context.to_dict() == assembled().to_dict()
+    sources = [(source.namespace, source.id) for source in context.provenance]
     assert len(sources) == len(set(sources))
-    by_name = {each.name: each for each in asked or ()}
+    by_name = {section.name: section for section in own_sections or ()}
     for filled in context.sections:
         if by_name.get(filled.name, Section("x")).whole:
             assert filled.cut == ()
             assert filled.without_room == 0
     if references and format != "xml":
-        assert all(f"[m:{each.ref}]" in context.text for each in context.provenance)
+        assert all(f"[m:{source.ref}]" in context.text for source in context.provenance)
     if format == "xml" and context.text:
         assert len(ET.fromstring(context.text).findall(".//memory")) == len(sources)
     if format == "messages" and context.text:
@@ -168,10 +168,10 @@ def test_snapshots() -> None:
 
 def test_the_search_decides_the_order_and_the_profile_is_chosen() -> None:
     memory = house()
-    found = memory.search(QUERY, profile="composite", limit=100, touch=False)
+    result = memory.search(QUERY, profile="composite", limit=100, touch=False)
     context = memory.get_context(QUERY, 2000, sections=["memories"], profile="composite")
-    assert context.ids == found.ids
-    assert [each.score for each in context.provenance] == [hit.score for hit in found]
+    assert context.ids == result.ids
+    assert [source.score for source in context.provenance] == [hit.score for hit in result]
 
 
 def test_what_is_cut_says_how_much_was_left_out_and_the_mark_is_counted() -> None:
@@ -182,9 +182,9 @@ def test_what_is_cut_says_how_much_was_left_out_and_the_mark_is_counted() -> Non
     assert context.truncated == ("long",)
     [source] = context.provenance
     assert f"[... {source.left_out} tokens left out]" in context.text
-    kept = context.text.partition(": ")[2].partition(" [...")[0]
-    assert long.startswith(kept)
-    assert source.left_out == ceil(len(long) / 4) - ceil(len(kept) / 4)
+    beginning = context.text.partition(": ")[2].partition(" [...")[0]
+    assert long.startswith(beginning)
+    assert source.left_out == ceil(len(long) / 4) - ceil(len(beginning) / 4)
     assert context.tokens == ceil(len(context.text) / 4)
     assert 50 < context.tokens <= 60
 
@@ -214,10 +214,10 @@ def test_unused_budget_flows_on() -> None:
     assert first.tokens < 30
     assert second.allowed == 300 - first.tokens
     later = {"name": "recent", "budget": 0.5, "priority": -1}
-    held = memory.get_context(QUERY, 300, sections=["memories", later])
-    assert held.sections[0].allowed > 250
-    assert held.sections[1].without_room == 0
-    assert held.tokens > 250
+    reserved = memory.get_context(QUERY, 300, sections=["memories", later])
+    assert reserved.sections[0].allowed > 250
+    assert reserved.sections[1].without_room == 0
+    assert reserved.tokens > 250
 
 
 def test_spared_budget_goes_to_the_next_by_priority() -> None:
@@ -270,14 +270,14 @@ def test_references_are_short_and_can_be_switched_off() -> None:
     for i, id in enumerate(ids):
         memory.add(f"saffron {i}", id=id, created_at=NOW)
     context = memory.get_context("saffron")
-    refs = {each.id: each.ref for each in context.provenance}
+    refs = {source.id: source.ref for source in context.provenance}
     short = ["0123456789abc", "0123456789abX", "fedcba98", "odd__id__"]
     assert refs == dict(zip(ids, short, strict=True))
     assert all(f"[m:{ref}]" in context.text for ref in refs.values())
     assert "[m:" not in memory.get_context("saffron", references=False).text
 
 
-def test_only_what_is_given_is_touched_and_only_if_asked() -> None:
+def test_only_the_memories_of_a_context_are_touched_and_only_with_touch() -> None:
     memory = house()
     memory.get_context(QUERY, 60, sections=["memories"], touch=False)
     memory.flush()
@@ -313,16 +313,16 @@ def test_the_counter_of_the_memory_is_the_default() -> None:
 def test_sync_and_async_agree() -> None:
     memory = house()
 
-    async def asked() -> Context:
+    async def awaited() -> Context:
         other = AsyncMemory(memory._core)
         return await other.get_context(QUERY, 150, sections=ALL, touch=False)
 
     expected = memory.get_context(QUERY, 150, sections=ALL, touch=False)
-    assert asyncio.run(asked()).to_dict() == expected.to_dict()
+    assert asyncio.run(awaited()).to_dict() == expected.to_dict()
 
 
 @pytest.mark.parametrize(
-    ("asked", "message"),
+    ("arguments", "message"),
     [
         ({"max_tokens": 0}, "max_tokens: is 0"),
         ({"max_tokens": 2.5}, "max_tokens: is 2.5"),
@@ -348,9 +348,9 @@ def test_sync_and_async_agree() -> None:
         ({"sections": [3]}, "3 is no section"),
     ],
 )
-def test_wrong_arguments_are_named(asked: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_are_named(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput) as problem:
-        house().get_context(QUERY, **asked)
+        house().get_context(QUERY, **arguments)
     assert message in str(problem.value)
 
 

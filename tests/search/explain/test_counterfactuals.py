@@ -1,4 +1,4 @@
-"""What would change it: the smallest change of one part, which does what is said of it."""
+"""Counterfactuals: the smallest change of one part, which does turn the outcome."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def test_the_change_is_the_smallest_that_brings_it_in() -> None:
     memory = crowd(4)
     tried = 0
     for record in memory.get_all(limit=100):
-        asked = {"profile": "composite", "limit": 20, "touch": False}
-        reason = memory.explain(QUERY, record.id, profile="composite", limit=20)
-        change = next((c for c in reason.changes or () if c.part == "importance"), None)
+        options = {"profile": "composite", "limit": 20, "touch": False}
+        report = memory.explain(QUERY, record.id, profile="composite", limit=20)
+        change = next((c for c in report.changes or () if c.part == "importance"), None)
         if change is None or not 0.0 <= change.needed <= 1.0:
             continue
         tried += 1
         memory.update(record.id, importance=change.needed)
-        assert (record.id in memory.search(QUERY, **asked).ids) != reason.found  # type: ignore[arg-type]
+        assert (record.id in memory.search(QUERY, **options).ids) != report.found  # type: ignore[arg-type]
         memory.update(record.id, importance=toward(change.value, change.needed))
-        assert (record.id in memory.search(QUERY, **asked).ids) == reason.found  # type: ignore[arg-type]
+        assert (record.id in memory.search(QUERY, **options).ids) == report.found  # type: ignore[arg-type]
         memory.update(record.id, importance=record.importance)
     assert tried > 10
 
@@ -41,44 +41,44 @@ def test_the_change_is_the_smallest_that_brings_it_in() -> None:
 def test_likely_changes_come_first_and_say_whether_a_candidate_has_such_a_value() -> None:
     memory = crowd(5)
     for record in memory.get_all(limit=100):
-        reason = memory.explain(QUERY, record.id, profile="composite", limit=5)
-        found = reason.changes or ()
-        assert [c.possible for c in found] == sorted((c.possible for c in found), reverse=True)
-        shares = [c.share for c in found if c.possible]
+        report = memory.explain(QUERY, record.id, profile="composite", limit=5)
+        changes = report.changes or ()
+        assert [c.possible for c in changes] == sorted((c.possible for c in changes), reverse=True)
+        shares = [c.share for c in changes if c.possible]
         assert shares == sorted(shares)
-        assert all(c.possible == (c.low <= c.needed <= c.high) for c in found)
+        assert all(c.possible == (c.low <= c.needed <= c.high) for c in changes)
         if len(shares) > 1:
             return
     pytest.fail("no memory with two possible changes")
 
 
 def test_a_hit_is_told_what_would_drop_it_out() -> None:
-    reason = kitchen().explain(QUERY, "curry", profile="composite", limit=3)
-    assert reason.found
-    assert reason.changes is not None
-    assert all(c.needed < c.value for c in reason.changes)
-    assert "would drop it out" in str(reason)
+    report = kitchen().explain(QUERY, "curry", profile="composite", limit=3)
+    assert report.found
+    assert report.changes is not None
+    assert all(c.needed < c.value for c in report.changes)
+    assert "would drop it out" in str(report)
 
 
 def test_nothing_drops_a_hit_that_has_no_rival() -> None:
-    reason = kitchen().explain(QUERY, "curry", profile="composite", limit=8)
-    assert reason.changes == ()
-    assert reason.outlook == "Nothing possible alone would drop it out."
+    report = kitchen().explain(QUERY, "curry", profile="composite", limit=8)
+    assert report.changes == ()
+    assert report.outlook == "Nothing possible alone would drop it out."
 
 
 def test_a_factor_is_a_part_like_any_other() -> None:
     memory = kitchen()
     memory.update("risotto", status="contradicted")
-    reason = memory.explain(QUERY, "risotto", profile="activation", limit=3)
-    assert not reason.found
-    change = next(c for c in reason.changes or () if c.part == "status_penalty")
+    report = memory.explain(QUERY, "risotto", profile="activation", limit=3)
+    assert not report.found
+    change = next(c for c in report.changes or () if c.part == "status_penalty")
     assert change.value == 0.3
     assert change.possible
-    assert reason.why is not None
-    again = rescored(reason.why, "status_penalty")
+    assert report.why is not None
+    again = rescored(report.why, "status_penalty")
     assert again is not None
     assert again(change.needed) == change.score
-    assert again(change.value) == reason.score
+    assert again(change.value) == report.score
 
 
 def test_equal_scores_are_decided_by_the_id() -> None:
@@ -87,26 +87,26 @@ def test_equal_scores_are_decided_by_the_id() -> None:
     early = memory.explain(QUERY, "bread", profile=plain, limit=2)
     late = memory.explain(QUERY, "tea", profile=plain, limit=2)
     rival = memory.search(QUERY, profile=plain, limit=2, touch=False)[-1]
-    for reason in (early, late):
-        change = next(c for c in reason.changes or () if c.part == "importance")
-        if reason.id < rival.id:
+    for report in (early, late):
+        change = next(c for c in report.changes or () if c.part == "importance")
+        if report.id < rival.id:
             assert change.score == rival.score
         else:
             assert change.score > rival.score
 
 
 def test_min_score_counts_too() -> None:
-    reason = kitchen().explain(QUERY, "salad", profile="composite", min_score=0.5)
-    change = next(c for c in reason.changes or () if c.part == "similarity")
+    report = kitchen().explain(QUERY, "salad", profile="composite", min_score=0.5)
+    change = next(c for c in report.changes or () if c.part == "similarity")
     assert change.score >= 0.5
-    assert reason.why_not is not None
-    assert reason.why_not.stage == "min_score"
+    assert report.why_not is not None
+    assert report.why_not.stage == "min_score"
 
 
 def test_nothing_possible_is_said() -> None:
-    reason = kitchen().explain(QUERY, "salad", profile="composite", limit=1)
-    assert reason.outlook == "Nothing possible alone would bring it in; these come nearest:"
-    assert not any(change.possible for change in reason.changes or ())
+    report = kitchen().explain(QUERY, "salad", profile="composite", limit=1)
+    assert report.outlook == "Nothing possible alone would bring it in; these come nearest:"
+    assert not any(change.possible for change in report.changes or ())
 
 
 def test_what_is_scaled_over_the_candidates_is_no_function_of_its_parts() -> None:

@@ -40,11 +40,11 @@ class Checked(HTMLParser):
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
 @pytest.mark.parametrize("id", ["risotto", "salad"])
 def test_the_page_is_sound_and_loads_nothing(profile: str, id: str) -> None:
-    reason = kitchen().explain(QUERY, id, profile=profile, limit=2)
-    html = reason.to_html()
+    report = kitchen().explain(QUERY, id, profile=profile, limit=2)
+    html = report.to_html()
     page = Checked(html)
     assert QUERY in page.text
-    assert reason.record.content in page.text
+    assert report.record.content in page.text
     assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
     assert not any({"src", "href"} & set(attrs) for _, attrs in page.tags)
     assert not re.search(r"url\(|@import|https?:", html)
@@ -56,14 +56,14 @@ def test_every_text_is_escaped() -> None:
     bad = '"><script>alert(1)</script>&amp;'
     memory.add(f"{bad} saffron cos=0.1", id=f"id{bad}", importance=0.0)
     query = f"saffron {bad}"
-    for asked in ({}, {"filters": {"speaker": bad}}, {"limit": 1, "profile": "composite"}):
-        html = memory.explain(query, f"id{bad}", **asked).to_html()
+    for options in ({}, {"filters": {"speaker": bad}}, {"limit": 1, "profile": "composite"}):
+        html = memory.explain(query, f"id{bad}", **options).to_html()
         assert "<script" not in html
         assert f"id{bad}" in Checked(html).text
 
 
 def test_a_bar_for_every_part_that_counts() -> None:
-    reason = kitchen().explain(QUERY, "risotto", profile="composite")
-    html = reason.to_html()
+    report = kitchen().explain(QUERY, "risotto", profile="composite")
+    html = report.to_html()
     for part in ("similarity", "importance", "recency"):
         assert f"<td>{part}</td>" in html

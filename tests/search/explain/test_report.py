@@ -1,4 +1,4 @@
-"""Why: the tree is the score, for every profile and every memory."""
+"""Explanations: the tree is the score, for every profile and every memory."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ def check_sums(tree: Explanation) -> None:
     for node in tree:
         values = [child.value for child in node.children]
         if node.how in ("sum", "product"):
-            made = reduce(add if node.how == "sum" else mul, values)
-            assert made == node.value or (math.isnan(made) and math.isnan(node.value))
+            value = reduce(add if node.how == "sum" else mul, values)
+            assert value == node.value or (math.isnan(value) and math.isnan(node.value))
 
 
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_root_is_the_score_and_who_is_no_hit_is_told_where_it_left(
+def test_the_root_is_the_score_and_a_memory_that_is_no_hit_has_a_stage_that_dropped_it(
     profile: str, seed: int
 ) -> None:
     memory = crowd(seed)
     result = memory.search(QUERY, limit=7, profile=profile, touch=False)
     scores = {hit.id: hit.score for hit in result}
     for record in memory.get_all(limit=100):
-        reason = memory.explain(QUERY, record.id, limit=7, profile=profile)
-        assert reason.found == (record.id in scores)
-        if reason.found:
-            assert reason.score == scores[record.id]
-            assert result[(reason.rank or 0) - 1].id == record.id
+        report = memory.explain(QUERY, record.id, limit=7, profile=profile)
+        assert report.found == (record.id in scores)
+        if report.found:
+            assert report.score == scores[record.id]
+            assert result[(report.rank or 0) - 1].id == record.id
         else:
-            assert reason.why_not is not None
-            assert reason.why_not.reason
-        if reason.why is not None:
-            assert reason.why.value == reason.score
-            check_sums(reason.why)
-        assert json.loads(json.dumps(reason.to_dict()))["id"] == record.id
-        assert str(reason)
+            assert report.why_not is not None
+            assert report.why_not.reason
+        if report.why is not None:
+            assert report.why.value == report.score
+            check_sums(report.why)
+        assert json.loads(json.dumps(report.to_dict()))["id"] == record.id
+        assert str(report)
 
 
 @pytest.mark.parametrize("profile", sorted(profiles.BUILT_IN))
@@ -62,9 +62,9 @@ def test_contributions_add_up_to_the_score(profile: str) -> None:
 def test_stores_agree(profile: str) -> None:
     with crowd(8) as ram, crowd(8, "sqlite:///:memory:") as file:
         for record in ram.get_all(limit=12):
-            asked: dict[str, Any] = {"limit": 3, "profile": profile}
-            assert str(ram.explain(QUERY, record.id, **asked)) == str(
-                file.explain(QUERY, record.id, **asked)
+            options: dict[str, Any] = {"limit": 3, "profile": profile}
+            assert str(ram.explain(QUERY, record.id, **options)) == str(
+                file.explain(QUERY, record.id, **options)
             )
 
 
@@ -78,18 +78,18 @@ def test_explaining_touches_nothing() -> None:
 
 
 def test_a_score_of_an_earlier_stage_is_explained_behind_its_column() -> None:
-    reason = kitchen().explain(QUERY, "risotto", profile="multi_route", limit=3)
-    assert reason.why is not None
-    fused = reason.why.find("rrf_score")
+    report = kitchen().explain(QUERY, "risotto", profile="multi_route", limit=3)
+    assert report.why is not None
+    fused = report.why.find("rrf_score")
     assert fused is not None
     assert {"lexical", "vec_full"} <= {child.label for child in fused.children}
 
 
-def test_what_a_stage_noted_is_told() -> None:
-    reason = kitchen().explain(QUERY, "cake", profile="activation")
-    assert reason.left["conflict.by"] == ("paella",)
-    assert reason.why is not None
-    penalty = reason.why.find("conflict_penalty")
+def test_the_notes_of_a_stage_are_reported() -> None:
+    report = kitchen().explain(QUERY, "cake", profile="activation")
+    assert report.left["conflict.by"] == ("paella",)
+    assert report.why is not None
+    penalty = report.why.find("conflict_penalty")
     assert penalty is not None
     assert "by paella" in penalty.note
     spread = kitchen().explain(QUERY, "bread", profile="activation")
@@ -113,12 +113,12 @@ def test_parts_of_a_sum_that_are_0_share_a_line_and_stay_in_the_data() -> None:
 
 def test_snapshots() -> None:
     memory = kitchen()
-    asked: dict[str, ExplainReport] = {
+    reports: dict[str, ExplainReport] = {
         "composite_hit": memory.explain(QUERY, "risotto", profile="composite", limit=3),
         "composite_cut": memory.explain(QUERY, "tea", profile="composite", limit=3),
         "balanced_hit": memory.explain(QUERY, "paella", limit=3),
         "activation_conflict": memory.explain(QUERY, "cake", profile="activation", limit=2),
         "multi_route_mmr": memory.explain(QUERY, "curry", profile="multi_route", limit=2),
     }
-    for name, reason in asked.items():
-        check_snapshot(f"{name}.txt", str(reason))
+    for name, report in reports.items():
+        check_snapshot(f"{name}.txt", str(report))
