@@ -1,5 +1,6 @@
-"""Operations: every request to the world outside, as data. A store answers all but `Embed`,
-`Extract` and `AsOf`.
+"""Operations: every request to a store or an embedder, as data.
+
+The first line of each ends with its answer. A store answers all but `Embed`, `Extract` and `AsOf`.
 
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.
@@ -40,17 +41,17 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Texts to the entities they name -> list of tuples of text, in the order of the texts."""
+    """Texts to the entities in them -> list of tuples of text, in the order of the texts."""
 
     texts: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FindSpeakers:
-    """Whom words of a question name; those that look like names (`proper`) may be misspelt.
+    """The speakers that words of a query name -> SpeakerMatches.
 
-    The `ordinary` ones name only who is called by several words that all stand there.
-    -> `SpeakerMatches`
+    Words that look like names (`proper`) may be misspelt. `ordinary` words name only a speaker
+    whose name has several words that all occur.
     """
 
     namespaces: tuple[str, ...]
@@ -61,11 +62,11 @@ class FindSpeakers:
 
 @dataclass(frozen=True, slots=True)
 class SpeakerMatches:
-    """The speakers that words name, by word, and who talks with an assistant here.
+    """The speakers that words name, by word, and the users and assistants of the namespace.
 
-    `users` are the speakers of that role; where there is an assistant but nobody is called a user,
-    the one who speaks most besides it. Both are empty among people. `turns` are how many memories
-    each of the named has written, of `all_turns` that anybody has.
+    `users` are the speakers of that role; where there is an assistant but nobody has the role of a
+    user, the one with the most turns besides it. Both are empty among people. `turns` counts the
+    memories of each speaker named, `all_turns` those of all speakers.
     """
 
     names: Mapping[str, frozenset[str]]
@@ -76,25 +77,25 @@ class SpeakerMatches:
 
     @classmethod
     def among(cls, people: Speakers, names: Mapping[str, frozenset[str]]) -> SpeakerMatches:
-        """Some people, of whom words name these."""
-        turns = {who: people.turns[who] for each in names.values() for who in each}
+        """The matches among the speakers of a namespace."""
+        turns = {name: people.turns[name] for match in names.values() for name in match}
         return cls(names, people.users, people.assistants, turns, people.all_turns)
 
     @classmethod
-    def together(cls, found: Sequence[SpeakerMatches]) -> SpeakerMatches:
-        """What several namespaces say, as one."""
+    def merged(cls, parts: Sequence[SpeakerMatches]) -> SpeakerMatches:
+        """The matches in several namespaces as one."""
         names: dict[str, frozenset[str]] = {}
         turns: Counter[str] = Counter()
-        for each in found:
-            for word, who in each.names.items():
-                names[word] = names.get(word, frozenset()) | who
-            turns.update(each.turns)
+        for part in parts:
+            for word, speakers in part.names.items():
+                names[word] = names.get(word, frozenset()) | speakers
+            turns.update(part.turns)
         return cls(
             names,
-            frozenset().union(*(each.users for each in found)),
-            frozenset().union(*(each.assistants for each in found)),
+            frozenset().union(*(part.users for part in parts)),
+            frozenset().union(*(part.assistants for part in parts)),
             turns,
-            sum(each.all_turns for each in found),
+            sum(part.all_turns for part in parts),
         )
 
 
@@ -102,8 +103,8 @@ class SpeakerMatches:
 class SearchRoute:
     """The best `depth` rows of a route (all of them for None) -> Ranking, by score then id.
 
-    Only rows of the query's namespaces that pass its filter are candidates; a row without any
-    evidence for the route is none. Unless `ordered`, the rows may come in any order.
+    Only rows of the query's namespaces that pass its filter and that the route has evidence for are
+    candidates. Unless `ordered`, the rows may come in any order.
     """
 
     route: Route
@@ -114,10 +115,10 @@ class SearchRoute:
 
 @dataclass(frozen=True, eq=False)
 class TopK:
-    """The best `query.k` rows of all that some routes find, by a formula -> Chosen.
+    """The best `query.k` rows by a formula of all that some routes find -> TopKResult, or None.
 
-    The formula reads the routes' scores and what is kept. None where the store cannot tell, so that
-    all rows have to be read.
+    The formula reads the routes' scores and stored columns. None where the store cannot rank by it,
+    so that all rows have to be read.
     """
 
     routes: tuple[Route, ...]
@@ -129,8 +130,8 @@ class TopK:
 class TopKResult:
     """Rows in any order, the best among them, with their ranks on each route by its name.
 
-    Others may be among them, such as those that are as good as the last. `read` memories were read
-    to find them, of the `of` that the namespaces have.
+    Other rows may be among them, such as rows as good as the last. `read` memories were read to
+    find them, out of `of` in the namespaces.
     """
 
     rows: Rows
@@ -154,9 +155,9 @@ class ScoreRows:
 
 @dataclass(frozen=True, eq=False)
 class MatchedTerms:
-    """Which of the query's terms each row holds in the fields of a lexical route, by weight.
+    """The query's terms in each row's fields of a lexical route -> float64 array (rows, terms).
 
-    -> float64 array (rows, terms): idf(term) where the row has the term, else 0.
+    idf(term) where the row has the term, else 0.
     """
 
     route: Lexical
@@ -166,7 +167,7 @@ class MatchedTerms:
 
 @dataclass(frozen=True, eq=False)
 class Mentions:
-    """Whether each row's content holds all words of a wording -> float64 array (rows,), 1 or 0."""
+    """1 for the rows whose content has all words of a wording, else 0 -> float64 array (rows,)."""
 
     wordings: tuple[Wording, ...]
     rows: Rows
@@ -174,12 +175,12 @@ class Mentions:
 
 @dataclass(frozen=True, eq=False)
 class FetchColumns:
-    """Columns of the given rows by field name -> mapping of name to array (rows,) or `Coded`.
+    """Columns of the given rows by name -> mapping of name to array (rows,) or CategoricalColumn.
 
     Besides the fields of a record and its `namespace` there are the columns that a store derives:
-    `previous`, `position` (0-based in its session), the features of `salience.language.features`,
-    and what links tell: `in_degree`, `is_cut_vertex` (1 or 0) and `newest_link` (when the newest
-    incoming one was made).
+    `position` (0-based in its session), the features of `salience.language.features` and those of
+    the turn before, `previous.<feature>`, and columns of the link graph: `in_degree`,
+    `is_cut_vertex` (1 or 0) and `newest_link` (the time of the newest incoming link).
     """
 
     rows: Rows
@@ -251,9 +252,9 @@ class SessionNeighbors:
 
 @dataclass(frozen=True, slots=True)
 class FindByTextHash:
-    """Memories outside of any session with one of some texts, by `text.text_key`.
+    """Memories outside of any session with one of some texts -> mapping of key to rows, ascending.
 
-    -> mapping of key to rows, ascending, for those there are.
+    The keys are those of `text_key`; one without a memory is not in the mapping.
     """
 
     namespace: str
@@ -262,7 +263,7 @@ class FindByTextHash:
 
 @dataclass(frozen=True, eq=False)
 class NearestVectors:
-    """For each vector, the memory that is most alike -> list of (row, cosine), or None.
+    """For each vector, the memory with the largest cosine -> list of (row, cosine), or None.
 
     Only memories that pass the filter and have a cosine of at least `least` count; of several
     equal ones the row is the smallest.
@@ -298,7 +299,7 @@ class Dimensions:
     names: tuple[str, ...]
 
 
-STAGED = "_"  # how the names of vectors begin that are not searched yet
+STAGED = "_"  # the names of vectors that are not searched yet begin with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,11 +323,11 @@ class PutVectors:
 
 @dataclass(frozen=True, slots=True)
 class AdoptVectors:
-    """In every namespace, let the vectors `source` take the place of those named `target`.
+    """Replace the vectors named `target` by those named `source`, in every namespace -> bool.
 
-    Those named `source|name` take the place of all named `name`, which cannot be compared with
-    them. -> whether it was done, in one transaction; not while a memory lacks its `source` vector.
-    `embedder` becomes the identity of what made the store's vectors.
+    Vectors named `source|name` take the place of all named `name`, which cannot be compared with
+    them. Nothing is done while a memory lacks its `source` vector. `embedder` becomes the identity
+    of the embedder of the store's vectors.
     """
 
     source: str
@@ -366,19 +367,18 @@ class ListRecords:
 class Put:
     """Write new memories and links in one transaction -> the ids that are taken.
 
-    `unlinks` are links to remove before, by their ends and type, and `created_at` is when; those
-    that are not there are none.
+    `unlinks` are links to remove before, by their ends and type; their `created_at` is the time of
+    removal. Links that do not exist are ignored.
 
-    With `replace=True` each takes the place of the memory of the same id, whose accesses count on
-    and whose vectors stay where it brings none of that name and `stale` does not list it (those
-    that are staged, where nothing is stale); the answer is then the ids that do not exist. Nothing
-    is written unless the answer is empty.
-    What `was` the memory when it was read has to be so still, but for its accesses; else its id is
-    answered, too, so that no change that others made since is undone.
+    With `replace=True` each draft replaces the memory of the same id. Its accesses count on, and it
+    keeps a vector whose name the draft does not have and `stale` does not list (if nothing is
+    stale, also those that are staged). The answer is then the ids that do not exist, and the id of
+    `was` if that memory, accesses apart, is not as it was when it was read, so that no change of
+    others is undone.
 
-    `also` is what happens to other memories by it, in the same transaction; the ids of those that
-    do not exist are answered, too. With a `past`, the log is what that says, and tells nothing of
-    the write itself.
+    `also` are events of other memories, in the same transaction; the ids of those that do not exist
+    are in the answer, too. Nothing is written unless the answer is empty. With a `past`, the log is
+    the events of that, without an event of this write.
     """
 
     drafts: tuple[Draft, ...]
@@ -387,16 +387,16 @@ class Put:
     replace: bool = False
     was: MemoryRecord | None = None
     stale: tuple[str, ...] = ()
-    embedder: str | None = None  # identity of what made the vectors, to be held against the store's
-    actor: str | None = None  # who writes
+    embedder: str | None = None  # identity of the vectors' embedder, compared with the store's
+    actor: str | None = None  # the author of the write
     also: Log | None = None
     past: ImportedHistory | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedHistory:
-    """What happened in a namespace before it came here: events, with their places in the log, and
-    the vectors that edits replaced, by the place of the edit."""
+    """The log of a namespace that is copied: its events with their places in the log, and the
+    vectors that edits replaced, by the place of the edit."""
 
     namespace: str
     events: tuple[Event, ...] = ()
@@ -405,11 +405,11 @@ class ImportedHistory:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Append events and make of the memories what they say, in one transaction.
+    """Append events and apply them to the memories, in one transaction -> ids that do not exist.
 
-    -> the ids that do not exist; nothing is written unless the answer is empty. What an event makes
-    of a memory is `events.apply`; one without an id is of every memory of the namespace. The
-    log tells of Put (write, edit, link) and Touch by itself.
+    Nothing is written unless the answer is empty. `events.apply` is the effect of an event; one
+    without an id applies to every memory of the namespace. Put (write, edit, link) and Touch log
+    their events themselves.
     """
 
     namespace: str
@@ -420,9 +420,9 @@ class Log:
 class Events:
     """The log of a namespace -> list of Event, oldest first.
 
-    Of the memories `ids` (and of all memories together), of some `types`, those after the place
-    `after`, those with the `keys` of their payload `key`; of these, the `last` so many. Uses that
-    wait to be written are among them. What is erased has no events.
+    Events of the memories `ids` (and of the whole namespace), of some `types`, after the place
+    `after`, whose payload `key` is among `keys`; of these, the last `last`. Accesses that wait to
+    be written are among them. Erased memories have no events.
     """
 
     namespace: str
@@ -443,7 +443,7 @@ class FormerVectors:
 
 @dataclass(frozen=True, slots=True)
 class SetFields:
-    """Set fields of STATE by id without an event, so that they are what the log says -> None."""
+    """Set fields of STATE by id without an event, to agree with the log -> None."""
 
     namespace: str
     values: Mapping[str, Mapping[str, Any]]
@@ -453,8 +453,8 @@ class SetFields:
 class Touch:
     """Count one use of each row at a time -> None; written with the next batch of touches.
 
-    `type` is retrieval, read or reference. Where no use is ever kept, one that is `declared` (and
-    not merely a search's) is refused.
+    `type` is retrieval, read or reference. A store that cannot write refuses a use that is
+    `declared`, and ignores that of a search.
     """
 
     rows: Rows
@@ -467,7 +467,7 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Erase memories by id, or by filter, or all of a namespace -> how many there were."""
+    """Erase memories by id, or by filter, or all of a namespace -> their number."""
 
     namespace: str
     ids: tuple[str, ...] | None = None
@@ -476,16 +476,16 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What upkeep has noted of a namespace -> mapping of text to text."""
+    """The notes of upkeep on a namespace -> mapping of text to text."""
 
     namespace: str
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Note something in the place of what is noted (None for nothing) -> whether it was done.
+    """Replace a note (None for no note) -> True if it was replaced.
 
-    It is not if what is noted is no longer `was`, so that of several at once one succeeds.
+    It is not if the note is no longer `was`, so that one of several concurrent changes succeeds.
     """
 
     namespace: str
@@ -506,7 +506,7 @@ class LinksOf:
 class AsOf:
     """The answers to operations that only read, as they would have been at a time -> list.
 
-    Answered by `world.World`, for the namespaces that the operations are about.
+    `namespaces` are those that the operations are about. The dispatcher of the engine answers it.
     """
 
     namespaces: tuple[str, ...]

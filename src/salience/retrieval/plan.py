@@ -1,4 +1,4 @@
-"""Plans: computation that asks the world by yielding, so that sync and async share one core.
+"""Plans: computation that yields its requests, so that sync and async share one core.
 
 A plan is a generator that yields a batch of operations and is sent their answers. `drive` and
 `adrive` are the only places in the package where anything waits.

@@ -1,4 +1,4 @@
-"""A query: what is asked, of whom, when, and what could be read out of its words."""
+"""A query: its text and analysis, where to search, and what is wanted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from salience.retrieval.candidates import Candidates, Floats
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """One search, analysed: where to look, for what time, for how many.
+    """One search of some namespaces, with the analysis of its text.
 
     `now` is in seconds since 1970, `k` hits are wanted, `vector` is None without an embedder. With
-    a `token_budget`, what is returned takes no more of it, as `count_tokens` counts. `entities` are
-    the keys (see `Aliases.key`) of what its words name. `around` says what its profile asks of what
-    is around memories (see `Stage.around`), so that a store may read it with them. With `hits_only`
-    nobody looks afterwards at what is no hit, so it need not be read.
+    a `token_budget`, the texts of the hits take at most so many tokens as `count_tokens` counts
+    them. `entities` are the keys (see `Aliases.key`) of the entities in its text. `around` is what
+    the profile asks beside the hits (see `Stage.around`), so that a store may read it with them.
+    With `hits_only` nothing but the hits is used afterwards, so other rows need not be read.
     """
 
     text: str
@@ -32,7 +32,7 @@ class Query:
     min_score: float | None = None
     where: Filter | None = None
     vector: Embedding | None = None
-    embedder: str | None = None  # identity of what made the vector, where that is known
+    embedder: str | None = None  # identity of the vector's embedder, None if unknown
     reading: QueryAnalysis = field(default_factory=QueryAnalysis)
     entities: frozenset[str] = frozenset()
     aliases: Aliases = NO_ALIASES
@@ -43,7 +43,7 @@ class Query:
 
 
 class Formula(Protocol):
-    """What ranks candidates: a signal."""
+    """A formula that ranks candidates: a signal."""
 
     def evaluate(self, query: Query, candidates: Candidates) -> Floats:
         """The value for every candidate, shape (candidates,)."""

@@ -49,18 +49,17 @@ class Lexical(Route):
     """score = sum_t idf(t) * tf * (k1 + 1) / (tf + k1 * (1 - b + b * dl / avgdl)), BM25.
 
     tf and dl add up over `fields`, tf weighted; idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)) over
-    the namespace. A turn of a conversation also counts, with the same formula on the nearest
-    40 words, what was said right before and after it in its session: `before` and `after`
-    are the weights of those two terms.
+    the namespace. For a turn of a conversation, the same formula on the nearest 40 words of the
+    turns right before and after it in its session is added with the weights `before` and `after`.
 
     With `operators`, a "phrase" in quotation marks has to occur as such (otherwise the score is 0),
-    and `term*` stands for all words that begin so, as if they were forms of one word.
+    and `term*` stands for all words with that beginning, as if they were forms of one word.
 
     With `measure` "ts_rank" it is PostgreSQL's, for the words of the query joined by OR: the mean
     over them of (sum_j w_j / j^2 + (1 - 1 / m^2) * max(w)) / (pi^2 / 6), where w_j is the weight of
-    the field that the j-th occurrence is in, in the order of `fields`, and m the first with the
-    largest. How rare a word is and how long a memory has no part in it, and there is no `before`
-    or `after`. Weights of PostgreSQL's classes A to D are 1, 0.4, 0.2 and 0.1.
+    the field of the j-th occurrence, in the order of `fields`, and m the first with the largest.
+    The rarity of words and the length of memories do not count, and there is no `before` or
+    `after`. Weights of PostgreSQL's classes A to D are 1, 0.4, 0.2 and 0.1.
 
     Source: Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009 (BM25, BM25F);
     PostgreSQL, Controlling Text Search (ts_rank).
@@ -90,9 +89,10 @@ class Lexical(Route):
 class Vector(Route):
     """score = cosine(query, memory) = q . m for unit vectors, in [-1, 1]; 0 for a zero vector.
 
-    `vector` names which of a memory's vectors is compared; a memory without it is no candidate.
-    `min_similarity` keeps memories below it out. Without a query vector, or with a zero one, no
-    memory is nearer than another: there are none within a depth, and all of them without one.
+    `vector` is the name of the memories' vectors that are compared; a memory without one is no
+    candidate, nor is one below `min_similarity`. Without a query vector, or with a zero one, no
+    memory is nearer than another: there are no candidates within a depth, and without a depth all
+    memories are candidates.
     """
 
     vector: str = "content"
@@ -109,9 +109,8 @@ class Vector(Route):
 class Trigram(Route):
     """score = |A n B| / |A u B| over three-letter windows (pg_trgm), best of the fields.
 
-    With `entities`, what the query names is compared, too, and the best counts.
-
-    `min_similarity` keeps memories below it out.
+    With `entities`, the entities in the query are compared, too, and the best counts. A memory
+    below `min_similarity` is no candidate.
     """
 
     fields: tuple[str, ...] = ("title", "speaker")
@@ -138,10 +137,10 @@ class MatchAll(Route):
 
 @dataclass(frozen=True)
 class ExactMatch(Route):
-    """score = 1 where a field is what the query is or names, else the memory is no candidate.
+    """score = 1 where a field equals the query or an entity in it; no other memory is a candidate.
 
-    The whole query, or one of its entities, is compared with the value (or a value of the list),
-    folded and by alias.
+    The whole query and each of its entities are compared with the value (or the values of a list),
+    folded, aliases being equal.
     """
 
     fields: tuple[str, ...] = ("id", "title", "speaker", "user_id", "entities")
@@ -159,8 +158,8 @@ class ExactMatch(Route):
 class TimeWindow(Route):
     """score = 1 for every memory from the time that the query names, newest row first.
 
-    There is none where the query names no time. A search over this route keeps to that time on
-    all of its routes.
+    Without such a time there are no candidates. A search over this route keeps to that time on all
+    of its routes.
     """
 
     name: str = "during"
@@ -169,10 +168,10 @@ class TimeWindow(Route):
 
 
 def _check_texts(names: tuple[str, ...]) -> None:
-    """Refuse what is no field that holds texts."""
+    """Refuse the names of fields without texts."""
     for name in names:
-        kept = name in FIELDS and FIELDS[name].type in ("text", "list")
-        if not kept and not name.startswith("metadata."):
+        is_text = name in FIELDS and FIELDS[name].type in ("text", "list")
+        if not is_text and not name.startswith("metadata."):
             raise InvalidInput(
                 "fields", f"{shown(name)} holds no text", "use such as title or speaker"
             )

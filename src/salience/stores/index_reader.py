@@ -216,7 +216,7 @@ class IndexReader(ABC):
     def _find_speakers(self, op: operations.FindSpeakers) -> operations.SpeakerMatches:
         with self._lock:
             matches = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
-        return operations.SpeakerMatches.together(matches)
+        return operations.SpeakerMatches.merged(matches)
 
     def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:

@@ -48,7 +48,7 @@ class Searcher(StoreReader):
         matches = yield from concurrently(
             [self._find_speakers(namespace, op) for namespace in op.namespaces]
         )
-        return operations.SpeakerMatches.together(matches)
+        return operations.SpeakerMatches.merged(matches)
 
     def _find_speakers(
         self, namespace: str, op: operations.FindSpeakers
