@@ -12,11 +12,11 @@ from salience.retrieval.operations import Op
 from salience.stores.postgres import PostgresStore
 from salience.testing.conformance import StoreConformance
 from salience.testing.conformance._durability import Concurrency
-from salience.testing.conformance._events import Living, Logging, Rewinding
-from salience.testing.conformance._links import Noting
-from salience.testing.conformance._nearest_vectors import Alike
-from salience.testing.conformance._reads import Neighbours
-from salience.testing.conformance._write_outcomes import Keys
+from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
+from salience.testing.conformance._links import Notes
+from salience.testing.conformance._rankings import Rankings
+from salience.testing.conformance._reads import SessionTurns
+from salience.testing.conformance._write_outcomes import IdempotencyKeys
 from salience.testing.conformance._writes import Linking
 
 
@@ -100,7 +100,15 @@ def event_loop_elsewhere() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 class TestPostgresAwaited(
-    Alike, Concurrency, Keys, Linking, Living, Logging, Neighbours, Noting, Rewinding
+    Rankings,
+    Concurrency,
+    IdempotencyKeys,
+    Linking,
+    Judgments,
+    EventLog,
+    SessionTurns,
+    Notes,
+    TimeTravel,
 ):
     """A sample of the suite that uses every operation: both ways run the same generators."""
 

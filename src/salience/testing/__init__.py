@@ -1,4 +1,4 @@
-"""For tests: what a store has to do (`conformance`), and an embedder that needs no model."""
+"""For tests: the conformance suite of stores, an embedder without a model, a PostgreSQL server."""
 
 from salience.testing.embedder import WordHashEmbedder
 

@@ -1,4 +1,4 @@
-"""An embedder for tests: no model, no network, the same rows on every machine."""
+"""An embedder for tests, without model and network; its rows are the same on every machine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class WordHashEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Who makes the rows."""
+        """The identity of this embedder."""
         return self._identity
 
     def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:

@@ -17,7 +17,7 @@ from salience.errors import InvalidInput, StoreError
 from salience.stores import EmbeddedStore, access_queue
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance._case import found
+from salience.testing.conformance._case import search_ids
 
 
 def opened(path: Path, options: str = "", **settings: Any) -> Memory:
@@ -69,7 +69,7 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
     with opened(path) as memory:
         memory.add("apple", id="a")
     with opened(path) as memory:
-        assert found(memory, "apple") == ["a"]
+        assert search_ids(memory, "apple") == ["a"]
 
 
 def test_a_folder_is_refused(path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_damaged_value_is_reported(path: Path, damage: str) -> None:
 
 def test_a_file_opened_for_reading_refuses_writes(filled: Path) -> None:
     with opened(filled, "?mode=ro") as memory:
-        assert len(found(memory, "apple")) == 200
+        assert len(search_ids(memory, "apple")) == 200
         for write in (
             lambda: memory.add("x"),
             lambda: memory.update("m000", importance=0.5),
@@ -228,11 +228,11 @@ def test_a_file_opened_for_reading_refuses_writes(filled: Path) -> None:
 
 def test_a_reader_sees_what_a_writer_commits(filled: Path) -> None:
     with opened(filled) as writer, opened(filled, "?mode=ro") as reader:
-        assert found(reader, "novelty") == []
+        assert search_ids(reader, "novelty") == []
         writer.add("a novelty", id="new")
-        assert found(reader, "novelty") == ["new"]
+        assert search_ids(reader, "novelty") == ["new"]
         writer.delete("new")
-        assert found(reader, "novelty") == []
+        assert search_ids(reader, "novelty") == []
 
 
 class Interrupted:
@@ -275,11 +275,11 @@ def test_an_interrupt_leaves_no_transaction_open(path: Path, side: str, statemen
         other = sqlite3.connect(path, timeout=0, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         other.close()
-        assert len(found(memory, "pear")) == (side == "_writer" and statement == "COMMIT")
+        assert len(search_ids(memory, "pear")) == (side == "_writer" and statement == "COMMIT")
         whole.execute("BEGIN")  # what an interrupt leaves that comes while one is undone
         memory.add("plum", id="c")
         assert len(memory.history("c")) == 1
-        assert found(memory, "plum") == ["c"]
+        assert search_ids(memory, "plum") == ["c"]
 
 
 def deleted(path: Path) -> None:
@@ -349,7 +349,7 @@ from salience import Memory
 from salience.errors import StoreError
 from salience.stores import sqlite
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance._case import found
+from salience.testing.conformance._case import search_ids
 with Memory.open("sqlite:///:memory:", embedder=WordHashEmbedder()) as warm:
     warm.add("apple")
     warm.search("apple", profile="composite")
@@ -359,7 +359,7 @@ if os.geteuid() == 0:
     os.setuid(65534)
 url, written = sys.argv[1], ""
 memory = Memory.open(url, embedder=WordHashEmbedder())
-assert len(found(memory, "apple")) == 200
+assert len(search_ids(memory, "apple")) == 200
 memory.search("apple")
 try:
     memory.add("x")
@@ -435,10 +435,10 @@ def full(memory: Memory, path: Path) -> list[str]:
 def still_good(memory: Memory, done: list[str]) -> None:
     expected = sorted(["first", *done])
     assert sorted(record.id for record in memory.get_all(limit=10_000)) == expected
-    assert found(memory, "apple") == ["first"]
+    assert search_ids(memory, "apple") == ["first"]
     for i in (0, len(done) - 1):
-        assert found(memory, f"filler{i}") == [f"f{i:05}"]
-    assert found(memory, f"filler{len(done)}") == []
+        assert search_ids(memory, f"filler{i}") == [f"f{i:05}"]
+    assert search_ids(memory, f"filler{len(done)}") == []
 
 
 def test_a_full_file_loses_nothing(path: Path) -> None:

@@ -11,8 +11,8 @@ from salience.records.events import STATE, replay
 from salience.records.fields import LEXICAL
 from salience.stores import access_queue
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance._case import WORDS, record
-from salience.testing.conformance._events import events, told
+from salience.testing.conformance._case import WORDS, get_record
+from salience.testing.conformance._events import events, types_and_ids
 
 ODD = datetime(2026, 3, 1, 12, 0, 0, 123457, tzinfo=timezone.utc)
 
@@ -46,9 +46,9 @@ def test_the_log_of_an_older_file_begins_with_what_is_there(tmp_path: Path) -> N
         memory.update("b", content="A plum.")
     without_log(path)
     with opened(path) as memory:
-        assert told(events(memory)) == [("write", "a"), ("write", "b"), ("link", "b")]
+        assert types_and_ids(events(memory)) == [("write", "a"), ("write", "b"), ("link", "b")]
         for id in "ab":
-            kept = record(memory, id)
+            kept = get_record(memory, id)
             assert replay(events(memory, id))[id] == {n: getattr(kept, n) for n in STATE}
         assert events(memory)[-1].payload == {
             "target": "a",
@@ -95,8 +95,12 @@ def test_uses_that_could_not_be_written_wait_on(
             with pytest.raises(ZeroDivisionError):
                 memory.flush()
         memory.search("apple", profile=WORDS)
-        assert told(events(memory)) == [("write", "a"), ("retrieval", "a"), ("retrieval", "a")]
-        assert record(memory, "a").access_count == 2
+        assert types_and_ids(events(memory)) == [
+            ("write", "a"),
+            ("retrieval", "a"),
+            ("retrieval", "a"),
+        ]
+        assert get_record(memory, "a").access_count == 2
 
 
 def test_a_use_of_what_was_erased_meanwhile_is_forgotten(
@@ -109,4 +113,4 @@ def test_a_use_of_what_was_erased_meanwhile_is_forgotten(
         memory.search("apple", profile=WORDS)
         other.delete("a")
         memory.flush()
-        assert told(events(memory)) == [("write", "b"), ("retrieval", "b")]
+        assert types_and_ids(events(memory)) == [("write", "b"), ("retrieval", "b")]

@@ -13,7 +13,7 @@ from salience.stores.ram import RamRecords
 from salience.stores.sqlite import records as sqlite
 from salience.stores.sqlite.records import SqliteRecords
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance._case import EVERYTHING, found
+from salience.testing.conformance._case import EVERYTHING, search_ids
 
 
 def opened(path: Path, **settings: Any) -> Memory:
@@ -109,9 +109,9 @@ def test_the_vectors_of_another_embedder_are_refused(tmp_path: Path) -> None:
     early.close()
     with opened(path, embedder=None) as memory:  # words need no embedder
         memory.add("apple pie", id="c")
-        assert sorted(found(memory, "apple")) == ["a", "c"]
+        assert sorted(search_ids(memory, "apple")) == ["a", "c"]
     with opened(path) as memory:
-        assert found(memory, "apple", profile=EVERYTHING) == ["a"]
+        assert search_ids(memory, "apple", profile=EVERYTHING) == ["a"]
 
 
 def test_ram_refuses_another_embedder_too() -> None:
@@ -128,7 +128,7 @@ def test_an_index_that_missed_too_much_is_loaded_anew(
     path = tmp_path / "memory.db"
     reader, writer = opened(path), opened(path)
     writer.add_many({"id": f"m{i:03}", "content": f"apple number{i}"} for i in range(120))
-    assert len(found(reader, "apple")) == 120
+    assert len(search_ids(reader, "apple")) == 120
     for i in range(100):
         if i % 2:
             writer.delete(f"m{i:03}")
@@ -142,11 +142,11 @@ def test_an_index_that_missed_too_much_is_loaded_anew(
     asked: dict[str, Any] = {"limit": 1000, "touch": False, "now": "2026-06-01"}
     ranked = [(hit.id, hit.score) for hit in fresh.search("apple", **asked)]
     for each in (reader, writer):
-        assert len(found(each, "apple")) == 70
+        assert len(search_ids(each, "apple")) == 70
         assert [(hit.id, hit.score) for hit in each.search("apple", **asked)] == ranked
         assert each.get_all(limit=1).total == 170
         assert each.get_all({"importance": {"gte": 0.5}}).total == 25
-        assert found(each, "number7") == []
+        assert search_ids(each, "number7") == []
     fresh.close()
     reader.close()
     writer.close()
@@ -160,18 +160,18 @@ def test_an_index_is_compacted_after_many_deletions(tmp_path: Path) -> None:
             for i in range(3000)
         )
         for each in (memory, other):
-            assert len(found(each, "apple", limit=1000)) == 1000
+            assert len(search_ids(each, "apple", limit=1000)) == 1000
         sizes = [each.stats()["index_mb"] for each in (memory, other)]
         for start in range(0, 2400, 300):  # in portions, some below the bound, all of it above
             ids = [f"m{i:04}" for i in range(start, start + 300)]
             assert memory.delete_all({"id": {"in": ids}}) == 300
             for each in (memory, other):
-                assert found(each, "apple", limit=1) == [f"m{start + 300:04}"]
+                assert search_ids(each, "apple", limit=1) == [f"m{start + 300:04}"]
         for each, size in zip((memory, other), sizes, strict=True):
             assert each.stats()["index_mb"] < size / 2
-            assert len(found(each, "apple")) == 600
-            assert found(each, "number2999") == ["m2999"]
-            assert found(each, "number100") == []
+            assert len(search_ids(each, "apple")) == 600
+            assert search_ids(each, "number2999") == ["m2999"]
+            assert search_ids(each, "number100") == []
 
 
 def test_indexes_beyond_the_memory_limit_are_dropped_and_found_again(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_indexes_beyond_the_memory_limit_are_dropped_and_found_again(tmp_path: P
                     {"id": f"{name}-{i}", "content": "apple pie"} for i in range(3)
                 )
             for name in names * 2:
-                assert len(found(memory.within(name), "apple")) == 3
+                assert len(search_ids(memory.within(name), "apple")) == 3
             for profile in ("balanced", "composite"):
                 hits = memory.search("apple pie", namespaces=names, limit=50, profile=profile)
                 assert len(hits) == 12
@@ -205,7 +205,7 @@ def test_links_and_their_memory_are_one_transaction(tmp_path: Path) -> None:
             memory.add("y", id="b", links=[{"target": "a", "type": "mentions"}])
         records._writer.execute("DROP TRIGGER refuse")
         assert memory.get("b") is None
-        assert found(memory, "y") == []
+        assert search_ids(memory, "y") == []
         memory.add("y", id="b", links=[{"target": "a", "type": "mentions"}])
         assert len(memory.links("a")) == 1
 
@@ -216,7 +216,7 @@ def test_a_load_that_fails_leaves_no_half_of_an_index(
     records = SqliteRecords(str(tmp_path / "memory.db"))
     with Memory.open(EmbeddedStore(records), embedder=WordHashEmbedder()) as memory:
         memory.add_many({"id": f"m{i}", "content": "apple"} for i in range(5))
-        assert len(found(memory, "apple")) == 5
+        assert len(search_ids(memory, "apple")) == 5
         memory.add("apple", id="late")
         vectors = records.vectors
         monkeypatch.setattr(records, "vectors", lambda *_: (_ for _ in ()).throw(StoreError("bad")))
@@ -224,7 +224,7 @@ def test_a_load_that_fails_leaves_no_half_of_an_index(
             memory.search("apple")
         monkeypatch.setattr(records, "vectors", vectors)
         for profile in (EVERYTHING, "balanced"):
-            assert len(found(memory, "apple", profile=profile)) == 6
+            assert len(search_ids(memory, "apple", profile=profile)) == 6
         assert memory.get_all().total == 6
 
 
@@ -243,7 +243,7 @@ def test_a_commit_in_the_middle_of_a_look_is_seen_once(
         other = opened(path)
         other.add_many({"id": f"m{i}", "content": "apple"} for i in range(5))
         if loaded:
-            assert len(found(memory, "apple")) == 5
+            assert len(search_ids(memory, "apple")) == 5
         other.add("apple", id="m5")
         waiting = list(late)
 
@@ -254,12 +254,12 @@ def test_a_commit_in_the_middle_of_a_look_is_seen_once(
 
         records._reader.set_trace_callback(commit)
         for _ in range(4):
-            ids = found(memory, "apple")
+            ids = search_ids(memory, "apple")
             assert len(set(ids)) == len(ids)
         records._reader.set_trace_callback(None)
         gone = set(late) - set(waiting)
         expected = sorted({f"m{i}" for i in range(0 if not gone else 1, 6)} | gone)
-        assert sorted(found(memory, "apple")) == expected
+        assert sorted(search_ids(memory, "apple")) == expected
         assert memory.get_all().total == 6 + len(gone)
         with opened(path) as fresh:
             asked = {"touch": False, "now": "2026-06-01", "limit": 50}
@@ -267,5 +267,5 @@ def test_a_commit_in_the_middle_of_a_look_is_seen_once(
             assert [(h.id, h.score) for h in hits] == [(h.id, h.score) for h in again]
         for id in late:
             other.delete(id)
-        assert sorted(found(memory, "apple")) == [id for id in expected if id not in late]
+        assert sorted(search_ids(memory, "apple")) == [id for id in expected if id not in late]
         other.close()

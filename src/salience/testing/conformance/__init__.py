@@ -1,4 +1,6 @@
-"""What every store has to do, as tests to run against a store of one's own.
+"""The conformance suite: tests of everything that a store has to do, for any store.
+
+    import pytest
 
     from salience import Memory
     from salience.testing.conformance import StoreConformance
@@ -11,28 +13,31 @@
         def open_memory(self, **settings):
             return Memory.open(MyStore(self.path), **settings)
 
-The first call of `open_memory` in a test has to give an empty store, every later one the same store
-again. Set `persistent = False` where nothing survives a closing.
+`pytest` then runs every test against `MyStore`. The first `open_memory` of a test has to open an
+empty store, later calls the same store again. Set `persistent = False` for a store that loses its
+memories when it is closed. The name of a test says what is required, and its class which part of
+the store is tested; a table of cases fails with the rows that fail.
 """
 
 from salience.testing.conformance._case import Clock
-from salience.testing.conformance._durability import Concurrency, Lasting, Vanishing
-from salience.testing.conformance._events import Living, Logging, Rewinding
-from salience.testing.conformance._filters import Filtering
-from salience.testing.conformance._lifecycle import Keeping
-from salience.testing.conformance._links import Lending, Noting, Pending
-from salience.testing.conformance._nearest_vectors import Alike
-from salience.testing.conformance._reads import Neighbours, Touching, Vectors
-from salience.testing.conformance._search import Namespaces, Scripts, Searching
-from salience.testing.conformance._write_outcomes import Keys, Outcomes
-from salience.testing.conformance._writes import Adding, Erasing, Linking, Listing, Updating
+from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
+from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
+from salience.testing.conformance._filters import Filters
+from salience.testing.conformance._lifecycle import Lifecycle
+from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
+from salience.testing.conformance._rankings import Rankings
+from salience.testing.conformance._reads import Accesses, SessionTurns, Vectors
+from salience.testing.conformance._search import Namespaces, Scripts, Search
+from salience.testing.conformance._write_outcomes import IdempotencyKeys, WriteOutcomes
+from salience.testing.conformance._writes import Adding, Deleting, Linking, Listing, Updating
 
 __all__ = ["Clock", "StoreConformance"]
 
 
 class StoreConformance(
-    Adding, Listing, Updating, Erasing, Linking, Filtering, Searching, Namespaces, Scripts, Vectors,
-    Touching, Neighbours, Lasting, Vanishing, Concurrency, Logging, Living, Rewinding, Pending,
-    Noting, Keeping, Lending, Alike, Outcomes, Keys,
+    Adding, Listing, Updating, Deleting, Linking, Filters, Search, Namespaces, Scripts, Vectors,
+    Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
+    TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
+    IdempotencyKeys,
 ):  # fmt: skip
-    """Every test there is; subclass it and say how the store is opened."""
+    """All tests; a subclass defines `open_memory`."""

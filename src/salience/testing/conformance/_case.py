@@ -1,4 +1,4 @@
-"""What every part of the conformance suite stands on: a store to open, and a clock to set."""
+"""The base of every part of the suite: a store to open, a clock to set, short forms of calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WORDS = Profile("words", retrieve(Lexical(), depth=None) >> score(Col("lexical.s
 """Ranks by words alone."""
 
 EVERYTHING = Profile("everything", retrieve(Vector(), depth=None) >> score(similarity()) >> cut())
-"""Ranks every memory that has a vector."""
+"""Ranks by vectors alone, every memory that has one."""
 
 
 class Clock:
@@ -37,16 +37,16 @@ class Clock:
         return self.now
 
     def pass_(self, **duration: float) -> datetime:
-        """Let time pass (`days=1, hours=2`); the new present."""
+        """Advance the clock by a `timedelta(**duration)` and return the new time."""
         self.now += timedelta(**duration)
         return self.now
 
 
 class StoreCase:
-    """Opens the store under test."""
+    """Tests of a store that a subclass opens."""
 
     persistent = True
-    """Whether a store that is closed and opened again still has its memories."""
+    """True if a store that is closed and opened again still has its memories."""
 
     embedder = WordHashEmbedder()
 
@@ -55,12 +55,12 @@ class StoreCase:
 
         The first call of a test makes an empty store; later calls open the same one again.
         """
-        raise NotImplementedError("say how the store under test is opened")
+        raise NotImplementedError("define how the store under test is opened")
 
     def reopen(self, memory: Memory, **settings: Any) -> Memory:
-        """Close a memory and open its store again; the test is skipped where nothing survives."""
+        """Close a memory and open its store again; the test is skipped if it is not persistent."""
         if not self.persistent:
-            pytest.skip("this store keeps nothing beyond its closing")
+            pytest.skip("this store loses its memories when it is closed")
         memory.close()
         return self.open_memory(embedder=self.embedder, **settings)
 
@@ -71,7 +71,7 @@ class StoreCase:
 
     @pytest.fixture
     def memory(self, clock: Clock) -> Iterator[Memory]:
-        """An empty store, opened."""
+        """The memory of an empty store."""
         memory = self.open_memory(embedder=self.embedder, clock=clock)
         yield memory
         memory.close()
@@ -89,24 +89,24 @@ def check_cases(cases: Iterable[Any], check: Callable[[Any], None]) -> None:
         pytest.fail(f"{len(failures)} cases fail:\n" + "\n\n".join(failures), pytrace=False)
 
 
-def answer(memory: Memory, operation: Op) -> Any:
-    """What the store answers to one operation."""
+def perform(memory: Memory, operation: Op) -> Any:
+    """The answer of the store to one operation."""
     return drive(ask(operation), memory._core.dispatcher.batch)
 
 
-def found(memory: Memory, query: str, **options: Any) -> list[str]:
-    """The ids that a search by words finds, best first, without touching them."""
+def search_ids(memory: Memory, query: str, **options: Any) -> list[str]:
+    """The ids of the hits of a search by words, best first; no access is counted."""
     options = {"profile": WORDS, "limit": 1000, "touch": False, **options}
     return list(memory.search(query, **options).ids)
 
 
-def listed(memory: Memory, filters: Any = None) -> list[str]:
-    """The ids of everything that passes a filter, newest first."""
+def list_ids(memory: Memory, filters: Any = None) -> list[str]:
+    """The ids of the memories that pass a filter, newest first."""
     return [record.id for record in memory.get_all(filters, limit=10_000)]
 
 
-def record(memory: Memory, id: str) -> MemoryRecord:
-    """A memory that has to be there."""
-    kept = memory.get(id)
-    assert kept is not None
-    return kept
+def get_record(memory: Memory, id: str) -> MemoryRecord:
+    """A memory that has to exist."""
+    memory_record = memory.get(id)
+    assert memory_record is not None, f"there is no memory {id!r}"
+    return memory_record

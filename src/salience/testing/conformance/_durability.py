@@ -1,4 +1,4 @@
-"""What lasts and what does not: erased memories, reopening, many memories, many threads."""
+"""Durability: erased memories, reopening, ten thousand memories, concurrent threads."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from salience.testing.conformance._case import (
     EVERYTHING,
     WORDS,
     StoreCase,
-    answer,
-    found,
-    listed,
-    record,
+    get_record,
+    list_ids,
+    perform,
+    search_ids,
 )
 
 THREADS = 6
 
 
-class Lasting(StoreCase):
-    """Over time, and over closing."""
+class Durability(StoreCase):
+    """Memories survive closing; erased ones are never found again."""
 
     def test_what_was_erased_or_replaced_is_never_found_again(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": f"apple number{i}"} for i in range(9))
-        assert len(found(memory, "apple")) == 9  # the store has looked at them
+        assert len(search_ids(memory, "apple")) == 9  # the store has looked at them
         memory.delete("m1")
         memory.delete_all({"id": {"in": ["m2", "m3"]}})
         memory.update("m4", content="plum")
@@ -48,12 +48,17 @@ class Lasting(StoreCase):
         left = ["m0", "m6", "m7", "m8"]
 
         def check(each: Memory) -> None:
-            assert sorted(found(each, "apple")) == left
-            assert sorted(found(each, "apple", profile=EVERYTHING)) == ["m0", "m4", "m5", *left[1:]]
+            assert sorted(search_ids(each, "apple")) == left
+            assert sorted(search_ids(each, "apple", profile=EVERYTHING)) == [
+                "m0",
+                "m4",
+                "m5",
+                *left[1:],
+            ]
             for gone in ("m1", "m2", "m3"):
                 assert each.get(gone) is None
             for i in (1, 2, 3, 4, 5):
-                assert found(each, f"number{i}") == []
+                assert search_ids(each, f"number{i}") == []
             assert each.get_all().total == 6
 
         check(memory)
@@ -110,36 +115,36 @@ class Lasting(StoreCase):
         ]
         assert len(memory.add_many(items).ids) == 10_000
         for i in (0, 4_999, 9_999):
-            assert found(memory, f"number{i}") == [f"m{i:05}"]
+            assert search_ids(memory, f"number{i}") == [f"m{i:05}"]
         group = [f"m{i:05}" for i in range(42, 10_000, 100)]
-        assert sorted(found(memory, "group42")) == group
-        assert found(memory, "shared words", limit=1000) == [f"m{i:05}" for i in range(1000)]
+        assert sorted(search_ids(memory, "group42")) == group
+        assert search_ids(memory, "shared words", limit=1000) == [f"m{i:05}" for i in range(1000)]
         assert memory.get_all({"metadata.i": {"gte": 9_990}}).total == 10
         assert memory.delete_all({"metadata.i": {"lt": 4_000}}) == 4_000
-        assert sorted(found(memory, "group42")) == [id for id in group if id >= "m04000"]
-        assert found(memory, "number3999") == []
+        assert sorted(search_ids(memory, "group42")) == [id for id in group if id >= "m04000"]
+        assert search_ids(memory, "number3999") == []
         memory.update("m04000", content="changed beyond recognition")
         memory.add("one more with group42", id="late")
-        assert len(found(memory, "group42")) == 61
-        assert found(memory, "number4000") == []
-        assert found(memory, "recognition") == ["m04000"]
+        assert len(search_ids(memory, "group42")) == 61
+        assert search_ids(memory, "number4000") == []
+        assert search_ids(memory, "recognition") == ["m04000"]
         assert memory.stats()["memories"] == 6_001
 
 
-class Vanishing(StoreCase):
-    """What is erased while a search goes on is like what was never there."""
+class ErasureDuringSearch(StoreCase):
+    """Memories that are erased during a search are treated like ones that never existed."""
 
     def test_columns_of_what_is_gone_are_of_the_same_kind(self, memory: Memory) -> None:
         names = (*sorted(STORED), "metadata.k")
         memory.add("An apple.", id="a", session_id="s", tags=["x"], metadata={"k": 1})
         rows = np.array(
-            [*answer(memory, operations.RowsById("default", ("a",))).values()], dtype=np.int64
+            [*perform(memory, operations.RowsById("default", ("a",))).values()], dtype=np.int64
         )
-        there = answer(memory, operations.FetchColumns(rows, names))
+        there = perform(memory, operations.FetchColumns(rows, names))
         kinds = {name: np.asarray(there[name]) for name in names}
         memory.delete("a")
-        assert found(memory, "apple") == []
-        gone = answer(memory, operations.FetchColumns(rows, names))
+        assert search_ids(memory, "apple") == []
+        gone = perform(memory, operations.FetchColumns(rows, names))
         for name in names:
             column = np.asarray(gone[name])
             assert (column.shape, column.dtype) == (kinds[name].shape, kinds[name].dtype), name
@@ -173,7 +178,7 @@ class Vanishing(StoreCase):
 
 
 class Concurrency(StoreCase):
-    """Threads share one memory."""
+    """Several threads use one memory."""
 
     def _together(self, jobs: list[Callable[[], Any]]) -> list[Any]:
         start = threading.Barrier(len(jobs))
@@ -189,14 +194,14 @@ class Concurrency(StoreCase):
         def write(who: int) -> None:
             for i in range(12):
                 memory.add(f"apple from{who} number{i}", id=f"w{who}-{i:02}", session_id=f"s{who}")
-                assert f"w{who}-{i:02}" in found(memory, f"from{who}")
+                assert f"w{who}-{i:02}" in search_ids(memory, f"from{who}")
             memory.add_many(({"content": f"bulk from{who}"} for _ in range(40)), dedup=False)
 
         self._together([lambda who=who: write(who) for who in range(THREADS)])  # type: ignore[misc]
         assert memory.get_all(limit=1).total == THREADS * 52
-        assert len(found(memory, "apple")) == THREADS * 12
+        assert len(search_ids(memory, "apple")) == THREADS * 12
         for who in range(THREADS):
-            assert len(found(memory, f"from{who}")) == 52
+            assert len(search_ids(memory, f"from{who}")) == 52
 
     def test_an_id_is_given_once(self, memory: Memory) -> None:
         def claim(who: int) -> str | None:
@@ -208,7 +213,7 @@ class Concurrency(StoreCase):
         for _ in range(5):
             won = self._together([lambda who=who: claim(who) for who in range(THREADS)])  # type: ignore[misc]
             assert Counter(won) == {"prize": 1, None: THREADS - 1}
-            assert len(found(memory, "claimed")) == 1
+            assert len(search_ids(memory, "claimed")) == 1
             memory.delete("prize")
 
     def test_what_is_kept_from_an_erasure_stays(self, memory: Memory) -> None:
@@ -229,7 +234,7 @@ class Concurrency(StoreCase):
             return []
 
         kept = self._together([lambda: keep(ids[::2]), lambda: keep(ids[1::2]), erase])
-        assert sorted(listed(memory)) == sorted(chain(*kept))
+        assert sorted(list_ids(memory)) == sorted(chain(*kept))
 
     def test_what_happens_finds_memories_that_are_being_edited(self, memory: Memory) -> None:
         memory.add("apple 0", id="one")
@@ -243,7 +248,7 @@ class Concurrency(StoreCase):
                 memory.feedback("one", "useful")
 
         self._together([edit, judge, judge])
-        kept = record(memory, "one")
+        kept = get_record(memory, "one")
         assert (kept.content, kept.feedback_for) == ("apple 39", 80)
         assert memory.verify()
 
@@ -255,11 +260,11 @@ class Concurrency(StoreCase):
                 memory.search("apple", profile=WORDS)
 
         self._together([look] * THREADS)
-        assert record(memory, "one").access_count == THREADS * 25
-        assert listed(memory, {"access_count": THREADS * 25}) == ["one"]
+        assert get_record(memory, "one").access_count == THREADS * 25
+        assert list_ids(memory, {"access_count": THREADS * 25}) == ["one"]
         memory.flush()
-        assert record(memory, "one").access_count == THREADS * 25
-        assert listed(memory, {"access_count": THREADS * 25}) == ["one"]
+        assert get_record(memory, "one").access_count == THREADS * 25
+        assert list_ids(memory, {"access_count": THREADS * 25}) == ["one"]
 
     def test_searching_while_everything_changes(self, memory: Memory) -> None:
         ids = [f"m{i}" for i in range(30)]
@@ -290,7 +295,7 @@ class Concurrency(StoreCase):
                 turns.acquire(timeout=0.5)
 
         self._together([change, look, look])
-        assert sorted(listed(memory)) == sorted(ids)
-        assert len(found(memory, "apple")) == 30
-        assert len(found(memory, "again5")) == len(ids[::3])
-        assert found(memory, "again4") == found(memory, "changed4") == []
+        assert sorted(list_ids(memory)) == sorted(ids)
+        assert len(search_ids(memory, "apple")) == 30
+        assert len(search_ids(memory, "again5")) == len(ids[::3])
+        assert search_ids(memory, "again4") == search_ids(memory, "changed4") == []

@@ -1,4 +1,4 @@
-"""What happened to memories: the log, and what events make of a memory."""
+"""Events: the log, the state of a memory after its events, the past."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from salience.testing.conformance._case import (
     WORDS,
     Clock,
     StoreCase,
-    answer,
-    record,
+    get_record,
+    perform,
 )
 
 PROFILES: tuple[str | Profile, ...] = (
@@ -38,18 +38,18 @@ PROFILES: tuple[str | Profile, ...] = (
 )
 
 
-def events(memory: Memory, *ids: str, **asked: Any) -> list[Event]:
+def events(memory: Memory, *ids: str, **options: Any) -> list[Event]:
     """The log of some memories, or of the whole namespace."""
-    return list(answer(memory, operations.Events(memory.namespace, ids or None, **asked)))
+    return list(perform(memory, operations.Events(memory.namespace, ids or None, **options)))
 
 
-def told(found: list[Event]) -> list[tuple[str, str | None]]:
-    """Type and id of each event."""
-    return [(event.type, event.id) for event in found]
+def types_and_ids(events: list[Event]) -> list[tuple[str, str | None]]:
+    """The type and id of each event."""
+    return [(event.type, event.id) for event in events]
 
 
-class Logging(StoreCase):
-    """The log: what is in it, and that memories are what it says."""
+class EventLog(StoreCase):
+    """The log has every event, and memories are what a replay of it gives."""
 
     def test_each_thing_that_happens_is_an_event(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a", importance=0.4)
@@ -60,7 +60,7 @@ class Logging(StoreCase):
         memory.update("b", importance=0.1)
         memory.link("a", "b")
         found = events(memory)
-        assert told(found) == [
+        assert types_and_ids(found) == [
             ("write", "a"),
             ("write", "b"),
             ("link", "b"),
@@ -83,11 +83,11 @@ class Logging(StoreCase):
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         memory.update("b", importance=0.5)
         memory.within("other").add("thing", id="b")
-        assert told(events(memory, "b")) == [("write", "b"), ("edit", "b")]
-        assert told(events(memory, types=("edit",))) == [("edit", "b")]
-        assert told(events(memory, last=2)) == [("write", "c"), ("edit", "b")]
+        assert types_and_ids(events(memory, "b")) == [("write", "b"), ("edit", "b")]
+        assert types_and_ids(events(memory, types=("edit",))) == [("edit", "b")]
+        assert types_and_ids(events(memory, last=2)) == [("write", "c"), ("edit", "b")]
         [*_, before, _] = events(memory)
-        assert told(events(memory, after=before.seq)) == [("edit", "b")]
+        assert types_and_ids(events(memory, after=before.seq)) == [("edit", "b")]
         assert events(memory, "nobody") == events(memory.within("nowhere")) == []
 
     def test_what_an_event_sets_is_set(self, memory: Memory, clock: Clock) -> None:
@@ -95,10 +95,10 @@ class Logging(StoreCase):
         at = clock.pass_(days=2)
         pinned = Event("pin", "a", at, "ana", "s1", {"set": {"pinned": 1.0}})
         useful = Event("feedback", "b", at, payload={"feedback": "useful"})
-        assert answer(memory, operations.Log("default", (pinned, useful, useful))) == ()
-        assert record(memory, "a").pinned == 1.0
-        assert record(memory, "a").updated_at == at
-        assert record(memory, "b").feedback_for == 2.0
+        assert perform(memory, operations.Log("default", (pinned, useful, useful))) == ()
+        assert get_record(memory, "a").pinned == 1.0
+        assert get_record(memory, "a").updated_at == at
+        assert get_record(memory, "b").feedback_for == 2.0
         [_, kept] = events(memory, "a")
         assert (kept.actor, kept.session) == ("ana", "s1")
         assert kept.payload == {"set": {"pinned": 1.0}, "was": {"pinned": None}}
@@ -109,29 +109,29 @@ class Logging(StoreCase):
         memory.add("x", id="a")
         one = Event("pin", "a", clock.now, payload={"set": {"pinned": 1.0}})
         other = Event("pin", "nobody", clock.now, payload={"set": {"pinned": 1.0}})
-        assert answer(memory, operations.Log("default", (one, other))) == ("nobody",)
-        assert answer(memory, operations.Log("nowhere", (one,))) == ("a",)
-        assert record(memory, "a").pinned is None
-        assert told(events(memory)) == [("write", "a")]
+        assert perform(memory, operations.Log("default", (one, other))) == ("nobody",)
+        assert perform(memory, operations.Log("nowhere", (one,))) == ("a",)
+        assert get_record(memory, "a").pinned is None
+        assert types_and_ids(events(memory)) == [("write", "a")]
 
     def test_an_event_of_all_is_logged_once(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": "x", "strength": 0.5} for id in "abc")
         at = clock.pass_(days=10)
-        answer(memory, operations.Log("default", (Event("decay", None, at),)))
+        perform(memory, operations.Log("default", (Event("decay", None, at),)))
         # 0.5 * exp(-0.01 * 10) = 0.5 * 0.904837418...
-        assert {round(record(memory, id).strength or 0.0, 9) for id in "abc"} == {0.452418709}
-        assert told(events(memory, types=("decay",))) == [("decay", None)]
-        assert told(events(memory, "a")) == [("write", "a"), ("decay", None)]
+        assert {round(get_record(memory, id).strength or 0.0, 9) for id in "abc"} == {0.452418709}
+        assert types_and_ids(events(memory, types=("decay",))) == [("decay", None)]
+        assert types_and_ids(events(memory, "a")) == [("write", "a"), ("decay", None)]
 
     def test_uses_are_told_apart(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a")
-        [row] = answer(memory, operations.RowsById("default", ("a",))).values()
+        [row] = perform(memory, operations.RowsById("default", ("a",))).values()
         rows = np.array([row], dtype=np.int64)
         for type_ in ("retrieval", "read", "reference"):
-            answer(memory, operations.Touch(rows, clock.pass_(hours=1), type_, "ana", "s1"))
-        assert record(memory, "a").access_count == 3
+            perform(memory, operations.Touch(rows, clock.pass_(hours=1), type_, "ana", "s1"))
+        assert get_record(memory, "a").access_count == 3
         found = events(memory, "a")[1:]
-        assert told(found) == [("retrieval", "a"), ("read", "a"), ("reference", "a")]
+        assert types_and_ids(found) == [("retrieval", "a"), ("read", "a"), ("reference", "a")]
         assert {(event.actor, event.session) for event in found} == {("ana", "s1")}
         assert [event.at for event in found] == [START + timedelta(hours=h) for h in (1, 2, 3)]
 
@@ -143,12 +143,12 @@ class Logging(StoreCase):
             memory.search("apple", profile=WORDS)
         memory.update("a", content="A red apple.", created_at=START - timedelta(days=3))
         memory.update("b", metadata={"k": 2}, expires_at=START + timedelta(days=9))
-        answer(memory, operations.Log("default", (Event("decay", None, clock.pass_(days=1)),)))
+        perform(memory, operations.Log("default", (Event("decay", None, clock.pass_(days=1)),)))
         memory.search("apple", profile=WORDS)
         for id in "ab":
             state = replay(events(memory, id))[id]
             assert {n: state[n] for n in STATE} == {
-                n: getattr(record(memory, id), n) for n in STATE
+                n: getattr(get_record(memory, id), n) for n in STATE
             }
 
     def test_an_edit_keeps_the_old_words_and_vector(self, memory: Memory) -> None:
@@ -156,7 +156,7 @@ class Logging(StoreCase):
         memory.update("a", content="A pear.", tags=None)
         [_, edit] = events(memory, "a")
         assert edit.payload["was"] == {"content": "An apple.", "tags": ["fruit"]}
-        former = answer(memory, operations.FormerVectors("default"))
+        former = perform(memory, operations.FormerVectors("default"))
         assert [(seq, name) for seq, name, _ in former] == [(edit.seq, "content")]
         [made] = self.embedder.embed(["An apple."], kind="document")
         assert np.array_equal(former[0][2], made.astype(np.float16).astype(np.float32))
@@ -166,7 +166,7 @@ class Logging(StoreCase):
         memory.link("a", "b", "supports", 0.5)
         gone = replace(memory.links("a")[0], created_at=clock.pass_(days=1))
         never = replace(gone, type="mentions")
-        answer(memory, operations.Put((), unlinks=(gone, never)))
+        perform(memory, operations.Put((), unlinks=(gone, never)))
         assert memory.links() == []
         [*_, last] = events(memory)
         assert last.payload == {"target": "b", "link": "supports", "weight": None}
@@ -178,16 +178,16 @@ class Logging(StoreCase):
     ) -> None:
         memory.add("Ana plays the cello", id="a")
         memory.add("Ben rows on the lake", id="b")
-        rows = answer(memory, operations.Unembedded("default", "_next", 9))
+        rows = perform(memory, operations.Unembedded("default", "_next", 9))
         staged = operations.PutVectors("default", "_next", rows, list(np.eye(2, dtype=np.float32)))
-        answer(memory, staged)
+        perform(memory, staged)
         memory.update("a", tags=["music"])
-        assert not len(answer(memory, operations.Unembedded("default", "_next", 9)))
+        assert not len(perform(memory, operations.Unembedded("default", "_next", 9)))
         memory.update("a", content="The boiler needs a repair")
-        [row] = answer(memory, operations.RowsById("default", ("a",))).values()
-        assert answer(memory, operations.Unembedded("default", "_next", 9)).tolist() == [row]
-        assert not answer(memory, operations.AdoptVectors("_next", "content", "another"))
-        former = answer(memory, operations.FormerVectors("default"))
+        [row] = perform(memory, operations.RowsById("default", ("a",))).values()
+        assert perform(memory, operations.Unembedded("default", "_next", 9)).tolist() == [row]
+        assert not perform(memory, operations.AdoptVectors("_next", "content", "another"))
+        former = perform(memory, operations.FormerVectors("default"))
         assert [name for _, name, _ in former] == ["content"]
 
     def test_what_is_erased_leaves_no_trace(self, memory: Memory) -> None:
@@ -197,21 +197,21 @@ class Logging(StoreCase):
         memory.update("a", content="A secret.")
         memory.update("a", content="Another.")
         memory.delete("a")
-        assert told(events(memory)) == [("write", "b"), ("write", "c")]
-        assert answer(memory, operations.FormerVectors("default")) == []
+        assert types_and_ids(events(memory)) == [("write", "b"), ("write", "c")]
+        assert perform(memory, operations.FormerVectors("default")) == []
         memory.add("New.", id="a")
-        assert told(events(memory, "a")) == [("write", "a")]
+        assert types_and_ids(events(memory, "a")) == [("write", "a")]
         memory.decay_all()
         memory.delete_all(namespace="default")
         assert events(memory) == []
         memory.add("New.", id="a")
-        assert told(events(memory)) == [("write", "a")]
+        assert types_and_ids(events(memory)) == [("write", "a")]
 
     def test_looking_leaves_everything_as_it_is(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
         memory.link("a", "b")
         clock.pass_(days=100)
-        before = events(memory), [record(memory, id) for id in "abc"]
+        before = events(memory), [get_record(memory, id) for id in "abc"]
         for profile in BUILT_IN:
             memory.search("thing", profile=profile, touch=False, explain=True)
             memory.explain("thing", "a", profile=profile)
@@ -225,16 +225,16 @@ class Logging(StoreCase):
         memory.maintain(dry_run=True)
         memory.history("a")
         memory.flush()
-        assert (events(memory), [record(memory, id) for id in "abc"]) == before
+        assert (events(memory), [get_record(memory, id) for id in "abc"]) == before
 
     def test_mending_logs_nothing(self, memory: Memory) -> None:
         memory.add("x", id="a")
-        answer(
+        perform(
             memory,
             operations.SetFields("default", {"a": {"access_count": 7}, "nobody": {"boost": 1.0}}),
         )
-        assert record(memory, "a").access_count == 7
-        assert told(events(memory)) == [("write", "a")]
+        assert get_record(memory, "a").access_count == 7
+        assert types_and_ids(events(memory)) == [("write", "a")]
 
     def test_the_log_lasts(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a")
@@ -244,12 +244,12 @@ class Logging(StoreCase):
         before = events(memory)
         again = self.reopen(memory)
         assert events(again) == before
-        assert len(answer(again, operations.FormerVectors("default"))) == 1
+        assert len(perform(again, operations.FormerVectors("default"))) == 1
         again.close()
 
 
-class Living(StoreCase):
-    """Use, judgement, what takes the place of what, and the history of it all."""
+class Judgments(StoreCase):
+    """Uses, feedback, superseding, and the history of a memory."""
 
     def test_uses_count_and_looking_does_not(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "ab")
@@ -266,13 +266,20 @@ class Living(StoreCase):
         memory.explain("thing", "a", profile=WORDS)
         memory.verify()
         memory.search("thing", profile=WORDS, touch=False)
-        assert (record(memory, "a").access_count, record(memory, "b").access_count) == (2, 1)
-        assert record(memory, "a").accesses == (at, at, START)
-        assert told(events(memory, "a")) == [("write", "a"), ("read", "a"), ("reference", "a")]
+        assert (get_record(memory, "a").access_count, get_record(memory, "b").access_count) == (
+            2,
+            1,
+        )
+        assert get_record(memory, "a").accesses == (at, at, START)
+        assert types_and_ids(events(memory, "a")) == [
+            ("write", "a"),
+            ("read", "a"),
+            ("reference", "a"),
+        ]
 
     def test_history_tells_each_version(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana lives in Berlin.", id="a", tags=["home"], importance=0.5)
-        first = record(memory, "a")
+        first = get_record(memory, "a")
         moved = clock.pass_(days=30)
         memory.update("a", content="Ana lives in Lisbon.", tags=["home", "sea"])
         again = clock.pass_(days=30)
@@ -293,7 +300,7 @@ class Living(StoreCase):
         assert told_of.versions[0].record == first
         assert [v.record.tags for v in told_of.versions[:2]] == [("home",), ("home", "sea")]
         assert [v.record.importance for v in told_of.versions] == [0.5, 0.75, 0.75]
-        assert told_of.versions[2].record == record(memory, "a")
+        assert told_of.versions[2].record == get_record(memory, "a")
         assert [event.type for event in told_of] == ["write", "edit", "edit", "edit"]
         with pytest.raises(NotFound, match="nobody"):
             memory.history("nobody")
@@ -315,7 +322,7 @@ class Living(StoreCase):
         for kind in ("useful", "useful", "not_useful"):
             memory.feedback("a", kind, "the answer was read aloud")
         judged = memory.feedback("a", "incorrect")
-        assert judged == record(memory, "a")
+        assert judged == get_record(memory, "a")
         # useful + useful = 2; not_useful + incorrect = 1 + 3 = 4
         assert (judged.feedback_for, judged.feedback_against) == (2.0, 4.0)
         assert judged.review == "incorrect"
@@ -345,20 +352,20 @@ class Living(StoreCase):
         memory.feedback("b", "outdated")
         clock.pass_(days=20)
         memory.decay_all()
-        one = record(memory, "a")
+        one = get_record(memory, "a")
         # exp(-0.01 * 20) = 0.818730753...; 0.8 of it is 0.654984602...
         assert one.strength == pytest.approx(0.818730753, abs=1e-9)
         assert one.relevance_score == pytest.approx(0.654984602, abs=1e-9)
         # outdated: 0.4 * exp(-0.02 * 20) = 0.4 * 0.670320046 = 0.268128018
-        assert record(memory, "b").relevance_score == pytest.approx(0.268128018, abs=1e-9)
-        assert record(memory, "b").strength == pytest.approx(0.409365377, abs=1e-9)
+        assert get_record(memory, "b").relevance_score == pytest.approx(0.268128018, abs=1e-9)
+        assert get_record(memory, "b").strength == pytest.approx(0.409365377, abs=1e-9)
         for _ in range(3):
             memory.decay_all()
-        assert record(memory, "a") == one
+        assert get_record(memory, "a") == one
         clock.pass_(days=20)
         memory.decay_all()
         # exp(-0.4) = 0.670320046
-        assert record(memory, "a").strength == pytest.approx(0.670320046, abs=1e-9)
+        assert get_record(memory, "a").strength == pytest.approx(0.670320046, abs=1e-9)
 
     def test_pins(self, memory: Memory) -> None:
         memory.add("x", id="a")
@@ -372,7 +379,7 @@ class Living(StoreCase):
         memory.add("Ana lives in Lisbon.", id="new")
         clock.pass_(days=1)
         memory.supersede("old", "new")
-        old, new = record(memory, "old"), record(memory, "new")
+        old, new = get_record(memory, "old"), get_record(memory, "new")
         assert (old.status, old.valid_to) == ("superseded", moved)
         assert (new.status, new.valid_from) == ("active", moved)
         [link] = memory.links()
@@ -388,13 +395,13 @@ class Living(StoreCase):
         memory.add("Ana lives in Berlin.", id="old", valid_from="2025-01-01")
         memory.add("Ana lives in Lisbon.", id="new", valid_from="2025-06-01")
         memory.supersede("new", "old")
-        new = record(memory, "new")
+        new = get_record(memory, "new")
         assert new.valid_to == new.valid_from
         memory.update("new", content="Ana lived in Lisbon.", tags=["home"])
         memory.update("new", importance=0.3)
         # However it came about, a span that is not to be changed is no reason to refuse a change.
         ends = {"set": {"valid_to": "2024-01-01T00:00:00+00:00"}}
-        answer(memory, operations.Log("default", (Event("edit", "new", clock.now, payload=ends),)))
+        perform(memory, operations.Log("default", (Event("edit", "new", clock.now, payload=ends),)))
         memory.update("new", content="Ana was in Lisbon.", importance=0.2)
         with pytest.raises(InvalidInput, match="valid_to"):
             memory.update("new", valid_from="2025-02-01")
@@ -412,7 +419,10 @@ class Living(StoreCase):
         assert (memory.get_all().records, memory.links()) == before
         memory.update("a", status="active", valid_to=None)
         memory.supersede("d", "a")
-        assert (record(memory, "a").status, record(memory, "d").status) == ("active", "superseded")
+        assert (get_record(memory, "a").status, get_record(memory, "d").status) == (
+            "active",
+            "superseded",
+        )
 
     def test_verifying_finds_and_mends(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
@@ -424,12 +434,12 @@ class Living(StoreCase):
         whole = memory.verify()
         assert whole
         assert (whole.memories, whole.events) == (3, 3 + 24 + 2)
-        right = record(memory, "a")
+        right = get_record(memory, "a")
         wrong: dict[str, dict[str, Any]] = {
             "a": {"access_count": 99, "accesses": ()},
             "c": {"feedback_for": 0.5},
         }
-        answer(memory, operations.SetFields("default", wrong))
+        perform(memory, operations.SetFields("default", wrong))
         found = memory.verify()
         assert not found
         assert {(d.id, d.field) for d in found} == {
@@ -440,7 +450,7 @@ class Living(StoreCase):
         assert not found.repaired
         assert memory.verify(repair=True).repaired
         assert memory.verify()
-        assert record(memory, "a") == right
+        assert get_record(memory, "a") == right
 
     def test_times_far_off_are_what_the_log_says(self, memory: Memory) -> None:
         far = (
@@ -458,8 +468,8 @@ class Living(StoreCase):
         assert memory.verify()
 
 
-class Rewinding(StoreCase):
-    """`search(as_of=...)`: what there was, as it was."""
+class TimeTravel(StoreCase):
+    """`search(as_of=...)`: the memories of a past time, as they were."""
 
     def test_the_past_is_ranked_as_it_was(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana lives in Berlin.", id="a", vectors={"image": [1.0, 0.0]})

@@ -11,7 +11,7 @@ from salience import Memory, Profile
 from salience.errors import InvalidInput
 from salience.ranking.profiles import BUILT_IN
 from salience.records.filters import Compare, filter_fields, parse_filter
-from salience.testing.conformance._case import EVERYTHING, START, StoreCase, check_cases, listed
+from salience.testing.conformance._case import EVERYTHING, START, StoreCase, check_cases, list_ids
 
 DAY = timedelta(days=1)
 ITEMS: list[dict[str, Any]] = [
@@ -192,15 +192,15 @@ WRONG: list[tuple[Any, str]] = [
 ]
 
 
-class Filtering(StoreCase):
-    """Filters mean the same wherever they are given."""
+class Filters(StoreCase):
+    """Filters select the same memories in listings, searches and erasures."""
 
     def test_a_filter_in_a_listing(self, memory: Memory) -> None:
         memory.add_many(ITEMS)
 
         def check(case: Case) -> None:
             filters, passing = case
-            assert sorted(listed(memory, filters)) == list(passing)
+            assert sorted(list_ids(memory, filters)) == list(passing)
             assert memory.get_all(filters, limit=1).total == len(passing)
 
         check_cases(CASES, check)
@@ -222,7 +222,7 @@ class Filtering(StoreCase):
             space = memory.within(str(filters))
             space.add_many(ITEMS)
             assert space.delete_all(filters) == len(passing)
-            assert set(listed(space)) == set("abcd") - set(passing)
+            assert set(list_ids(space)) == set("abcd") - set(passing)
 
         check_cases(ERASURES, check)
 
@@ -279,25 +279,25 @@ class Filtering(StoreCase):
         ):
             hits = memory.search("common ground", filters=filters, profile=EVERYTHING)
             assert sorted(hits.ids) == list(passing)
-        assert sorted(listed(memory)) == ["a", "b", "c", "d"]
+        assert sorted(list_ids(memory)) == ["a", "b", "c", "d"]
 
     def test_a_filter_sees_what_has_changed(self, memory: Memory) -> None:
         memory.add_many(ITEMS)
         filters = {"metadata.n": 7, "importance": {"gte": 0.9}, "updated_at": {"gte": START}}
-        assert listed(memory, filters) == []
+        assert list_ids(memory, filters) == []
         memory.update("d", metadata={"n": 7}, importance=0.95)
-        assert listed(memory, filters) == ["d"]
+        assert list_ids(memory, filters) == ["d"]
         memory.update("d", metadata={"n": 8})
-        assert listed(memory, filters) == []
+        assert list_ids(memory, filters) == []
         memory.search("delta", filters={"id": "d"})
-        assert listed(memory, {"access_count": {"gte": 1}, "last_accessed": {"exists": True}}) == [
-            "d"
-        ]
+        assert list_ids(
+            memory, {"access_count": {"gte": 1}, "last_accessed": {"exists": True}}
+        ) == ["d"]
 
     def test_a_time_without_a_zone_is_utc(self, memory: Memory) -> None:
         memory.add("x", id="one", created_at=datetime(2026, 1, 1))
         utc = datetime(2026, 1, 1, tzinfo=timezone.utc)
-        assert listed(memory, {"created_at": utc}) == ["one"]
-        assert listed(memory, {"created_at": datetime(2026, 1, 1)}) == ["one"]
+        assert list_ids(memory, {"created_at": utc}) == ["one"]
+        assert list_ids(memory, {"created_at": datetime(2026, 1, 1)}) == ["one"]
         east = timezone(timedelta(hours=2))
-        assert listed(memory, {"created_at": datetime(2026, 1, 1, 2, tzinfo=east)}) == ["one"]
+        assert list_ids(memory, {"created_at": datetime(2026, 1, 1, 2, tzinfo=east)}) == ["one"]

@@ -1,4 +1,4 @@
-"""Upkeep: what is previewed, changed and undone in one go."""
+"""Lifecycle: runs that are previewed, applied and undone as a whole."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from salience.lifecycle.pruning import archive, restore
 from salience.lifecycle.undo import undo
 from salience.retrieval import operations
 from salience.retrieval.plan import Plan, ask, drive
-from salience.testing.conformance._case import WORDS, Clock, StoreCase, answer, record
+from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, perform
 from salience.testing.conformance._events import events
 from salience.testing.conformance._links import ends
 
 
 def everything(memory: Memory) -> dict[str, dict[str, Any]]:
-    """All there is of a namespace, by id."""
+    """All memories of a namespace, by id."""
     return {record.id: record.to_dict() for record in memory.get_all(limit=10_000)}
 
 
 def alike(memory: Memory, count: int = 4, others: int = 20) -> None:
-    """Some facts that say the same, and others that do not."""
+    """Add some facts that say the same, and others that do not."""
     memory.add_many(
         {
             "id": f"tea{i}",
@@ -46,8 +46,8 @@ def alike(memory: Memory, count: int = 4, others: int = 20) -> None:
     )
 
 
-class Keeping(StoreCase):
-    """Pruning, the archive, consolidation, maintenance, audits; and undoing them."""
+class Lifecycle(StoreCase):
+    """Pruning, archiving, consolidation, maintenance, audits, and undo."""
 
     def test_pruning_is_a_preview_until_it_is_applied(self, memory: Memory, clock: Clock) -> None:
         ids = [f"m{i:02}" for i in range(12)]
@@ -79,7 +79,7 @@ class Keeping(StoreCase):
         done = memory.prune(apply=True, cap=3)
         assert [one.id for one in done.candidates] == ["m01", "m04", "m05"]
         assert done.left == 7
-        assert record(memory, "m01").status == "archived"
+        assert get_record(memory, "m01").status == "archived"
         assert "m01" not in memory.search("about m01", touch=False).ids
         assert memory.search("about m01", include_archived=True, touch=False)[0].id == "m01"
         assert memory.prune().faded == 9
@@ -102,7 +102,7 @@ class Keeping(StoreCase):
         run = memory.archive(["a", "b"])
         assert run is not None
         assert memory.archive("a") is None
-        assert {record(memory, id).status for id in "ab"} == {"archived"}
+        assert {get_record(memory, id).status for id in "ab"} == {"archived"}
         assert memory.restore(["a", "b"]) == {"a": "active", "b": "superseded"}
         assert memory.undo(run).left == {
             "a": "status is 'active' now, not 'archived' any more",
@@ -131,11 +131,11 @@ class Keeping(StoreCase):
             return answers
 
         drive(archive(scope, ("a", "b")), editing(2))
-        assert {record(memory, id).status for id in "ab"} == {"archived"}
+        assert {get_record(memory, id).status for id in "ab"} == {"archived"}
         assert drive(restore(scope, ("a", "b")), editing(2)) == dict.fromkeys("ab", "active")
         run = drive(archive(scope, ("a", "b")), editing(1))
         assert drive(undo(scope, str(run)), editing(1)).left == {}
-        assert {record(memory, id).status for id in "ab"} == {"active"}
+        assert {get_record(memory, id).status for id in "ab"} == {"active"}
 
     def test_runs_that_begin_at_once_are_undone_one_by_one(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": id} for id in "ab")
@@ -149,7 +149,7 @@ class Keeping(StoreCase):
 
         run = drive(archive(scope, ("a",)), meanwhile)
         assert memory.undo(str(run)).restored == ("a",)
-        assert record(memory, "b").status == "archived"
+        assert get_record(memory, "b").status == "archived"
         assert memory.undo(str(runs[0])).restored == ("b",)
 
     def test_consolidating_and_undoing_it(self, memory: Memory, clock: Clock) -> None:
@@ -166,10 +166,10 @@ class Keeping(StoreCase):
         done = memory.consolidate(apply=True)
         assert done.run is not None
         assert done.clusters[0].id is not None
-        one = record(memory, done.clusters[0].id)
+        one = get_record(memory, done.clusters[0].id)
         assert (one.content, one.importance, one.kind) == (cluster.text, cluster.importance, "fact")
         assert one.tags == ("t0", "t1", "t2", "t3")
-        assert {record(memory, id).status for id in cluster.members} == {"consolidated"}
+        assert {get_record(memory, id).status for id in cluster.members} == {"consolidated"}
         assert {(e.source, e.type, e.target) for e in memory.links(one.id)} == {
             (one.id, "consolidates", id) for id in cluster.members
         }
@@ -192,19 +192,19 @@ class Keeping(StoreCase):
         [cluster] = memory.consolidate(apply=True).clusters
         assert cluster.apart == "differ in a number"
         assert cluster.id is None
-        assert {record(memory, f"n{i}").status for i in range(3)} == {"active"}
+        assert {get_record(memory, f"n{i}").status for i in range(3)} == {"active"}
         done = memory.consolidate(
             apply=True,
             everything=True,
             summarise=lambda records: f"{len(records)} cats sat on the mat",
         )
         assert done.clusters[0].id is not None
-        assert record(memory, done.clusters[0].id).content == "3 cats sat on the mat"
+        assert get_record(memory, done.clusters[0].id).content == "3 cats sat on the mat"
         memory.update(done.clusters[0].id, content="cats")
         assert done.run is not None
         assert list(memory.undo(done.run).left) == [done.clusters[0].id]
-        assert record(memory, done.clusters[0].id).status == "archived"
-        assert {record(memory, f"n{i}").status for i in range(3)} == {"active"}
+        assert get_record(memory, done.clusters[0].id).status == "archived"
+        assert {get_record(memory, f"n{i}").status for i in range(3)} == {"active"}
 
     @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
     def test_what_was_said_in_two_chats_stays_two(self, memory: Memory, mode: Any) -> None:
@@ -290,8 +290,8 @@ class Keeping(StoreCase):
         assert (planned["tasks"].ids, planned["expire"].ids) == (("old",), ("expires",))
         done = memory.maintain()
         assert done.changed == planned.changed == 2
-        assert record(memory, "old").status == "completed"
-        assert record(memory, "expires").status == "archived"
+        assert get_record(memory, "old").status == "completed"
+        assert get_record(memory, "expires").status == "archived"
         after, log = everything(memory), events(memory)
         assert memory.maintain().changed == 0
         assert (everything(memory), events(memory)) == (after, log)
@@ -354,17 +354,17 @@ class Keeping(StoreCase):
             locked = with_lock(plan, memory.namespace, Owner("here"), lambda: clock.now)
             with pytest.raises(stops):
                 drive(locked, interrupted)
-            assert "maintenance" not in answer(memory, operations.Notes(memory.namespace))
+            assert "maintenance" not in perform(memory, operations.Notes(memory.namespace))
 
     def test_a_lock_whose_owner_is_silent_goes_stale(self, memory: Memory, clock: Clock) -> None:
         with_lock = json.dumps({"owner": "elsewhere:1:x", "at": clock.now.isoformat()})
-        answer(memory, operations.Note(memory.namespace, "maintenance", with_lock, None))
+        perform(memory, operations.Note(memory.namespace, "maintenance", with_lock, None))
         clock.pass_(minutes=14)
         with pytest.raises(Locked, match="elsewhere"):
             memory.maintain()
         clock.pass_(minutes=1)
         memory.maintain()
-        assert "maintenance" not in answer(memory, operations.Notes(memory.namespace))
+        assert "maintenance" not in perform(memory, operations.Notes(memory.namespace))
 
     def test_an_audit_counts_and_shows(self, memory: Memory, clock: Clock) -> None:
         memory.add_many(

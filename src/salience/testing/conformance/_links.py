@@ -1,4 +1,4 @@
-"""Links that wait for their target, notes, and what the use of a memory lends along links."""
+"""Pending links, notes, and the utility that spreads along links."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from salience.records.events import Event
 from salience.records.record import Draft
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
-from salience.testing.conformance._case import Clock, StoreCase, answer, record
-from salience.testing.conformance._events import events, told
+from salience.testing.conformance._case import Clock, StoreCase, get_record, perform
+from salience.testing.conformance._events import events, types_and_ids
 
 
 def ends(memory: Memory) -> list[tuple[str, str]]:
@@ -26,8 +26,8 @@ def ends(memory: Memory) -> list[tuple[str, str]]:
     return [(link.source, link.target) for link in memory.links()]
 
 
-class Pending(StoreCase):
-    """Links by name, and to what is no memory yet."""
+class PendingLinks(StoreCase):
+    """Links by name, and links whose target does not exist yet."""
 
     def test_a_link_to_nothing_is_pending_until_there_is_such_an_id(self, memory: Memory) -> None:
         result = memory.add("x", id="a", links=[{"target": "b", "type": "mentions"}])
@@ -101,7 +101,7 @@ class Pending(StoreCase):
         memory.link("d", "a")
         assert bridges() == set()
         [link] = [one for one in memory.links() if (one.source, one.target) == ("d", "a")]
-        answer(memory, operations.Put((), unlinks=(link,)))
+        perform(memory, operations.Put((), unlinks=(link,)))
         assert bridges() == {"b", "c"}
         memory.update("b", content="edited")  # keeps its links
         assert bridges() == {"b", "c"}
@@ -109,29 +109,29 @@ class Pending(StoreCase):
         assert bridges() == set()
 
 
-class Noting(StoreCase):
-    """Notes, and what happens to others with a write."""
+class Notes(StoreCase):
+    """Notes, and changes to other memories in the same write."""
 
     def test_a_note_replaces_what_it_knew_of(self, memory: Memory) -> None:
         notes = operations.Notes(memory.namespace)
-        assert answer(memory, notes) == {}
-        assert answer(memory, operations.Note(memory.namespace, "k", "1", None))
-        assert not answer(memory, operations.Note(memory.namespace, "k", "2", None))
-        assert not answer(memory, operations.Note(memory.namespace, "k", None, "2"))
-        assert answer(memory, operations.Note(memory.namespace, "k", "2", "1"))
-        assert answer(memory, operations.Note(memory.namespace, "other", "x", None))
-        assert answer(memory, notes) == {"k": "2", "other": "x"}
-        assert answer(memory, operations.Notes("elsewhere")) == {}
-        assert answer(memory, operations.Note(memory.namespace, "k", None, "2"))
-        assert answer(memory, notes) == {"other": "x"}
+        assert perform(memory, notes) == {}
+        assert perform(memory, operations.Note(memory.namespace, "k", "1", None))
+        assert not perform(memory, operations.Note(memory.namespace, "k", "2", None))
+        assert not perform(memory, operations.Note(memory.namespace, "k", None, "2"))
+        assert perform(memory, operations.Note(memory.namespace, "k", "2", "1"))
+        assert perform(memory, operations.Note(memory.namespace, "other", "x", None))
+        assert perform(memory, notes) == {"k": "2", "other": "x"}
+        assert perform(memory, operations.Notes("elsewhere")) == {}
+        assert perform(memory, operations.Note(memory.namespace, "k", None, "2"))
+        assert perform(memory, notes) == {"other": "x"}
 
     def test_notes_last_until_the_namespace_is_erased(self, memory: Memory) -> None:
-        answer(memory, operations.Note(memory.namespace, "k", "1", None))
+        perform(memory, operations.Note(memory.namespace, "k", "1", None))
         memory.add("x")
         again = self.reopen(memory)
-        assert answer(again, operations.Notes(again.namespace)) == {"k": "1"}
+        assert perform(again, operations.Notes(again.namespace)) == {"k": "1"}
         again.delete_all(namespace=again.namespace)
-        assert answer(again, operations.Notes(again.namespace)) == {}
+        assert perform(again, operations.Notes(again.namespace)) == {}
         again.close()
 
     def test_what_happens_with_a_write_happens_or_nothing_does(
@@ -140,26 +140,30 @@ class Noting(StoreCase):
         memory.add("x", id="a")
         status = Event("status", "a", clock.now, payload={"set": {"status": "consolidated"}})
         unknown = replace(status, id="nobody")
-        draft = Draft(replace(record(memory, "a"), id="b"), {})
+        draft = Draft(replace(get_record(memory, "a"), id="b"), {})
         both = operations.Log(memory.namespace, (status, unknown))
-        assert answer(memory, operations.Put((draft,), also=both)) == ("nobody",)
+        assert perform(memory, operations.Put((draft,), also=both)) == ("nobody",)
         assert memory.get("b") is None
-        assert record(memory, "a").status == "active"
+        assert get_record(memory, "a").status == "active"
         assert (
-            answer(
+            perform(
                 memory, operations.Put((draft,), also=operations.Log(memory.namespace, (status,)))
             )
             == ()
         )
-        assert record(memory, "a").status == "consolidated"
-        assert sorted(told(events(memory))) == [("status", "a"), ("write", "a"), ("write", "b")]
+        assert get_record(memory, "a").status == "consolidated"
+        assert sorted(types_and_ids(events(memory))) == [
+            ("status", "a"),
+            ("write", "a"),
+            ("write", "b"),
+        ]
         taken = operations.Put((draft,), also=operations.Log(memory.namespace, (status,)))
-        assert answer(memory, taken) == ("b",)
+        assert perform(memory, taken) == ("b",)
         assert len(events(memory)) == 3
 
 
-class Lending(StoreCase):
-    """What the declared use of a memory lends to those that are linked with it."""
+class UtilitySpreading(StoreCase):
+    """A declared use of a memory raises the memories that are linked with it."""
 
     def boosts(self, memory: Memory) -> dict[str, float | None]:
         return {record.id: record.boost for record in memory.get_all()}
@@ -173,14 +177,14 @@ class Lending(StoreCase):
         assert self.boosts(memory) == pytest.approx(
             {"a": None, "d": None, "z": None, **first}, nan_ok=True
         )
-        assert record(memory, "a").access_count == 1
-        assert {record(memory, id).boosted_at for id in first} == {clock.now}
+        assert get_record(memory, "a").access_count == 1
+        assert {get_record(memory, id).boosted_at for id in first} == {clock.now}
         clock.pass_(days=7)  # half of it is left
         memory.touch("d", utility=0.5)
         # c: 1 - (1 - .144)(1 - .3); b: 1 - (1 - .24)(1 - .18)
         boosts = {"c": 0.4008, "b": 0.3768, "e": 0.48}
         assert {id: self.boosts(memory)[id] for id in boosts} == pytest.approx(boosts)
-        assert record(memory, "e").boosted_at == clock.now - timedelta(days=7)
+        assert get_record(memory, "e").boosted_at == clock.now - timedelta(days=7)
 
     def test_several_at_once_lend_to_each_other(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": id} for id in "abc")

@@ -1,4 +1,4 @@
-"""Vectors of one's own, accesses, and what neighbouring turns lend each other."""
+"""Vectors of the caller, accesses, and the neighbors of a turn in its session."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from salience.testing.conformance._case import (
     WORDS,
     Clock,
     StoreCase,
-    found,
-    listed,
-    record,
+    get_record,
+    list_ids,
+    search_ids,
 )
 
 
 class Vectors(StoreCase):
-    """Vectors of the caller's own, none, and zero."""
+    """Vectors of the caller, missing vectors, zero vectors."""
 
     def test_vectors_of_ones_own_are_compared_by_name(self, memory: Memory) -> None:
         asked = self.embedder.embed(["target"])[0]
@@ -43,7 +43,7 @@ class Vectors(StoreCase):
         assert hits.ids == ("a", "c", "b")
         assert [hit.score for hit in hits] == pytest.approx([1.0, 0.0, -1.0], abs=2e-3)
         assert hits[1].score == 0.0
-        assert found(memory, "target", profile=EVERYTHING)[:2] == ["c", "d"]
+        assert search_ids(memory, "target", profile=EVERYTHING)[:2] == ["c", "d"]
 
     def test_vectors_of_erased_memories_are_none(self, memory: Memory) -> None:
         by_image = Profile(
@@ -72,8 +72,8 @@ class Vectors(StoreCase):
         without = self.open_memory(embedder=None, namespace="plain")
         result = without.add("an apple", id="a")
         assert any("embedder" in lack for lack in result.degraded)
-        assert found(without, "apple") == ["a"]
-        assert found(without, "apple", profile=EVERYTHING) == []
+        assert search_ids(without, "apple") == ["a"]
+        assert search_ids(without, "apple", profile=EVERYTHING) == []
         hits = without.search("apple")
         assert hits.ids == ("a",)
         assert any(lack.startswith("vector") for lack in hits.degraded)
@@ -107,7 +107,7 @@ class Vectors(StoreCase):
             ]
         )
         assert result.ids == ("c",)
-        assert sorted(listed(memory)) == ["a", "c"]
+        assert sorted(list_ids(memory)) == ["a", "c"]
         memory.within("other").add("y", vectors={"image": [1.0]})
         image = Profile(
             "image",
@@ -117,7 +117,7 @@ class Vectors(StoreCase):
             memory.search("x", profile=image)
         memory.delete_all({"id": "a"})
         memory.add("y", id="a", vectors={"image": self.embedder.embed(["y"])[0].tolist()})
-        assert found(memory, "y", profile=image) == ["a"]
+        assert search_ids(memory, "y", profile=image) == ["a"]
 
     def test_text_without_words_has_no_direction(self, memory: Memory) -> None:
         memory.add("🎉", id="party")
@@ -127,8 +127,8 @@ class Vectors(StoreCase):
         assert memory.search("🎉").ids == memory.search("🎉").ids
 
 
-class Touching(StoreCase):
-    """A search counts an access of what it returned; nothing else does."""
+class Accesses(StoreCase):
+    """A search counts an access of each hit; nothing else does."""
 
     def test_a_search_touches_what_it_returned(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": f"m{i}", "content": "apple " * (4 - i) + "pear"} for i in range(4))
@@ -136,16 +136,19 @@ class Touching(StoreCase):
         hits = memory.search("apple", profile=WORDS, limit=2)
         assert [hit.record.access_count for hit in hits] == [0, 0]
         for id in ("m0", "m1"):
-            assert record(memory, id).access_count == 1
-            assert record(memory, id).last_accessed == clock.now
+            assert get_record(memory, id).access_count == 1
+            assert get_record(memory, id).last_accessed == clock.now
         for id in ("m2", "m3"):
-            assert (record(memory, id).access_count, record(memory, id).last_accessed) == (0, None)
+            assert (get_record(memory, id).access_count, get_record(memory, id).last_accessed) == (
+                0,
+                None,
+            )
         clock.pass_(hours=1)
         memory.search("apple", profile=WORDS, limit=1)
-        assert record(memory, "m0").access_count == 2
-        assert record(memory, "m0").last_accessed == clock.now
-        assert sorted(listed(memory, {"access_count": {"gt": 0}})) == ["m0", "m1"]
-        assert record(memory, "m0").updated_at == START
+        assert get_record(memory, "m0").access_count == 2
+        assert get_record(memory, "m0").last_accessed == clock.now
+        assert sorted(list_ids(memory, {"access_count": {"gt": 0}})) == ["m0", "m1"]
+        assert get_record(memory, "m0").updated_at == START
 
     def test_an_earlier_present_does_not_turn_back_the_last_access(
         self, memory: Memory, clock: Clock
@@ -153,8 +156,8 @@ class Touching(StoreCase):
         memory.add("apple", id="one")
         memory.search("apple")
         memory.search("apple", now=clock.now - timedelta(days=9))
-        assert record(memory, "one").access_count == 2
-        assert record(memory, "one").last_accessed == clock.now
+        assert get_record(memory, "one").access_count == 2
+        assert get_record(memory, "one").last_accessed == clock.now
 
     def test_looking_is_no_access(self, memory: Memory) -> None:
         memory.add("apple", id="one")
@@ -164,7 +167,10 @@ class Touching(StoreCase):
         memory.get_all()
         memory.links("one")
         memory.update("one", importance=0.5)
-        assert (record(memory, "one").access_count, record(memory, "one").last_accessed) == (
+        assert (
+            get_record(memory, "one").access_count,
+            get_record(memory, "one").last_accessed,
+        ) == (
             0,
             None,
         )
@@ -172,25 +178,25 @@ class Touching(StoreCase):
     def test_an_access_counts_in_the_next_search(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": "apple"} for id in "ab")
         clock.pass_(days=30)
-        assert found(memory, "apple", profile="composite") == ["a", "b"]
+        assert search_ids(memory, "apple", profile="composite") == ["a", "b"]
         memory.search("apple", filters={"id": "b"})
-        assert found(memory, "apple", profile="composite") == ["b", "a"]
+        assert search_ids(memory, "apple", profile="composite") == ["b", "a"]
         memory.flush()
-        assert found(memory, "apple", profile="composite") == ["b", "a"]
-        assert record(memory, "b").access_count == 1
+        assert search_ids(memory, "apple", profile="composite") == ["b", "a"]
+        assert get_record(memory, "b").access_count == 1
 
     def test_accesses_outlive_the_store(self, memory: Memory, clock: Clock) -> None:
         memory.add("apple", id="one")
         for _ in range(3):
             memory.search("apple")
         again = self.reopen(memory, clock=clock)
-        assert record(again, "one").access_count == 3
-        assert record(again, "one").last_accessed == clock.now
+        assert get_record(again, "one").access_count == 3
+        assert get_record(again, "one").last_accessed == clock.now
         again.close()
 
 
-class Neighbours(StoreCase):
-    """What was said right before and after a turn in its session counts for it too."""
+class SessionTurns(StoreCase):
+    """The turns right before and after a turn in its session count for it, too."""
 
     before = Profile(
         "before", retrieve(Lexical(before=0.5)) >> score(Col("lexical.score")) >> cut()
@@ -207,7 +213,9 @@ class Neighbours(StoreCase):
         )
 
     def _near(self, memory: Memory, word: str) -> tuple[list[str], list[str]]:
-        return found(memory, word, profile=self.before), found(memory, word, profile=self.after)
+        return search_ids(memory, word, profile=self.before), search_ids(
+            memory, word, profile=self.after
+        )
 
     def test_neighbours_follow_every_change(self, memory: Memory) -> None:
         for minute, content in ((30, "cherry"), (11, "apple"), (20, "banana"), (41, "damson")):

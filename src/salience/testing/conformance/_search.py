@@ -1,4 +1,4 @@
-"""Searching: what is found, in which order, in which namespace, and why."""
+"""Search: hits, their order, namespaces, scripts, explanations."""
 
 from __future__ import annotations
 
@@ -19,56 +19,56 @@ from salience.testing.conformance._case import (
     START,
     WORDS,
     StoreCase,
-    found,
-    listed,
-    record,
+    get_record,
+    list_ids,
+    search_ids,
 )
 
 PROFILES: list[Any] = ["balanced", "composite", WORDS, EVERYTHING]
 
 
-class Searching(StoreCase):
+class Search(StoreCase):
     """`search` and `explain`."""
 
     def test_words_are_found_by_their_stems(self, memory: Memory) -> None:
         memory.add("We walked along the river.", id="one")
         memory.add("Nothing of the kind.", id="two")
-        assert found(memory, "walking rivers") == ["one"]
-        assert found(memory, "mountains") == []
+        assert search_ids(memory, "walking rivers") == ["one"]
+        assert search_ids(memory, "mountains") == []
 
     def test_a_star_after_any_form_of_an_irregular_word(self, memory: Memory) -> None:
         memory.add("The foundation was poured.", id="beginning")
         memory.add("We find it.", id="form")
         memory.add("Deployments and deployed things.", id="other")
-        assert sorted(found(memory, "found*", profile="vitality")) == ["beginning", "form"]
-        assert found(memory, "foundat*", profile="vitality") == ["beginning"]
-        assert found(memory, "deploy* deployer*", profile="vitality") == ["other"]
+        assert sorted(search_ids(memory, "found*", profile="vitality")) == ["beginning", "form"]
+        assert search_ids(memory, "foundat*", profile="vitality") == ["beginning"]
+        assert search_ids(memory, "deploy* deployer*", profile="vitality") == ["other"]
 
     def test_names_are_found_by_the_words_inside_them(self, memory: Memory) -> None:
         memory.add("PaymentGatewayClient retries twice.", id="one", tags=["HttpClient"])
         memory.add("Nothing of the kind.", id="two")
-        assert found(memory, "payment gateway") == ["one"]
-        assert found(memory, "gatew*", profile="vitality") == ["one"]
-        assert found(memory, '"PaymentGatewayClient retries"', profile="vitality") == ["one"]
+        assert search_ids(memory, "payment gateway") == ["one"]
+        assert search_ids(memory, "gatew*", profile="vitality") == ["one"]
+        assert search_ids(memory, '"PaymentGatewayClient retries"', profile="vitality") == ["one"]
 
     def test_figures_are_found_with_their_groups_and_without(self, memory: Memory) -> None:
         memory.add("It costs 12,500 euros.", id="one")
         memory.add("It costs 7800 euros.", id="two")
-        assert found(memory, "12500")[0] == found(memory, "12,500")[0] == "one"
-        assert found(memory, "7,800")[0] == "two"
-        assert found(memory, '"12,500 euros"', profile="vitality") == ["one"]
+        assert search_ids(memory, "12500")[0] == search_ids(memory, "12,500")[0] == "one"
+        assert search_ids(memory, "7,800")[0] == "two"
+        assert search_ids(memory, '"12,500 euros"', profile="vitality") == ["one"]
 
     def test_the_rarer_word_weighs_more(self, memory: Memory) -> None:
         memory.add_many({"id": f"m{i}", "content": "the common word"} for i in range(5))
         memory.add("the rare thing", id="rare")
-        assert found(memory, "common rare")[0] == "rare"
+        assert search_ids(memory, "common rare")[0] == "rare"
 
     @pytest.mark.parametrize("profile", PROFILES, ids=str)
     def test_equal_scores_are_ordered_by_id(self, memory: Memory, profile: Any) -> None:
         memory.add_many({"id": id, "content": "the very same"} for id in "hgcadbfe")
-        ranked = found(memory, "the very same", profile=profile)
+        ranked = search_ids(memory, "the very same", profile=profile)
         assert ranked == list("abcdefgh")
-        assert found(memory, "the very same", profile=profile, limit=3) == ["a", "b", "c"]
+        assert search_ids(memory, "the very same", profile=profile, limit=3) == ["a", "b", "c"]
 
     @pytest.mark.parametrize("profile", PROFILES, ids=str)
     def test_fewer_hits_are_the_first_of_more(self, memory: Memory, profile: Any) -> None:
@@ -97,13 +97,13 @@ class Searching(StoreCase):
     def test_texts_are_compared_as_they_are_now(self, memory: Memory, route: Route) -> None:
         spelt = Profile("spelt", retrieve(route) >> score(Col(f"{route.name}.score")) >> cut())
         memory.add("Blue whale", id="a")
-        assert found(memory, "blue whale", profile=spelt) == ["a"]
+        assert search_ids(memory, "blue whale", profile=spelt) == ["a"]
         memory.add("Red fox", id="b")
         memory.delete("a")
         memory.add("Green frog", id="c")
-        assert found(memory, "red fox", profile=spelt) == ["b"]
-        assert found(memory, "green frog", profile=spelt) == ["c"]
-        assert found(memory, "blue whale", profile=spelt) == []
+        assert search_ids(memory, "red fox", profile=spelt) == ["b"]
+        assert search_ids(memory, "green frog", profile=spelt) == ["c"]
+        assert search_ids(memory, "blue whale", profile=spelt) == []
 
     @pytest.mark.parametrize(
         ("signal", "wanted"),
@@ -148,7 +148,7 @@ class Searching(StoreCase):
         hits = {hit.id: hit for hit in memory.search("alpha")}
         assert dict(hits["a"].routes) == {"lexical": 1, "vector": 1}
         assert dict(hits["b"].routes) == {"vector": 2}
-        assert hits["a"].record == record(memory, "a") or hits["a"].record.access_count == 0
+        assert hits["a"].record == get_record(memory, "a") or hits["a"].record.access_count == 0
 
     def test_a_question_like_nothing_is_ranked_by_the_rest(self, memory: Memory) -> None:
         memory.add("Tea.", id="low", importance=0.1)
@@ -156,7 +156,7 @@ class Searching(StoreCase):
         ranked = memory.search("???", profile="composite", explain=True)  # its vector is zero
         assert ranked.ids == ("high", "low")
         assert ranked[0].score == pytest.approx(0.3 * 0.9 + 0.2 * 1.0)
-        assert found(memory, "???", profile="balanced") == []
+        assert search_ids(memory, "???", profile="balanced") == []
 
     def test_a_word_of_an_erased_memory_may_be_short_for_a_name(self, memory: Memory) -> None:
         memory.add("Pasta with lemon.", id="m", speaker="Melanie")
@@ -287,13 +287,13 @@ class Namespaces(StoreCase):
         memory.add("a red apple", id="same", importance=0.1)
         other.add("a green apple", id="same", importance=0.9)
         other.add("an apple tree", id="theirs")
-        assert found(memory, "apple") == ["same"]
-        assert sorted(found(other, "apple")) == ["same", "theirs"]
-        assert found(memory, "green") == found(other, "red") == []
-        assert record(memory, "same").importance == 0.1
-        assert record(other, "same").importance == 0.9
+        assert search_ids(memory, "apple") == ["same"]
+        assert sorted(search_ids(other, "apple")) == ["same", "theirs"]
+        assert search_ids(memory, "green") == search_ids(other, "red") == []
+        assert get_record(memory, "same").importance == 0.1
+        assert get_record(other, "same").importance == 0.9
         assert memory.get("theirs") is None
-        assert listed(memory) == ["same"]
+        assert list_ids(memory) == ["same"]
         with pytest.raises(NotFound):
             memory.update("theirs", importance=0.5)
         with pytest.raises(NotFound):
@@ -303,7 +303,7 @@ class Namespaces(StoreCase):
         assert memory.delete("theirs") is False
         memory.update("same", content="a blue plum")
         assert memory.delete("same") is True
-        assert sorted(found(other, "apple")) == ["same", "theirs"]
+        assert sorted(search_ids(other, "apple")) == ["same", "theirs"]
 
     def test_links_are_apart(self, memory: Memory) -> None:
         other = memory.within("other")
@@ -411,10 +411,10 @@ class Namespaces(StoreCase):
         memory.add("common thing", id="same")
         team.add("common thing", id="same")
         memory.search("common", namespaces=["default", "team"], limit=1)
-        counts = (record(memory, "same").access_count, record(team, "same").access_count)
+        counts = (get_record(memory, "same").access_count, get_record(team, "same").access_count)
         assert sorted(counts) == [0, 1]
         memory.search("common", namespaces=["team"])
-        assert record(team, "same").access_count == counts[1] + 1
+        assert get_record(team, "same").access_count == counts[1] + 1
 
     def test_naming_none_or_a_text_is_refused(self, memory: Memory) -> None:
         for wrong in ([], "default", [""], [5], 5):
@@ -424,7 +424,7 @@ class Namespaces(StoreCase):
 
 
 class Scripts(StoreCase):
-    """Text of every script is kept as it is and found."""
+    """Texts of every script are stored unchanged and found."""
 
     @pytest.mark.parametrize(
         ("content", "query"),
@@ -449,16 +449,16 @@ class Scripts(StoreCase):
     def test_text_is_kept_and_found(self, memory: Memory, content: str, query: str) -> None:
         memory.add("Something else entirely.", id="other")
         memory.add(content, id="one", title=content, tags=[content], metadata={content: content})
-        kept = record(memory, "one")
+        kept = get_record(memory, "one")
         assert (kept.content, kept.title, kept.tags) == (content, content, (content,))
         assert dict(kept.metadata) == {content: content}
-        assert found(memory, query) == ["one"]
-        assert found(memory, query, filters={f"metadata.{content}": content}) == ["one"]
+        assert search_ids(memory, query) == ["one"]
+        assert search_ids(memory, query, filters={f"metadata.{content}": content}) == ["one"]
 
     def test_ids_and_namespaces_may_be_of_any_script(self, memory: Memory) -> None:
         room = memory.within("命名空间 🎉 %_'\"")
         id = "識別子 ' \" % _ \\ \n"
         room.add("hello there", id=id)
-        assert found(room, "hello") == [id]
-        assert record(room, id).namespace == room.namespace
+        assert search_ids(room, "hello") == [id]
+        assert get_record(room, id).namespace == room.namespace
         assert room.delete(id) is True

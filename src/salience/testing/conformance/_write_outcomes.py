@@ -1,4 +1,4 @@
-"""What becomes of each item of a write: outcomes, and keys that make a write happen once."""
+"""The outcome of each item of a write, and idempotency keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.retrieval.operations import FindByTextHash, Log, Op, Put, RowsById
 from salience.retrieval.plan import drive
-from salience.testing.conformance._case import WORDS, Clock, StoreCase, listed, record
+from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_record, list_ids
 from salience.write.add import add
 from salience.write.dedup import NO_DEDUP, DedupPolicy
 from salience.write.outcomes import Added
@@ -20,15 +20,15 @@ FACT = "Ana keeps the spare key of the flat under the blue pot."
 
 
 def outcome(memory: Memory, content: str, **fields: Any) -> Added:
-    """What becomes of one text."""
-    [found] = memory.add(content, **fields)
-    return found
+    """The outcome of adding one text."""
+    [added] = memory.add(content, **fields)
+    return added
 
 
 def meanwhile(
     memory: Memory, item: dict[str, Any], moment: type[Op], happens: Callable[[], object]
 ) -> Added:
-    """What becomes of an item when something happens right before an operation on its match."""
+    """The outcome of an item if `happens` is called right before an operation on its match."""
     batch, once = memory._core.dispatcher.batch, iter([True])
     judged = False
 
@@ -49,7 +49,7 @@ def meanwhile(
 def before_put(
     memory: Memory, change: Callable[[Memory], Any]
 ) -> Callable[[Sequence[Op]], Sequence[Any]]:
-    """Answers operations; somebody else makes a change right before the first write."""
+    """A `batch` that calls `change` right before the first write."""
     batch, once = memory._core.dispatcher.batch, iter([True])
 
     def answers(ops: Sequence[Op]) -> Sequence[Any]:
@@ -60,8 +60,8 @@ def before_put(
     return answers
 
 
-class Outcomes(StoreCase):
-    """Duplicates, what supersedes, loops."""
+class WriteOutcomes(StoreCase):
+    """Duplicates, merges, conflicts, superseding, loops."""
 
     def test_the_same_text_is_known(self, memory: Memory, clock: Clock) -> None:
         first = memory.add(FACT, importance=0.4).id
@@ -70,7 +70,7 @@ class Outcomes(StoreCase):
         assert (again.outcome, again.id, again.match) == ("DUPLICATE", first, first)
         assert memory.add(FACT, importance=0.1).id == first
         assert memory.add(FACT).ids == ()
-        kept = record(memory, first)
+        kept = get_record(memory, first)
         assert (kept.importance, kept.access_count, kept.last_accessed) == (0.9, 3, at)
         assert memory.get_all().total == 1
 
@@ -114,8 +114,8 @@ class Outcomes(StoreCase):
         longer = FACT.replace("blue pot", "big blue pot")
         merged = outcome(memory, longer, tags=["keys"], dedup=0.8)
         assert (merged.outcome, merged.id) == ("MERGED", first)
-        assert record(memory, first).content == longer
-        assert record(memory, first).tags == ("home", "keys")
+        assert get_record(memory, first).content == longer
+        assert get_record(memory, first).tags == ("home", "keys")
         assert memory.history(first).versions[0].record.content == FACT
         assert memory.get_all().total == 1
 
@@ -145,15 +145,15 @@ class Outcomes(StoreCase):
         assert (found.outcome, found.match) == ("CONFLICTS", first)
         assert what in found.reason
         assert found.id is not None
-        assert record(memory, found.id).content == new
-        assert record(memory, first).status == "active"
+        assert get_record(memory, found.id).content == new
+        assert get_record(memory, first).status == "active"
 
     def test_superseding_is_done_when_asked_for(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana works at Google.", id="old")
         moved = clock.pass_(days=9)
         found = outcome(memory, "Ana works at Siemens.", id="new", supersedes="old")
         assert (found.outcome, found.match) == ("SUPERSEDES", "old")
-        assert (record(memory, "old").status, record(memory, "old").valid_to) == (
+        assert (get_record(memory, "old").status, get_record(memory, "old").valid_to) == (
             "superseded",
             moved,
         )
@@ -184,7 +184,7 @@ class Outcomes(StoreCase):
         first = result.ids[0]
         assert [one.match for one in result.items[2:4]] == [first, first]
         assert len(result.ids) == 2
-        assert record(memory, first).access_count == 2
+        assert get_record(memory, first).access_count == 2
 
     @pytest.mark.parametrize(
         "other", [{}, {"content": FACT.replace("blue", "big blue"), "dedup": 0.8}], ids=str
@@ -203,7 +203,7 @@ class Outcomes(StoreCase):
                 lambda: memory.update("known", **change),  # noqa: B023
             )
             assert (added.outcome, added.id) == ("MERGED" if other else "DUPLICATE", "known")
-            kept = record(memory, "known")
+            kept = get_record(memory, "known")
             assert kept.content == other.get("content", FACT)
             assert set(kept.tags) >= {"a", "checked"}
             assert {**kept.metadata, "x": 3} == {"v": 2, "w": 2, "x": 3}
@@ -223,7 +223,7 @@ class Outcomes(StoreCase):
         }
         added = meanwhile(memory, {"content": FACT, **gains}, RowsById, happens[how])
         assert added.outcome == "ADDED"
-        assert record(memory, str(added.id)).content == FACT
+        assert get_record(memory, str(added.id)).content == FACT
 
     @pytest.mark.parametrize("there", [True, False])
     def test_what_items_of_one_write_bring_is_united(self, memory: Memory, there: bool) -> None:
@@ -237,7 +237,7 @@ class Outcomes(StoreCase):
             memory.add_many([first])
         result = memory.add_many(items if there else [first, *items])
         assert [one.outcome for one in result][-3:] == ["DUPLICATE"] * 3
-        kept = record(memory, result.id)
+        kept = get_record(memory, result.id)
         assert (kept.importance, kept.tags) == (0.9, ("a", "b", "c"))
         assert kept.metadata == {"x": 1, "y": 2, "z": 3}
         assert (kept.content, kept.access_count) == (FACT, 3)
@@ -280,8 +280,8 @@ class Outcomes(StoreCase):
         outcomes = ["ADDED", "DUPLICATE", "REJECTED", "REJECTED", "ADDED", "ADDED", "DUPLICATE"]
         assert [one.outcome for one in result] == outcomes
         assert [one.match for one in result if one.outcome == "DUPLICATE"] == ["sky", "a"]
-        assert record(memory, "a").content == "Tea is green."
-        assert record(memory, "sky").status == "active"
+        assert get_record(memory, "a").content == "Tea is green."
+        assert get_record(memory, "sky").status == "active"
         assert memory.get_all().total == 4
 
     def test_what_an_item_supersedes_is_known_no_more_to_those_after_it(
@@ -294,7 +294,7 @@ class Outcomes(StoreCase):
         ]
         result = memory.add_many(items)
         assert [one.outcome for one in result] == ["SUPERSEDES", "ADDED"]
-        assert record(memory, result.ids[1]).status == "active"
+        assert get_record(memory, result.ids[1]).status == "active"
 
     @pytest.mark.parametrize("dedup", [True, None])
     def test_an_item_may_supersede_one_before_it(self, memory: Memory, dedup: bool | None) -> None:
@@ -339,10 +339,10 @@ class Outcomes(StoreCase):
         memory.search("spare key", profile=WORDS)
         memory.search("neighbour plants", profile=WORDS)
         clock.pass_(minutes=1)
-        uses = record(memory, first).access_count
+        uses = get_record(memory, first).access_count
         found = outcome(memory, FACT)
         assert (found.outcome, found.match) == ("LOOP", first)
-        assert record(memory, first).access_count == uses
+        assert get_record(memory, first).access_count == uses
         both = (
             f"[m:{first[:6]}] {FACT} [m:abc] The neighbour waters the plants on the balcony when "
             "Ana is away."
@@ -364,10 +364,10 @@ class Outcomes(StoreCase):
             with pytest.raises(InvalidInput) as caught:
                 memory.add(FACT, dedup=wrong)  # type: ignore[arg-type]
             assert caught.value.field == "dedup"
-        assert listed(memory) == []
+        assert list_ids(memory) == []
 
 
-class Keys(StoreCase):
+class IdempotencyKeys(StoreCase):
     """Idempotency keys."""
 
     def test_the_same_key_gives_the_first_outcome(self, memory: Memory) -> None:
@@ -380,7 +380,7 @@ class Keys(StoreCase):
         assert (known.outcome, repeated.outcome) == ("DUPLICATE", "DUPLICATE")
         assert known.match == repeated.match == first.id
         assert memory.get_all().total == 1
-        assert record(memory, str(first.id)).access_count == 1  # for k2, once
+        assert get_record(memory, str(first.id)).access_count == 1  # for k2, once
         assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
 
     def test_a_write_that_broke_off_before_it_superseded_is_completed_by_its_key(
@@ -399,11 +399,14 @@ class Keys(StoreCase):
         plan = add(items, memory._core.write_context(), memory._core.dedup, strict=True)
         with pytest.raises(KeyboardInterrupt):
             drive(plan, breaks_off)
-        assert (record(memory, "new").status, record(memory, "old").status) == ("active", "active")
+        assert (get_record(memory, "new").status, get_record(memory, "old").status) == (
+            "active",
+            "active",
+        )
         for _ in range(2):
             again = memory.add("Ana lives in Lisbon.", **given)
             assert (again.items[0].outcome, again.items[0].id) == ("SUPERSEDES", "new")
-            assert record(memory, "old").status == "superseded"
+            assert get_record(memory, "old").status == "superseded"
 
     def test_a_key_used_again_supersedes_nothing_that_its_first_write_did_not(
         self, memory: Memory
@@ -412,7 +415,7 @@ class Keys(StoreCase):
         memory.add("Tea is green.", id="first", idempotency_key="once")
         again = memory.add("Ana lives in Lisbon.", supersedes="other", idempotency_key="once")
         assert (again.items[0].outcome, again.items[0].id) == ("ADDED", "first")
-        assert record(memory, "other").status == "active"
+        assert get_record(memory, "other").status == "active"
 
     def test_who_comes_second_with_a_key_gets_the_first_outcome(self, memory: Memory) -> None:
         items = ["Ben plays the cello.", {"content": FACT, "idempotency_key": "mail"}]

@@ -1,4 +1,4 @@
-"""Adding, reading back, changing, erasing, linking, counting."""
+"""Writes: adding, listing, updating, deleting, linking, counting."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from salience.testing.conformance._case import (
     START,
     Clock,
     StoreCase,
-    found,
-    listed,
-    record,
+    get_record,
+    list_ids,
+    search_ids,
 )
 from salience.write.update import update
 
@@ -48,18 +48,18 @@ class Adding(StoreCase):
     def test_every_field_comes_back_as_given(self, memory: Memory, clock: Clock) -> None:
         given = dict(FULL)
         assert memory.add(given.pop("content"), **given).id == "full"
-        kept = record(memory, "full")
+        kept = get_record(memory, "full")
         assert {name: getattr(kept, name) for name in FULL} == FULL
         assert (kept.namespace, kept.status, kept.updated_at) == ("default", "active", clock.now)
         assert (kept.access_count, kept.last_accessed) == (0, None)
 
     def test_what_is_not_given_has_its_default(self, memory: Memory, clock: Clock) -> None:
-        kept = record(memory, memory.add("Just a note.").id)
+        kept = get_record(memory, memory.add("Just a note.").id)
         assert (kept.kind, kept.created_at, kept.updated_at) == ("note", clock.now, clock.now)
         assert kept.title is kept.speaker is kept.session_id is kept.agent_id is kept.user_id
         assert (kept.title, kept.importance) == (None, None)
         assert (kept.tags, kept.entities, dict(kept.metadata)) == ((), (), {})
-        assert record(memory, memory.add("Said.", session_id="s").id).kind == "turn"
+        assert get_record(memory, memory.add("Said.", session_id="s").id).kind == "turn"
 
     def test_nobody_is_none(self, memory: Memory) -> None:
         assert memory.get("nobody") is None
@@ -72,7 +72,7 @@ class Adding(StoreCase):
                 {"role": "assistant", "content": [{"type": "text", "text": "In the drawer."}]},
             ]
         )
-        turns = [record(memory, id) for id in result.ids]
+        turns = [get_record(memory, id) for id in result.ids]
         assert [turn.speaker for turn in turns] == ["user", "assistant"]
         assert [turn.content for turn in turns] == ["Where is the key?", "In the drawer."]
         assert len({turn.session_id for turn in turns}) == 1
@@ -83,7 +83,7 @@ class Adding(StoreCase):
         later = START + timedelta(days=1)
         result = memory.add([first, {"role": "assistant", "content": "Hi."}], created_at=later)
         assert result.ids[0] == "m1"
-        assert [record(memory, id).created_at for id in result.ids] == [START, later]
+        assert [get_record(memory, id).created_at for id in result.ids] == [START, later]
 
     @pytest.mark.parametrize(
         "moment",
@@ -94,17 +94,17 @@ class Adding(StoreCase):
         ],
     )
     def test_times_keep_their_microseconds(self, memory: Memory, moment: datetime) -> None:
-        assert record(memory, memory.add("When?", created_at=moment).id).created_at == moment
+        assert get_record(memory, memory.add("When?", created_at=moment).id).created_at == moment
 
     def test_a_day_is_its_first_moment(self, memory: Memory) -> None:
         memory.add("Packed.", id="before", created_at=date(2026, 3, 1))
         memory.add("Moved.", id="moved", created_at=date(2026, 3, 2))
-        assert record(memory, "moved").created_at == datetime(2026, 3, 2, tzinfo=timezone.utc)
+        assert get_record(memory, "moved").created_at == datetime(2026, 3, 2, tzinfo=timezone.utc)
         since = {"created_at": {"gte": date(2026, 3, 2)}}
-        assert found(memory, "moved packed", filters=since) == ["moved"]
+        assert search_ids(memory, "moved packed", filters=since) == ["moved"]
 
     def test_the_last_moment_there_is_can_be_read_again(self, memory: Memory) -> None:
-        kept = record(memory, memory.add("Doomsday.", created_at=datetime.max).id)
+        kept = get_record(memory, memory.add("Doomsday.", created_at=datetime.max).id)
         assert abs(datetime.max.replace(tzinfo=timezone.utc) - kept.created_at).total_seconds() < 2
 
     def test_many_are_added_in_order_and_counted(self, memory: Memory) -> None:
@@ -134,8 +134,8 @@ class Adding(StoreCase):
         assert outcomes == ["ADDED", *["REJECTED"] * 3, "ADDED", *["REJECTED"] * 3]
         assert all(item.reason for item in result.rejected)
         assert [item.id for item in result.rejected] == ["taken", "a", "b", "c", None, None]
-        assert record(memory, "taken").content == "Here first."
-        assert record(memory, "c").content == "Good."
+        assert get_record(memory, "taken").content == "Here first."
+        assert get_record(memory, "c").content == "Good."
         assert memory.get_all().total == 3
 
     def test_strict_writes_nothing_of_the_chunk(self, memory: Memory) -> None:
@@ -151,15 +151,15 @@ class Adding(StoreCase):
         with pytest.raises(InvalidInput) as caught:
             memory.add("The second.", id="one")
         assert caught.value.field == "id"
-        assert record(memory, "one").content == "The first."
-        assert found(memory, "second") == []
+        assert get_record(memory, "one").content == "The first."
+        assert search_ids(memory, "second") == []
 
     def test_an_id_is_free_again_after_its_memory_was_erased(self, memory: Memory) -> None:
         memory.add("An old thing.", id="one")
         memory.delete("one")
         memory.add("A new thing.", id="one")
-        assert found(memory, "old") == []
-        assert found(memory, "new") == ["one"]
+        assert search_ids(memory, "old") == []
+        assert search_ids(memory, "new") == ["one"]
 
 
 class Listing(StoreCase):
@@ -168,7 +168,7 @@ class Listing(StoreCase):
     def test_newest_first_then_by_id(self, memory: Memory) -> None:
         for id, days in (("b", 1), ("c", 2), ("a", 1), ("d", 0)):
             memory.add("x", id=id, created_at=START + timedelta(days=days))
-        assert listed(memory) == ["c", "a", "b", "d"]
+        assert list_ids(memory) == ["c", "a", "b", "d"]
 
     def test_pages_are_disjoint_and_complete(self, memory: Memory) -> None:
         memory.add_many(
@@ -184,7 +184,7 @@ class Listing(StoreCase):
             cursor = page.cursor
             if cursor is None:
                 break
-        assert walked == listed(memory)
+        assert walked == list_ids(memory)
         assert len(set(walked)) == 25
 
     def test_a_cursor_stays_good_when_its_memory_goes(self, memory: Memory) -> None:
@@ -224,14 +224,14 @@ class Updating(StoreCase):
 
     def test_new_words_replace_the_old(self, memory: Memory, clock: Clock) -> None:
         memory.add("The meeting is on Monday.", id="one", tags=["work"], importance=0.3)
-        before = record(memory, "one")
+        before = get_record(memory, "one")
         clock.pass_(hours=1)
         changed = memory.update("one", content="The workshop is on Friday.")
-        assert changed == record(memory, "one")
+        assert changed == get_record(memory, "one")
         assert (changed.created_at, changed.updated_at) == (before.created_at, clock.now)
         assert (changed.tags, changed.importance) == (("work",), 0.3)
-        assert found(memory, "meeting Monday") == []
-        assert found(memory, "workshop Friday") == ["one"]
+        assert search_ids(memory, "meeting Monday") == []
+        assert search_ids(memory, "workshop Friday") == ["one"]
         [hit] = memory.search("the workshop is on friday", profile=EVERYTHING)
         assert hit.score > 0.99
 
@@ -255,13 +255,13 @@ class Updating(StoreCase):
     def test_one_field_changes_alone(self, memory: Memory, field: str, value: Any) -> None:
         memory.add("Words.", id="one", vectors={"image": [0.0, 1.0]}, metadata={"k": 1})
         similar = _similarity(memory, "Words.")
-        before = record(memory, "one").to_dict()
+        before = get_record(memory, "one").to_dict()
         memory.update("one", **{field: value})
-        after = record(memory, "one")
+        after = get_record(memory, "one")
         assert getattr(after, field) == value
         changed = {n for n, v in after.to_dict().items() if v != before[n]}
         assert changed <= {field, "updated_at"}
-        assert listed(memory, {field: value} if field != "metadata" else None) == ["one"]
+        assert list_ids(memory, {field: value} if field != "metadata" else None) == ["one"]
         if field not in ("title", "speaker"):  # these are part of what is embedded
             assert _similarity(memory, "Words.") == similar
 
@@ -273,15 +273,15 @@ class Updating(StoreCase):
         )
         assert (empty.title, empty.speaker, empty.importance) == (None, None, None)
         assert (empty.tags, dict(empty.metadata)) == ((), {})
-        assert record(memory, "full") == empty
+        assert get_record(memory, "full") == empty
 
     def test_accesses_survive_new_words(self, memory: Memory) -> None:
         memory.add("An apple.", id="one")
         memory.search("apple")
         memory.update("one", content="A pear.")
-        assert record(memory, "one").access_count == 1
+        assert get_record(memory, "one").access_count == 1
         memory.search("pear")
-        assert record(memory, "one").access_count == 2
+        assert get_record(memory, "one").access_count == 2
 
     def test_links_survive_new_words(self, memory: Memory) -> None:
         memory.add_many([{"id": "a", "content": "x"}, {"id": "b", "content": "y"}])
@@ -302,9 +302,9 @@ class Updating(StoreCase):
 
     def test_changing_nothing_changes_nothing(self, memory: Memory, clock: Clock) -> None:
         memory.add("x", id="one")
-        before = record(memory, "one")
+        before = get_record(memory, "one")
         clock.pass_(days=1)
-        assert memory.update("one") == before == record(memory, "one")
+        assert memory.update("one") == before == get_record(memory, "one")
 
     def test_an_update_undoes_nothing_that_others_did_while_it_embedded(
         self, memory: Memory
@@ -323,7 +323,7 @@ class Updating(StoreCase):
         drive(
             update("x", {"content": "The tea budget, edited."}, memory._core.write_context()), batch
         )
-        kept = record(memory, "x")
+        kept = get_record(memory, "x")
         assert kept.content == "The tea budget, edited."
         assert (kept.importance, kept.title, kept.review) == (0.9, "Plan", "incorrect")
         assert memory.verify()
@@ -341,7 +341,7 @@ class Updating(StoreCase):
         assert memory.get("x") is None
 
 
-class Erasing(StoreCase):
+class Deleting(StoreCase):
     """`delete` and `delete_all`."""
 
     def test_a_deleted_memory_is_gone_with_its_links(self, memory: Memory) -> None:
@@ -352,8 +352,8 @@ class Erasing(StoreCase):
         assert memory.delete("a") is True
         assert memory.delete("a") is False
         assert memory.get("a") is None
-        assert listed(memory) == ["b", "c"]
-        assert found(memory, "thing") == ["b", "c"]
+        assert list_ids(memory) == ["b", "c"]
+        assert search_ids(memory, "thing") == ["b", "c"]
         assert [(link.source, link.target) for link in memory.links()] == [("b", "c")]
 
     def test_what_a_filter_names_goes(self, memory: Memory) -> None:
@@ -361,7 +361,7 @@ class Erasing(StoreCase):
             {"id": f"m{i}", "content": "x", "tags": ["odd"] * (i % 2)} for i in range(7)
         )
         assert memory.delete_all({"tags": "odd"}) == 3
-        assert listed(memory) == ["m0", "m2", "m4", "m6"]
+        assert list_ids(memory) == ["m0", "m2", "m4", "m6"]
         assert memory.delete_all({"tags": "odd"}) == 0
 
     def test_a_namespace_goes_when_it_is_named(self, memory: Memory) -> None:
@@ -369,8 +369,8 @@ class Erasing(StoreCase):
         memory.add("x", id="mine")
         other.add("x", id="theirs")
         assert memory.delete_all(namespace="other") == 1
-        assert listed(other) == []
-        assert listed(memory) == ["mine"]
+        assert list_ids(other) == []
+        assert list_ids(memory) == ["mine"]
         assert memory.delete_all(namespace="nowhere") == 0
 
     def test_nothing_named_is_refused(self, memory: Memory) -> None:
@@ -382,7 +382,7 @@ class Erasing(StoreCase):
             assert caught.value.field == "filters"
         with pytest.raises(InvalidInput, match="namespace"):
             memory.delete_all(namespace="")
-        assert listed(memory) == ["one"]
+        assert list_ids(memory) == ["one"]
 
 
 class Linking(StoreCase):

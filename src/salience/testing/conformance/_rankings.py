@@ -1,4 +1,4 @@
-"""The same ranking on each store: all profiles over the sample, held against the store in memory.
+"""Rankings of all profiles over the sample, compared with those of the store in memory.
 
 The store in memory is the executable specification; another one may miss its scores by 1e-6, and
 no more of its order than scores that close to each other leave open.
@@ -51,8 +51,8 @@ FILTERS: tuple[Any, ...] = (
 )
 
 
-class Alike(StoreCase):
-    """Every profile finds the same as in memory."""
+class Rankings(StoreCase):
+    """Every profile ranks as it does in memory."""
 
     @pytest.fixture
     def both(self, clock: Clock) -> Iterator[tuple[Memory, Memory]]:
@@ -105,7 +105,7 @@ class Alike(StoreCase):
 
 
 def assert_alike(tested: SearchResult, known: SearchResult) -> None:
-    """The same hits with the same scores; equal ones may stand in another order within 1e-6."""
+    """Assert equal hits and scores; hits within 1e-6 may differ in order."""
     scores = [hit.score for hit in known]
     assert [hit.score for hit in tested] == pytest.approx(scores, abs=_NEAR, rel=0)
     assert tested.degraded == known.degraded
