@@ -86,7 +86,7 @@ def test_without_an_embedder_words_are_searched_and_the_lack_is_named(run: Run) 
         (("import", "notes.jsonl", "--format", "xml"), 2, "there is no format 'xml'"),
         (("profiles", "show", "best"), 2, "there is no 'best'"),
         (("profiles", "show"), 2, "salience profiles show NAME"),
-        (("eval", "none"), 2, "none: is no folder"),
+        (("eval", "none"), 2, "none: is not a folder"),
         (("eval", "."), 2, "holds no questions"),
         (("bench", "--memories", "0"), 2, "memories: is 0"),
         (("bench", "--memories", "9" * 24), 2, "from 1 to 1,000,000,000"),
