@@ -11,14 +11,15 @@ import pytest
 
 import salience
 from salience import AsyncMemory, Memory
-from salience.engine.options import SETTINGS, MemoryFields, Settings
+from salience.engine.options import SETTINGS, MemoryChanges, MemoryFields, Settings
 from salience.search.context import CONTEXT_DEFAULTS, ContextOptions
 from salience.search.request import SEARCH_DEFAULTS, CompareOptions, ExplainOptions, SearchOptions
-from salience.write.items import ITEM_KEYS
+from salience.write.items import CHECKS, ITEM_KEYS
 
 DECLARED = {
     "open": Settings,
     "add": MemoryFields,
+    "update": MemoryChanges,
     "search": SearchOptions,
     "explain": ExplainOptions,
     "compare": CompareOptions,
@@ -55,6 +56,10 @@ def test_help_shows_and_describes_every_option(face: type, name: str) -> None:
 )
 def test_every_option_has_a_default(declared: type, defaults: dict[str, Any]) -> None:
     assert set(defaults) == set(declared.__annotations__)
+
+
+def test_the_fields_of_update_can_be_changed() -> None:
+    assert set(MemoryChanges.__annotations__) <= set(CHECKS) - {"id"}
 
 
 def test_the_fields_of_add_are_those_of_an_item() -> None:

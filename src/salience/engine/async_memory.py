@@ -21,6 +21,8 @@ from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
 from salience.engine.options import (
     SETTINGS,
+    UNCHANGED,
+    MemoryChanges,
     MemoryFields,
     RecordFields,
     Settings,
@@ -195,8 +197,15 @@ class AsyncWriteApi(AsyncPlanRunner):
         scope = self._core.write_context()
         return await self._run(add.add(items, scope, policy, strict=strict, progress=progress))
 
+    @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     async def update(self, id: str, **changes: Any) -> MemoryRecord:
-        """Change fields of a memory by name; new words are embedded again.
+        """Change fields of a memory; those that are left out stay as they are.
+
+        The fields that judgements set (`boost`, `review` and others) can be changed, too.
+
+        Args:
+            id: the id of the memory.
+            {options}
 
         Raises:
             NotFound: there is no such memory.

@@ -32,8 +32,8 @@ class Settings(TypedDict, total=False):
     aliases: other names of entities, by the name that they stand for: {"JS": "JavaScript"}.
     actor: who writes and uses memories through this, for their history.
     dedup: how facts and notes are compared with what is stored when they are added: True, False,
-        the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those that
-        bring no id of their own are.
+        the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those
+        without an id of their own are compared.
     trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
         a function that takes a line.
     """
@@ -138,6 +138,20 @@ class MemoryFields(RecordFields, total=False):
     supersedes: str | None
     idempotency_key: str | None
     dedup: DedupPolicy | bool | float | None
+
+
+class MemoryChanges(RecordFields, total=False):
+    """The fields of a memory that `update` changes.
+
+    content: its text, which is embedded again.
+    status: its status, such as "active" or "archived".
+    """
+
+    content: str
+    status: str
+
+
+UNCHANGED: Mapping[str, Any] = dict.fromkeys(MemoryChanges.__annotations__, ...)
 
 
 def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:

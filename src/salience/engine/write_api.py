@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
-from salience.engine.options import MemoryFields, RecordFields, check_names, takes
+from salience.engine.options import (
+    UNCHANGED,
+    MemoryChanges,
+    MemoryFields,
+    RecordFields,
+    check_names,
+    takes,
+)
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.records.filters import filter_fields, parse_filter
@@ -112,8 +119,15 @@ class WriteApi(PlanRunner):
         scope = self._core.write_context()
         return self._run(add.add(items, scope, policy, strict=strict, progress=progress))
 
+    @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, id: str, **changes: Any) -> MemoryRecord:
-        """Change fields of a memory by name; new words are embedded again.
+        """Change fields of a memory; those that are left out stay as they are.
+
+        The fields that judgements set (`boost`, `review` and others) can be changed, too.
+
+        Args:
+            id: the id of the memory.
+            {options}
 
         Raises:
             NotFound: there is no such memory.
