@@ -10,7 +10,7 @@ from salience.language.tokens import fold
 for module in ("date_cues", "english", "entities", "memory_cues", "query_cues", "speakers"):
     import_module(f"salience.language.{module}")
 
-_CASE_SENSITIVE = {"greeting", "marked_entity", "maybe_capitalised", "name_inside"}
+_CASE_SENSITIVE = {"greeting", "marked_entity", "maybe_capitalised", "capitalized_inside"}
 
 
 @pytest.mark.parametrize("cue", CUES.values(), ids=CUES)

@@ -43,7 +43,7 @@ from salience.language.date_cues import (
     YEAR_BEFORE,
     YEARLY,
 )
-from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS, STOP
+from salience.language.english import AMBIGUOUS_MONTHS, MONTHS, NAMESAKE_MONTHS, STOP_WORDS
 
 _BETWEEN_CHARS = len("between the ")
 _DAY_BEFORE_CHARS = len("12th of ") + 1  # and the character before it, which is no digit
@@ -136,7 +136,7 @@ def _is_quantity(folded: str, name: str, day: re.Match[str], end: int) -> bool:
     if name in NAMESAKE_MONTHS or not day.group().strip(" .,").isdigit():
         return False
     word = WORD_AFTER.match(folded, end)
-    return word is not None and word.group(1) not in STOP
+    return word is not None and word.group(1) not in STOP_WORDS
 
 
 def _is_month(folded: str, name: str, start: int, end: int) -> bool:
@@ -164,7 +164,7 @@ def _is_year(folded: str, start: int, end: int) -> bool:
     """Test whether a number is a year by the words around it."""
     before = folded[max(0, start - _YEAR_CONTEXT_CHARS) : start]
     things = COUNTABLE_AFTER.match(folded, end)
-    counts = things is not None and things.group(1) not in STOP
+    counts = things is not None and things.group(1) not in STOP_WORDS
     if counts and not AFTER_YEAR_WORD.search(before):
         return False
     return not AFTER_NUMBERED.search(before)

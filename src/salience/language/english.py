@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from salience.language.cues import pattern_cue, word_cue
 
-STOP = word_cue(
-    "stop",
+STOP_WORDS = word_cue(
+    "stop_words",
     "words without a meaning of their own; don't counts as don and t",
     """
     a about above after again against all also am an and any are aren as at be because been before
@@ -25,7 +25,7 @@ STOP = word_cue(
     must_not_catch="paint walls",
 )
 
-_STOP_ELSEWHERE = {
+_STOP_WORDS_BY_LANGUAGE = {
     "german": (
         "wo ist das boot",
         """aber als am an auch auf aus bei beim bin bis bist da das dass dein deine dem
@@ -75,15 +75,15 @@ _STOP_ELSEWHERE = {
     quanto quantos que quem sao se sem ser seu sua suas tem tenho um uma umas uns""",
     ),
 }
-STOP_ELSEWHERE = tuple(
+FOREIGN_STOP_WORDS = tuple(
     word_cue(
-        f"stop_{language}",
+        f"stop_words_{language}",
         f"words without a meaning of their own in {language.title()}, folded",
         listed,
         catches=phrase,
         must_not_catch="key of boat",
     )
-    for language, (phrase, listed) in _STOP_ELSEWHERE.items()
+    for language, (phrase, listed) in _STOP_WORDS_BY_LANGUAGE.items()
 )
 
 REPORTING_WORDS = word_cue(
@@ -127,7 +127,7 @@ EXTENT_WORDS = word_cue(
     catches="how many boats",
     must_not_catch="which boats",
 )
-FRAMING = REPORTING_WORDS | CONVERSATION_WORDS | REQUEST_WORDS | KIND_WORDS | EXTENT_WORDS
+FRAMING_WORDS = REPORTING_WORDS | CONVERSATION_WORDS | REQUEST_WORDS | KIND_WORDS | EXTENT_WORDS
 """Words that frame a query about a conversation; they do not tell its topic."""
 
 _FORMS = """go went gone goes|buy bought|see saw seen|eat ate eaten|meet met|take took taken
@@ -146,24 +146,24 @@ IRREGULAR_FORMS = tuple(
 )
 """Groups of forms of one word that no stemmer brings together."""
 
-FIRST_PERSON = word_cue(
-    "first_person",
+FIRST_PERSON_WORDS = word_cue(
+    "first_person_words",
     "the speaker speaks of themselves",
     "i my me mine myself we our us",
     catches="where did we park",
     must_not_catch="where did they park",
 )
-USER = word_cue(
-    "user", "names of a role: the user", "user human", catches="user", must_not_catch="ana"
+USER_NAMES = word_cue(
+    "user_names", "names of a role: the user", "user human", catches="user", must_not_catch="ana"
 )
-ASSISTANT = word_cue(
-    "assistant",
+ASSISTANT_NAMES = word_cue(
+    "assistant_names",
     "names of a role: the assistant",
     "assistant ai bot",
     catches="ai",
     must_not_catch="aida",
 )
-ROLES = USER | ASSISTANT | {"system", "agent"}
+ROLE_NAMES = USER_NAMES | ASSISTANT_NAMES | {"system", "agent"}
 
 _MONTH_NAMES = (
     "january february march april may june july august september october november december"
@@ -201,8 +201,8 @@ HONORIFICS = word_cue(
     catches="dr. costa",
     must_not_catch="doctors",
 )
-JOINING = word_cue(
-    "joining",
+NAME_PARTICLES = word_cue(
+    "name_particles",
     "small words inside a name: Bank of America",
     "of de van von der den del della di da la le du bin al the",
     catches="bank of america",
@@ -261,15 +261,15 @@ _ORDINARY = """
     wherever whether whew whoa whoever whole wife wish within without wonderful words work
     working works workshop world worst wow write wrong yeah year years yep yes yesterday yet
     young"""
-ORDINARY = word_cue(
-    "ordinary",
+ORDINARY_WORDS = word_cue(
+    "ordinary_words",
     "words that are no names at the beginning of a sentence",
-    STOP | FRAMING | frozenset(_ORDINARY.split()),
+    STOP_WORDS | FRAMING_WORDS | frozenset(_ORDINARY.split()),
     catches="dinner was good",
     must_not_catch="sarah",
 )
-NAMESAKES = word_cue(
-    "namesakes",
+NAMESAKE_WORDS = word_cue(
+    "namesake_words",
     "words that people are named after, too",
     """amber angel art ash autumn baker basil bill bishop brook cash chance chase chip clay
     cliff cook crystal dawn destiny diamond drew duke echo faith forest fox gene ginger grace

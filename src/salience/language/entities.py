@@ -18,11 +18,11 @@ from salience.errors import InvalidInput
 from salience.language.cues import pattern_cue
 from salience.language.english import (
     HONORIFICS,
-    JOINING,
     MONTHS,
-    ORDINARY,
+    NAME_PARTICLES,
     ORDINARY_ENDING,
-    STOP,
+    ORDINARY_WORDS,
+    STOP_WORDS,
     WEEKDAYS,
 )
 from salience.language.tokens import MemoTable, fold
@@ -204,7 +204,7 @@ def _names(text: str) -> Iterator[tuple[int, str]]:
         if run and not adjacent:
             yield from _name(text, run)
             run = []
-        joins = adjacent and token.text in JOINING and _is_continued(text, tokens, i)
+        joins = adjacent and token.text in NAME_PARTICLES and _is_continued(text, tokens, i)
         joins = joins and not run[-1].text.isupper()  # two names: the API of NASA
         if joins or _is_name_part(token, capitals, tokens):
             run.append(token)
@@ -256,12 +256,16 @@ def _capitals(word: str) -> _Capitals:
         return _Capitals.NOWHERE
     low = word.lower()
     head = low.replace("’", "'").partition("'")[0]
-    if low in HONORIFICS or low in STOP or (head != low and (head in STOP or head == "i")):
+    if (
+        low in HONORIFICS
+        or low in STOP_WORDS
+        or (head != low and (head in STOP_WORDS or head == "i"))
+    ):
         return _Capitals.NOWHERE
     special = _has_inner_mark(word)
     if special and not word.isupper():
         return _Capitals.EVERYWHERE
-    if low in ORDINARY or (not special and ORDINARY_ENDING.search(low)):
+    if low in ORDINARY_WORDS or (not special and ORDINARY_ENDING.search(low)):
         return _Capitals.INSIDE
     return _Capitals.UNLESS_SMALL
 
@@ -296,8 +300,8 @@ def _is_continued(text: str, tokens: _Tokens, i: int) -> bool:
         if text[before.end : token.start] != " ":
             return False
         if _is_capitalised(token.text):
-            return token.text.lower() not in STOP
-        if token.text not in JOINING:
+            return token.text.lower() not in STOP_WORDS
+        if token.text not in NAME_PARTICLES:
             return False
     return False
 

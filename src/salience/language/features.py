@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from salience.language.english import FIRST_PERSON, STOP
+from salience.language.english import FIRST_PERSON_WORDS, STOP_WORDS
 from salience.language.memory_cues import (
+    CAPITALIZED_INSIDE,
     CLOCK,
     DIGIT,
     GREETING,
     INSTRUCTION,
     INSTRUCTION_WORDS,
-    NAME_INSIDE,
     NUMBER,
     NUMBER_WORDS,
     PREFERENCE,
@@ -31,7 +31,8 @@ FEATURES = (
     "is_instruction",  # 1 if short and it says always, never, from now on, when I ask ...
     "is_preference",  # 1 if it says what somebody likes or avoids
 )
-VERSION = "3"  # of the features and terms that stores keep; another one has to be made anew
+FEATURES_VERSION = "3"
+"""The version of the stored features and terms; those of another one have to be computed anew."""
 _MAX_INSTRUCTION_WORDS = 40
 _MAX_PREFERENCE_CONTENT_WORDS = 80
 _ENGLISH = re.compile("[a-z]+")
@@ -42,10 +43,10 @@ def features(content: str, words: Sequence[str]) -> tuple[float, ...]:
     """The features of a text with these words, in the order of FEATURES."""
     content = content.replace("\u2019", "'")
     words = words if content.isascii() else without_bigrams(words)
-    content_words = len(words) - sum(map(STOP.__contains__, words))
-    first_person = sum(map(FIRST_PERSON.__contains__, words))
+    content_words = len(words) - sum(map(STOP_WORDS.__contains__, words))
+    first_person = sum(map(FIRST_PERSON_WORDS.__contains__, words))
     low = content.lower()
-    proper_nouns = 0 if content == low else len(NAME_INSIDE.findall(content))
+    proper_nouns = 0 if content == low else len(CAPITALIZED_INSIDE.findall(content))
     has_digit = DIGIT.search(low) is not None
     plain = content.isascii() and "_" not in content  # its words are as the patterns find them
     english = words if plain else _ENGLISH.findall(low)

@@ -50,8 +50,8 @@ NUMBER = pattern_cue(
     catches="a dozen eggs",
     must_not_catch="some eggs",
 )
-NAME_INSIDE = pattern_cue(
-    "name_inside",
+CAPITALIZED_INSIDE = pattern_cue(
+    "capitalized_inside",
     "memory: a capitalized word inside a sentence",
     r"(?<=[a-z,] )[A-Z][a-z]+",
     catches="I met Ana",

@@ -7,7 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import date_wordings, named_dates
-from salience.language.english import FIRST_PERSON, FRAMING, IRREGULAR_FORMS, STOP, STOP_ELSEWHERE
+from salience.language.english import (
+    FIRST_PERSON_WORDS,
+    FOREIGN_STOP_WORDS,
+    FRAMING_WORDS,
+    IRREGULAR_FORMS,
+    STOP_WORDS,
+)
 from salience.language.query_cues import (
     ASKS_ADVICE,
     ASKS_NAME,
@@ -94,9 +100,11 @@ def _terms(
     """
     stop = _foreign_stop_words(query_words)
     content = [
-        word for word in query_words if word not in names and word not in STOP and word not in stop
+        word
+        for word in query_words
+        if word not in names and word not in STOP_WORDS and word not in stop
     ]
-    topic = [word for word in content if word not in FRAMING] or content or query_words
+    topic = [word for word in content if word not in FRAMING_WORDS] or content or query_words
     searched = dict.fromkeys([*topic, *(word for word in query_words if word in prefixes)])
     stems = [stem(word) for word in searched]
     return tuple(dict.fromkeys(_TERM_OF_STEM.get(base, (base,)) for base in stems))
@@ -105,10 +113,10 @@ def _terms(
 def _foreign_stop_words(query_words: Iterable[str]) -> Set[str]:
     """The stop words of another language, if the query has more of them than English ones."""
     distinct = frozenset(query_words)
-    english = len(distinct & STOP)
+    english = len(distinct & STOP_WORDS)
     if 2 * english > len(distinct):
         return frozenset()
-    likely = max(STOP_ELSEWHERE, key=lambda stop: len(distinct & stop))
+    likely = max(FOREIGN_STOP_WORDS, key=lambda stop: len(distinct & stop))
     return likely if len(distinct & likely) > max(1, english) else frozenset()
 
 
@@ -132,7 +140,7 @@ def _embedded_question(text: str) -> str:
     if len(question_words(text)) - len(query_words) < _MIN_SURROUNDING_WORDS:
         return ""
     # "Any ideas?" asks for what stands around it.
-    content = [word for word in query_words if word not in STOP and word not in FRAMING]
+    content = [word for word in query_words if word not in STOP_WORDS and word not in FRAMING_WORDS]
     return question if len(content) > 1 else ""
 
 
@@ -146,7 +154,7 @@ def _features(
         return cue.search(low) is not None
 
     summary, order, about_assistant = map(matches, (ASKS_SUMMARY, ASKS_ORDER, ASKS_WHAT_YOU_SAID))
-    first_person = not FIRST_PERSON.isdisjoint(question_words(text))
+    first_person = not FIRST_PERSON_WORDS.isdisjoint(question_words(text))
     features = {
         "namespace_has_user": has_user,
         "query_names_one_speaker": len(speakers) == 1,

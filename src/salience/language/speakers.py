@@ -10,7 +10,15 @@ from typing import NamedTuple, TypeVar
 
 from salience.language.analysis_types import Speakers
 from salience.language.cues import pattern_cue
-from salience.language.english import ASSISTANT, MONTHS, NAMESAKES, ORDINARY, ROLES, STOP, USER
+from salience.language.english import (
+    ASSISTANT_NAMES,
+    MONTHS,
+    NAMESAKE_WORDS,
+    ORDINARY_WORDS,
+    ROLE_NAMES,
+    STOP_WORDS,
+    USER_NAMES,
+)
 from salience.language.tokens import fold, question_words, words
 
 Speaker = TypeVar("Speaker", bound=Hashable)
@@ -63,7 +71,7 @@ def speakers_by_word(speakers: Set[str]) -> dict[str, set[str]]:
     by_word: dict[str, set[str]] = {}
     for speaker in speakers:
         for word in words(speaker):
-            if len(word) > 1 and word not in ROLES:
+            if len(word) > 1 and word not in ROLE_NAMES:
                 by_word.setdefault(word, set()).add(speaker)
     return by_word
 
@@ -74,9 +82,9 @@ def users_and_assistants(turns: Mapping[str, int]) -> tuple[frozenset[str], froz
     Where there is an assistant but nobody is called a user, the user is the one with the most
     turns besides it. Both are empty among people.
     """
-    users = frozenset(name for name in turns if name.casefold() in USER)
-    assistants = frozenset(name for name in turns if name.casefold() in ASSISTANT)
-    others = [name for name in sorted(turns) if name.casefold() not in ROLES]
+    users = frozenset(name for name in turns if name.casefold() in USER_NAMES)
+    assistants = frozenset(name for name in turns if name.casefold() in ASSISTANT_NAMES)
+    others = [name for name in sorted(turns) if name.casefold() not in ROLE_NAMES]
     if assistants and not users and others:
         users = frozenset({max(others, key=turns.__getitem__)})
     return users, assistants
@@ -139,7 +147,7 @@ def name_candidates(text: str) -> NameCandidates:
     candidates = [
         word
         for word in dict.fromkeys(question_words(text))
-        if word not in ROLES and (word not in STOP or word in inside)
+        if word not in ROLE_NAMES and (word not in STOP_WORDS or word in inside)
     ]
     ordinary = frozenset(
         word for word in candidates if word not in inside and _has_other_meaning(word)
@@ -155,7 +163,7 @@ def _capitalised(text: str) -> frozenset[str]:
 
 def _has_other_meaning(word: str) -> bool:
     singular = word.removesuffix("s")
-    return any(form in ORDINARY or form in NAMESAKES for form in (word, singular))
+    return any(form in ORDINARY_WORDS or form in NAMESAKE_WORDS for form in (word, singular))
 
 
 def named_speakers(

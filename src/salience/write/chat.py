@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from salience.errors import InvalidInput
-from salience.language.english import ASSISTANT, USER
+from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
 from salience.write.facets import Facets, by_rules, facets_of
@@ -75,7 +75,7 @@ def _id(value: Any) -> str | None:
 
 def _side(role: str) -> Side | None:
     folded = role.casefold()
-    return "user" if folded in USER else "asst" if folded in ASSISTANT else None
+    return "user" if folded in USER_NAMES else "asst" if folded in ASSISTANT_NAMES else None
 
 
 def split_exchanges(messages: Sequence[ChatMessage]) -> list[list[ChatMessage]]:

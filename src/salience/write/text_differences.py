@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from salience.language.english import MONTHS, STOP, WEEKDAYS
+from salience.language.english import MONTHS, STOP_WORDS, WEEKDAYS
 from salience.language.entities import fold_name
 from salience.language.tokens import stem, words
 
@@ -28,7 +28,7 @@ _NEGATIONS = frozenset(
 
 def content_stems(text: str) -> frozenset[str]:
     """The stems of the words of a text that are no stop words."""
-    return frozenset(stem(word) for word in words(text) if word not in STOP)
+    return frozenset(stem(word) for word in words(text) if word not in STOP_WORDS)
 
 
 def differences(

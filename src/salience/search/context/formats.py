@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from salience.language.english import ASSISTANT, USER
+from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.search.context.sections import Item, Section
 
 Format = Literal["text", "markdown", "xml", "messages"]
@@ -65,9 +65,9 @@ def messages(blocks: Sequence[Block], references: bool) -> list[dict[str, str]]:
 def _turn(piece: Piece, references: bool) -> dict[str, str]:
     speaker = (piece.item.record.speaker or "").casefold()
     content = piece.content + (f" [m:{piece.item.ref}]" if references else "")
-    if speaker in ASSISTANT:
+    if speaker in ASSISTANT_NAMES:
         return {"role": "assistant", "content": content}
-    if speaker and speaker not in USER:
+    if speaker and speaker not in USER_NAMES:
         content = f"{piece.item.record.speaker}: {content}"
     return {"role": "user", "content": content}
 

@@ -11,7 +11,7 @@ import psycopg
 from psycopg.sql import SQL, Identifier
 
 from salience.errors import StoreError
-from salience.language.features import VERSION as FEATURES_VERSION
+from salience.language.features import FEATURES_VERSION
 from salience.retrieval.operations import STAGED
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
