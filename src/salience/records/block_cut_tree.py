@@ -1,4 +1,4 @@
-"""Cut vertices of a growing graph, kept current by its tree of blocks."""
+"""Cut vertices of a growing graph, maintained in its block-cut tree."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Adjacency = Callable[[str], Iterable[str]]
 class BlockCutTree:
     """The blocks of an undirected graph as a forest; a vertex in two or more of them is a cut.
 
-    A block is a largest set of vertices that no single one holds together. The forest's nodes are
-    vertices and blocks in turn: above a vertex is the block that leads to the root, above a block
-    the vertex that it hangs on. A new edge within a tree makes one block of those on the path
-    between its ends, one between two trees turns the smaller so that it hangs on the larger:
-    amortised O(log n) an edge. Removal may part blocks, so the component is worked out anew, and
-    only that, in O(V + E) of it, when it is next asked about.
+    A block is a maximal set of vertices that stays connected without any single one of them. The
+    nodes of the forest are vertices and blocks in turn: the parent of a vertex is the block that
+    leads to the root, the parent of a block a vertex. A new edge within a tree merges the blocks on
+    the path between its ends; one between two trees makes the smaller a child of the larger:
+    amortised O(log n) per edge. A removal may split blocks, so the component, and only that, is
+    explored again in O(V + E), when a cut vertex is next asked for.
 
     Sources: Hopcroft and Tarjan, Algorithm 447, 1973 (a component at once); Westbrook and Tarjan,
     Maintaining bridge-connected and biconnected components on-line, 1992 (edge by edge).
@@ -26,14 +26,16 @@ class BlockCutTree:
         self._above: dict[str, int] = {}  # the block above a vertex; a root has none
         self._below: dict[str, int] = {}  # how many blocks hang on a vertex
         self._top: list[str] = []  # the vertex that a block hangs on
-        self._merged: list[int] = []  # the block that a block has become part of
-        self._leader: dict[str, str] = {}  # by vertex, towards one that stands for its component
-        self._size: dict[str, int] = {}  # of the component that a leader stands for
-        self._stale: dict[str, None] = {}  # vertices of components to be worked out anew
+        self._merged: list[int] = []  # the block that a block was merged into
+        self._leader: dict[
+            str, str
+        ] = {}  # by vertex, towards the leader of its component (union-find)
+        self._size: dict[str, int] = {}  # of the component of a leader
+        self._stale: dict[str, None] = {}  # vertices of components to be explored again
 
     def connect(self, one: str, other: str) -> None:
-        """Take in a new edge between two vertices."""
-        if self._stale:  # which component is whose is not known now
+        """Add an edge between two vertices."""
+        if self._stale:  # components are not known now
             self._stale[one] = self._stale[other] = None
             return
         first, second = self._component(one), self._component(other)
@@ -48,11 +50,11 @@ class BlockCutTree:
             self._merge(*self._path(one, other))
 
     def disconnect(self, vertices: Iterable[str]) -> None:
-        """Take in that edges of these vertices are gone."""
+        """Note that edges of these vertices were removed."""
         self._stale.update(dict.fromkeys(vertices))
 
     def is_cut(self, vertex: str) -> bool:
-        """Whether the vertex's component would fall apart without it."""
+        """Test whether the component of a vertex would fall apart without it."""
         self.settle()
         return self._below.get(vertex, 0) + (vertex in self._above) > 1
 
@@ -66,26 +68,26 @@ class BlockCutTree:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, roughly."""
+        """Memory used, roughly, in bytes."""
         return 400 * len(self._leader)
 
     def settle(self) -> None:
-        """Work out anew the components that lost something."""
+        """Explore the components again that lost an edge or a vertex."""
         if not self._stale:
             return
-        if len(self._top) > 4 * len(self._leader):  # mostly blocks that are no more
+        if len(self._top) > 4 * len(self._leader):  # most of the blocks do not exist any more
             self._stale.update(dict.fromkeys(self._leader))
             self._top, self._merged = [], []
-            for kept in (self._above, self._below, self._leader, self._size):
-                kept.clear()
+            for table in (self._above, self._below, self._leader, self._size):
+                table.clear()
         stale, self._stale = self._stale, {}
-        done: set[str] = set()
+        explored: set[str] = set()
         for start in stale:
-            if start not in done:
-                done.update(self._explore(start))
+            if start not in explored:
+                explored.update(self._explore(start))
 
     def _explore(self, root: str) -> Iterable[str]:
-        """Find the blocks of a vertex's component, depth first without recursion; its vertices."""
+        """Find the blocks of the component of a vertex, depth first; returns its vertices."""
         entered = {root: 0}
         low = {root: 0}  # the earliest vertex reached from below by one edge back
         self._forget(root)
@@ -124,7 +126,7 @@ class BlockCutTree:
         self._size.pop(vertex, None)
 
     def _hang(self, top: str, members: Iterable[str]) -> None:
-        """Hang a new block on a vertex."""
+        """Add a new block below a vertex."""
         block = len(self._top)
         self._top.append(top)
         self._merged.append(block)
@@ -133,7 +135,7 @@ class BlockCutTree:
             self._above[member] = block
 
     def _component(self, vertex: str) -> str:
-        """The vertex that stands for the component of one."""
+        """The leader of the component of a vertex."""
         if vertex not in self._leader:
             self._leader[vertex] = vertex
             self._size[vertex] = 1
@@ -149,15 +151,15 @@ class BlockCutTree:
         block = self._above.get(vertex)
         if block is None:
             return None
-        found = block
-        while self._merged[found] != found:
-            found = self._merged[found]
-        while self._merged[block] != found:
-            self._merged[block], block = found, self._merged[block]
-        return found
+        last = block
+        while self._merged[last] != last:
+            last = self._merged[last]
+        while self._merged[block] != last:
+            self._merged[block], block = last, self._merged[block]
+        return last
 
     def _together(self, one: str, other: str) -> bool:
-        """Whether a block holds both already."""
+        """Test whether a block has both vertices already."""
         first, second = self._block(one), self._block(other)
         if first is not None and (first == second or self._top[first] == other):
             return True
@@ -177,7 +179,7 @@ class BlockCutTree:
             vertex, block = parent, following
 
     def _path(self, one: str, other: str) -> tuple[list[int], int | str]:
-        """The blocks between two vertices of a tree, and the block or vertex where it turns down.
+        """The blocks on the path between two vertices of a tree, and the node at its top.
 
         Both ends climb in turn, so that neither climbs much further than where they meet.
         """
@@ -204,19 +206,19 @@ class BlockCutTree:
 
     @staticmethod
     def _between(steps: Iterable[dict[str, int]], meeting: int | str) -> list[int]:
-        """The blocks climbed through until the meeting."""
-        found: dict[int, None] = {}
-        for climbed in steps:
-            for vertex, block in climbed.items():
+        """The blocks on both sides of the path up to its top."""
+        blocks: dict[int, None] = {}
+        for side in steps:
+            for vertex, block in side.items():
                 if vertex == meeting:
                     break
-                found[block] = None
+                blocks[block] = None
                 if block == meeting:
                     break
-        return list(found)
+        return list(blocks)
 
     def _merge(self, blocks: list[int], meeting: int | str) -> None:
-        """Make one block of those on a path."""
+        """Merge the blocks on a path into one."""
         for block in blocks:
             if block != meeting:
                 self._below[self._top[block]] -= 1

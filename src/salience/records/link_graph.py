@@ -1,4 +1,4 @@
-"""What the links of a namespace tell about each memory: in-degree, newest link, cut vertices."""
+"""The graph of the links of a namespace: in-degrees, newest links and cut vertices."""
 
 from __future__ import annotations
 
@@ -12,91 +12,92 @@ from salience.records.block_cut_tree import BlockCutTree
 
 LinkTimes = Iterable[tuple[str, str, float]]
 """Links as (source, target, created_at in seconds)."""
-_MOST_CHANGED = 0.1  # share of the memories beyond which links are read anew altogether
+_MAX_CHANGED_SHARE = 0.1  # of the memories; beyond it all links are read again
+_MAX_CHANGED_MEMORIES = 1000  # or this number of them, if it is more
 
 
 class LinkGraph:
-    """The links between living memories, by id; a link from a memory to itself counts for nothing.
+    """The links between existing memories, by id; a link from a memory to itself is ignored.
 
-    A link to what is no memory (yet) counts from the time there is one. In-degrees and times are
-    kept as links come and go; cut vertices are those of `BlockCutTree`.
+    A link to an id that no memory has counts as soon as one has it. In-degrees and times are
+    updated as links come and go; cut vertices are those of `BlockCutTree`.
     """
 
-    def __init__(self, links: LinkTimes, living: Iterable[str]) -> None:
-        self._living = set(living)
+    def __init__(self, links: LinkTimes, existing: Iterable[str]) -> None:
+        self._existing = set(existing)
         self._out: dict[str, dict[str, float]] = {}  # by source: when each target was last linked
         self._in: dict[str, dict[str, float]] = {}
-        self._came: set[str] = set()
-        self._gone: set[str] = set()
+        self._new: set[str] = set()
+        self._removed: set[str] = set()
         self._relinked: set[str] = set()
         self._blocks = BlockCutTree(self.neighbors)
         for source, target, at in links:
-            if source != target and source in self._living and target in self._living:
-                known = self._out.get(source, {}).get(target, at)
-                self._set(source, target, max(at, known))
-        self._blocks.disconnect(self._out)  # works out everything when first asked
+            if source != target and source in self._existing and target in self._existing:
+                newest = self._out.get(source, {}).get(target, at)
+                self._set(source, target, max(at, newest))
+        self._blocks.disconnect(self._out)  # everything is computed when first needed
 
     # Keeping current
 
     def removed(self, ids: Iterable[str]) -> None:
-        """Memories are gone, or about to come again under their ids."""
+        """Note that memories were removed, or are about to be replaced under their ids."""
         for id in ids:
-            (self._came.discard if id in self._came else self._gone.add)(id)
+            (self._new.discard if id in self._new else self._removed.add)(id)
 
     def added(self, ids: Iterable[str]) -> None:
-        """There are new memories."""
+        """Note new memories."""
         for id in ids:
-            if id in self._gone:  # an edit keeps its links, an erasure did not
-                self._gone.discard(id)
+            if id in self._removed:  # an edit keeps its links, an erasure did not
+                self._removed.discard(id)
                 self._relinked.add(id)
             else:
-                self._came.add(id)
+                self._new.add(id)
 
     def relinked(self, ids: Iterable[str]) -> None:
-        """Links from these memories were made, changed or removed."""
+        """Note that links from these memories were made, changed or removed."""
         self._relinked.update(ids)
 
     @property
     def outdated(self) -> bool:
-        """Whether so much has changed that building it anew is less work."""
-        changed = len(self._came) + len(self._gone) + len(self._relinked)
-        return changed > max(1000, len(self._living) * _MOST_CHANGED)
+        """True if so much has changed that building it again is less work."""
+        changed = len(self._new) + len(self._removed) + len(self._relinked)
+        return changed > max(_MAX_CHANGED_MEMORIES, len(self._existing) * _MAX_CHANGED_SHARE)
 
     def settle(self, read: Callable[[Sequence[str]], LinkTimes]) -> None:
-        """Take in what has changed; `read` gives the links from and to some memories."""
-        for id in self._gone:
+        """Apply the changes noted; `read` returns the links from and to some memories."""
+        for id in self._removed:
             self._drop(id)
-        asked = self._came | (self._relinked - self._gone)
-        self._living |= self._came
-        self._came, self._gone, self._relinked = set(), set(), set()
-        if not asked:
+        affected = self._new | (self._relinked - self._removed)
+        self._existing |= self._new
+        self._new, self._removed, self._relinked = set(), set(), set()
+        if not affected:
             return
-        now: dict[tuple[str, str], float] = {}
-        for source, target, at in read(sorted(asked)):
-            if source != target and source in self._living and target in self._living:
-                now[source, target] = max(at, now.get((source, target), at))
-        for id in sorted(asked):
-            known = [(id, target) for target in self._out.get(id, ())]
-            known += [(source, id) for source in self._in.get(id, ())]
-            for source, target in known:
-                if (source, target) not in now:
+        current: dict[tuple[str, str], float] = {}
+        for source, target, at in read(sorted(affected)):
+            if source != target and source in self._existing and target in self._existing:
+                current[source, target] = max(at, current.get((source, target), at))
+        for id in sorted(affected):
+            links = [(id, target) for target in self._out.get(id, ())]
+            links += [(source, id) for source in self._in.get(id, ())]
+            for source, target in links:
+                if (source, target) not in current:
                     del self._out[source][target], self._in[target][source]
                     if source not in self._out.get(target, ()):
                         self._blocks.disconnect((source, target))
-        for (source, target), at in sorted(now.items()):
+        for (source, target), at in sorted(current.items()):
             if self._set(source, target, at):
                 self._blocks.connect(source, target)
 
     def _set(self, source: str, target: str, at: float) -> bool:
-        """Put in a link; whether its two ends were not linked before."""
+        """Set a link; True if its two ends were not linked before."""
         targets = self._out.setdefault(source, {})
-        fresh = target not in targets and source not in self._out.get(target, ())
+        is_new = target not in targets and source not in self._out.get(target, ())
         targets[target] = at
         self._in.setdefault(target, {})[source] = at
-        return fresh
+        return is_new
 
     def _drop(self, id: str) -> None:
-        self._living.discard(id)
+        self._existing.discard(id)
         near = list(self.neighbors(id))
         for target in self._out.pop(id, {}):
             del self._in[target][id]
@@ -108,16 +109,16 @@ class LinkGraph:
     # Looking up
 
     def neighbors(self, id: str) -> Iterator[str]:
-        """The memories that one links to or that link to it; twice where both do."""
+        """The memories that one links to or that link to it; twice if both is true."""
         return chain(self._out.get(id, ()), self._in.get(id, ()))
 
     @property
     def cuts(self) -> frozenset[str]:
-        """The memories whose removal would part the graph that they hold together."""
+        """The cut vertices: memories without which a component would fall apart."""
         return self._blocks.cuts
 
     def column(self, name: str, ids: Sequence[str]) -> NDArray[np.float64]:
-        """One of `fields.GRAPH` for some memories, or `linked`, 1 for one with any link."""
+        """A column of `fields.GRAPH` for some memories, or `linked`: 1 for those with any link."""
         if name == "linked":
             return np.array([id in self._out or id in self._in for id in ids], dtype=np.float64)
         if name == "in_degree":
@@ -129,6 +130,6 @@ class LinkGraph:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, roughly."""
+        """Memory used, roughly, in bytes."""
         links = sum(map(len, self._out.values()))
-        return self._blocks.nbytes + 100 * len(self._living) + 600 * len(self._out) + 200 * links
+        return self._blocks.nbytes + 100 * len(self._existing) + 600 * len(self._out) + 200 * links

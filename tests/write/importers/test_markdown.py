@@ -174,7 +174,7 @@ def test_a_long_note_is_divided_at_headings_and_its_parts_linked(tmp_path: Path)
     body = "# Diary\n\n[[Elsewhere]]\n\n" + "\n\n".join(sections)
     parts = items(put(tmp_path, "diary.md", body))
     assert len(parts) > 1
-    assert all(len(part["content"]) <= markdown.LONGEST for part in parts)
+    assert all(len(part["content"]) <= markdown.MAX_NOTE_CHARACTERS for part in parts)
     assert [part["id"] for part in parts[:2]] == ["diary", "diary#2"]
     assert parts[0]["title"] == "Diary"
     assert all(part["content"].startswith("## Section") for part in parts[1:])
@@ -195,7 +195,7 @@ def test_a_long_note_without_headings_is_divided_all_the_same(tmp_path: Path) ->
 
 
 def test_a_note_of_the_longest_length_stays_whole(tmp_path: Path) -> None:
-    assert len(items(put(tmp_path, "a.md", "x" * markdown.LONGEST))) == 1
+    assert len(items(put(tmp_path, "a.md", "x" * markdown.MAX_NOTE_CHARACTERS))) == 1
 
 
 @pytest.mark.parametrize("rule", ["---\nonly a rule", "---\njust words\n---\nbody", "--- x\n---"])

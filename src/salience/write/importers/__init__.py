@@ -29,7 +29,7 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
 _LENIENT: Mapping[str, Callable[[Path, LeftOut], Iterator[Item]]] = MappingProxyType(
     {"jsonl": jsonl.read, "markdown": markdown.read}
 )
-"""Those of many parts, each of which can be left out."""
+"""The readers of formats with many parts, each of which can be left out."""
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -51,20 +51,20 @@ def read(
 
     Args:
         path: a file or a folder.
-        format: one of `FORMATS`; without it, it is told by the file's ending and first bytes.
-        left_out: told of each note and each line that cannot be read, which is left out; without
-            it, they raise.
+        format: one of `FORMATS`; by default detected by the ending and first bytes of the file.
+        left_out: called with each note or line that cannot be read, which is left out; without it,
+            they raise.
 
     Raises:
         ImportProblem: there is nothing at the path, the format is unknown or the file is damaged.
-            What is damaged further down a file shows when the reading gets there.
+            Damage further down a file is found when the reading gets there.
     """
     path = Path(path)
     try:
-        found = path.exists()
+        exists = path.exists()
     except OSError as problem:  # a name that is too long, a folder that may not be looked into
         raise unreadable(path, problem) from None
-    if not found:
+    if not exists:
         raise ImportProblem(path, "does not exist", "check the path")
     if not path.is_file() and not path.is_dir():
         raise ImportProblem(path, "can be read only once", "write it to a file first")
@@ -80,7 +80,7 @@ def detect(path: Path) -> str:
     """The name of the format of a file or folder.
 
     Raises:
-        ImportProblem: it is like none of them.
+        ImportProblem: it is of no known format.
     """
     if path.is_dir():
         if any(path.glob("conversations*.json")):

@@ -1,4 +1,4 @@
-"""What every importer needs: items, the error, and text out of files of any encoding."""
+"""Shared by all importers: items, the error, and reading text of any encoding."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from salience.errors import SalienceError
 
 
 class Item(dict[str, Any]):
-    """The fields of one memory by name, as `Memory.add_many` takes them, and what a file says more.
+    """The fields of one memory by name, as `Memory.add_many` takes them, and where it comes from.
 
-    `place` is where in its file it stands, `namespace` the one that it says it is of, and `assumed`
-    are the fields that were told by the file, not by its text.
+    `place` is its place in the file, `namespace` the one that the file names, and `assumed` are the
+    fields that were derived from the file itself, not from its text.
     """
 
     __slots__ = ("assumed", "namespace", "place")
@@ -42,8 +42,8 @@ _MARKS = (  # the longer mark of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
-_HEAD = 65_536
-_MILLISECONDS = 1e11  # as seconds this is the year 5138
+_HEAD_BYTES = 65_536
+_MIN_MILLISECONDS = 1e11  # larger numbers are no seconds: as such it is the year 5138
 
 
 class ImportProblem(SalienceError, ValueError):
@@ -61,24 +61,24 @@ class ImportProblem(SalienceError, ValueError):
 
     @property
     def place(self) -> str:
-        """Where in the file it is, if that is known."""
+        """The line in the file, if it is known."""
         return "" if self.line is None else f"line {self.line}"
 
     def within(self, folder: Path) -> str:
-        """The file and the place in it, as they are called within a folder."""
+        """The file, relative to a folder, and the place in it."""
         path = self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
         return f"{path}, {self.place}" if self.place else str(path)
 
 
 LeftOut = Callable[[ImportProblem], None]
-"""Told of a part of a file or folder that cannot be read and is left out."""
+"""Called with each part of a file or folder that cannot be read and is left out."""
 
 
 def head(path: Path) -> bytes:
     """The first bytes of a file."""
     try:
         with path.open("rb") as file:
-            return file.read(_HEAD)
+            return file.read(_HEAD_BYTES)
     except OSError as problem:
         raise unreadable(path, problem) from None
 
@@ -122,11 +122,11 @@ def _encoding(path: Path, raw: bytes) -> str | None:
     for mark, name in _MARKS:
         if raw.startswith(mark):
             return name
-    nuls = raw[:_HEAD].count(0)
+    nuls = raw[:_HEAD_BYTES].count(0)
     if not nuls:
         return None
     # UTF-16 without a mark shows zeros in every other byte, on the side of the high half.
-    if nuls > len(raw[:_HEAD]) // 4:
+    if nuls > len(raw[:_HEAD_BYTES]) // 4:
         return "utf-16-be" if raw[0] == 0 else "utf-16-le"
     raise _not_text(path)
 
@@ -147,13 +147,13 @@ def _not_text(path: Path) -> ImportProblem:
 
 
 def unreadable(path: Path, problem: OSError) -> ImportProblem:
-    """The problem with a file that the system does not give."""
+    """The error for a file that the system refuses to read."""
     reason = (problem.strerror or str(problem)).lower()
     return ImportProblem(path, f"cannot be read: {reason}", "check the path and its permissions")
 
 
 def parsed(path: Path, source: str, *, line: int | None = None, name: str = "") -> Any:
-    """`source` parsed as JSON; `line` is its line in the file, when it is no more than a line."""
+    """`source` parsed as JSON; `line` is its line in the file if it is a single line."""
     try:
         return json.loads(source)
     except json.JSONDecodeError as problem:
@@ -172,16 +172,17 @@ def parsed(path: Path, source: str, *, line: int | None = None, name: str = "") 
 
 def clean(content: str) -> str:
     """`content` as a store can keep it: stripped, without NULs and lone surrogates."""
-    kept = content.replace("\0", "").strip()
-    if kept.isascii():
-        return kept
-    return kept.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    stripped = content.replace("\0", "").strip()
+    if stripped.isascii():
+        return stripped
+    return stripped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def moment(value: Any) -> Any:
-    """A time as an item has it, from a date, ISO 8601 text or seconds or milliseconds since 1970.
+    """The time of an item, from a date, ISO 8601 text or (milli)seconds since 1970.
 
-    Text is passed on, an empty one as None; so is what is no time, to be refused with its field.
+    Text is passed on, empty text as None; values of other types too, so that writing refuses them
+    with the name of the field.
     """
     if isinstance(value, str):
         return value.strip() or None
@@ -191,7 +192,7 @@ def moment(value: Any) -> Any:
         return datetime(value.year, value.month, value.day, tzinfo=UTC)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
-    seconds = value / 1000 if abs(value) > _MILLISECONDS else value
+    seconds = value / 1000 if abs(value) > _MIN_MILLISECONDS else value
     try:
         return datetime.fromtimestamp(seconds, tz=UTC)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""Conversations out of a ChatGPT data export: the zip, its folder or its `conversations.json`."""
+"""Conversations from a ChatGPT data export: the zip, its folder or its `conversations.json`."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _CITATION = re.compile("\ue200[^\ue201]*\ue201|【\\d+(?::\\d+)?†[^】]*】|[\
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Yields what the user and the assistant said, conversation by conversation.
+    """Yield the messages of the user and the assistant, conversation by conversation.
 
-    Of a conversation that was edited or answered anew, the branch last looked at is read. What
-    was hidden from the user, said to or by a tool, or thought only, is left out.
+    Of a conversation that was edited or answered again, the branch last looked at is read. Hidden
+    messages, those to or from a tool, and thoughts are left out.
 
     Raises:
         ImportProblem: there is no export at the path, or it is damaged.
@@ -63,12 +63,12 @@ def _foreign(path: Path, problem: str = "holds no list of conversations") -> Imp
 
 
 def _documents(path: Path) -> Iterator[tuple[str, str]]:
-    """The name, when it is not the path itself, and the text of each file of conversations."""
+    """The name, if it is not the path itself, and the text of each file of conversations."""
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if _FILE.search(file.name))
-        if not found:
+        files = sorted(file for file in path.iterdir() if _FILE.search(file.name))
+        if not files:
             raise _foreign(path, "holds no conversations.json")
-        for file in found:
+        for file in files:
             yield file.name, text(file)
     elif zipfile.is_zipfile(path):
         try:
@@ -96,12 +96,12 @@ def _turns(path: Path, number: int, conversation: dict[str, Any]) -> Iterator[It
     title = clean(title) if isinstance(title, str) else ""
     latest = moment(conversation.get("create_time"))
     for node, message in _branch(conversation):
-        content = _said(message)
+        content = _content(message)
         if not content:
             continue
         # A message without a time was said no sooner than the one before it.
-        said_at = moment(message.get("create_time"))
-        created = latest if said_at is None else said_at
+        sent_at = moment(message.get("create_time"))
+        created = latest if sent_at is None else sent_at
         latest = created if isinstance(created, (datetime, str)) else latest
         item = {
             "id": str(message.get("id") or f"{session}:{node}"),
@@ -145,13 +145,13 @@ def _last_leaf(mapping: dict[str, Any]) -> str | None:
         seen.add(name)
         children = nodes[name].get("children")
         listed = children if isinstance(children, list) else []
-        known = [child for child in listed if isinstance(child, str) and child in nodes]
-        name = known[-1] if known else name
+        existing = [child for child in listed if isinstance(child, str) and child in nodes]
+        name = existing[-1] if existing else name
     return name
 
 
-def _said(message: dict[str, Any]) -> str:
-    """The text of a message; empty for one that was not part of the talk."""
+def _content(message: dict[str, Any]) -> str:
+    """The text of a message; empty for one that was not part of the conversation."""
     author, content = message.get("author"), message.get("content")
     metadata = message.get("metadata")
     if not isinstance(author, dict) or author.get("role") not in _ROLES:

@@ -21,7 +21,7 @@ class Query:
 
 
 def read(path: Path) -> Iterator[Item]:
-    """Yields the memories of a conversation as turns; one without an id is named by its place.
+    """Yield the memories of a conversation as turns; an id that is missing is made of the place.
 
     Raises:
         ImportProblem: the file is not of this format, or a folder.
@@ -47,7 +47,7 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def queries(path: Path) -> tuple[Query, ...]:
-    """The questions of a conversation; none when the file has no `queries`.
+    """The questions of a conversation; none if the file has no `queries`.
 
     Raises:
         ImportProblem: the file is not of this format.
@@ -59,7 +59,7 @@ def queries(path: Path) -> tuple[Query, ...]:
 
 
 def _query(path: Path, number: int, entry: Any) -> Query:
-    asked = _string(path, "query", number, entry, "text")
+    question = _string(path, "query", number, entry, "text")
     relevant = entry.get("relevant") or []
     if not isinstance(relevant, list):
         raise ImportProblem(
@@ -68,7 +68,7 @@ def _query(path: Path, number: int, entry: Any) -> Query:
     category = entry.get("category")
     return Query(
         id=str(entry.get("id", number)),
-        text=asked,
+        text=question,
         relevant=tuple(str(answer) for answer in relevant),
         category=None if category is None else str(category),
     )
@@ -76,14 +76,14 @@ def _query(path: Path, number: int, entry: Any) -> Query:
 
 def _list(path: Path, name: str, *, optional: bool = False) -> list[Any]:
     document = parsed(path, text(path))
-    found = document.get(name) if isinstance(document, dict) else None
-    if found is None and optional and isinstance(document, dict):
+    entries = document.get(name) if isinstance(document, dict) else None
+    if entries is None and optional and isinstance(document, dict):
         return []
-    if not isinstance(found, list):
+    if not isinstance(entries, list):
         raise ImportProblem(
             path, f'has no list of "{name}"', 'write {"memories": [...], "queries": [...]}'
         )
-    return found
+    return entries
 
 
 def _string(path: Path, what: str, number: int, entry: Any, key: str) -> str:

@@ -30,7 +30,7 @@ _ALIASES = {
     "role": "speaker",
 }
 _BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count", "accesses"))
-_FALLEN = frozenset(STATUSES) - {"active"}  # any other status is somebody else's
+_INACTIVE = frozenset(STATUSES) - {"active"}  # other texts are no status
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
@@ -39,7 +39,7 @@ _BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where an object stands: in a line, or for an array, how many elements from its start."""
+    """The place of an object: the number of its line, or of its element in an array."""
 
     path: Path
     number: int
@@ -59,22 +59,22 @@ class _Place:
 
 
 def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
-    """Yields the memories of a file with a JSON object in each line, or of one JSON array.
+    """Yield the memories of a file with a JSON object in each line, or of one JSON array.
 
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
-    `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. What
-    else it has goes to the metadata, save what a store keeps count of by itself. The `status` of a
-    memory that is not active any more (`salience.records.fields.STATUSES`) is passed on: `add_many`
+    `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. Other
+    keys go to the metadata, except for those that a store counts by itself. The `status` of a
+    memory that is not active (see `salience.records.field_types.STATUSES`) is passed on: `add_many`
     refuses it, `Memory.update` sets it. An object with `messages` gives a turn for each message
-    that has text, all in one session. What has no content is named by its place, as it will be
-    refused.
+    that has text, all in one session. An item without content gets its place as its id, as it will
+    be refused.
 
     Args:
         path: the file.
-        left_out: told of each line that is no JSON object, which is left out.
+        left_out: called with each line that is no JSON object, which is left out.
 
     Raises:
-        ImportProblem: a line is no JSON object, and nobody is told; the array is broken.
+        ImportProblem: a line is no JSON object, without `left_out`; the array is broken.
     """
     if head(path).lstrip(_BEFORE_JSON).startswith(b"["):
         elements = enumerate(parsed(path, text(path)), start=1)
@@ -83,18 +83,18 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
         entries = ((_Place(path, number), line) for number, line in lines(path) if line.strip())
     for place, entry in entries:
         try:
-            found = _items(place, entry)
+            items = _items(place, entry)
         except ImportProblem as problem:
             if left_out is None:
                 raise
             left_out(problem)
         else:
-            yield from found
+            yield from items
 
 
-def _items(place: _Place, given: Any) -> list[Item]:
+def _items(place: _Place, source: Any) -> list[Item]:
     """The memories of one entry: an element of an array, or the text of a line."""
-    entry = given if place.in_array else parsed(place.path, given, line=place.number)
+    entry = source if place.in_array else parsed(place.path, source, line=place.number)
     if not isinstance(entry, dict):
         raise place.problem(
             f"not a JSON object but {type(entry).__name__}", 'write it as {"content": "..."}'
@@ -119,7 +119,7 @@ def _item(entry: dict[str, Any], place: str) -> Item:
             value = moment(value)
         if value is None or key in _BOOKKEEPING or (key, value) == ("status", "active"):
             continue
-        if key == "status" and isinstance(value, str) and value in _FALLEN:
+        if key == "status" and isinstance(value, str) and value in _INACTIVE:
             name = key
         if name is None or name in item:
             extra[key] = value
@@ -135,7 +135,7 @@ def _item(entry: dict[str, Any], place: str) -> Item:
 
 
 def _text(value: Any) -> str:
-    """The text of a content that is text, or a list of parts of which some have text."""
+    """The text of a content: text, or a list of parts of which some have text."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):

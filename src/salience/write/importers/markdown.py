@@ -16,13 +16,13 @@ from typing import Any
 from salience.language.tokens import slug
 from salience.write.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
 
-LONGEST = 20_000
-"""Characters of a note that is kept as one memory; a longer one is divided at its headings."""
+MAX_NOTE_CHARACTERS = 20_000
+"""A longer note is divided at its headings into several memories."""
 
-_MOST_VALUES = 100_000  # in a front matter
-_TITLE = 500  # characters of a title
-_TOLD = 10  # notes of a folder that are named when they cannot be read
-_SECONDS = 100_000_000  # since 1970, from 1973 on; fewer of them spell a date of at most 8 digits
+_MAX_FRONT_MATTER_VALUES = 100_000
+_MAX_TITLE_CHARACTERS = 500
+_LISTED_PROBLEMS = 10  # of the notes of a folder that cannot be read
+_MIN_SECONDS = 100_000_000  # since 1970; smaller numbers spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -30,7 +30,7 @@ _CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)[^\n]*?\2", re.DO
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
-_KNOWN = frozenset(("title", "tags", "tag", "date", "created"))
+_READ_KEYS = frozenset(("title", "tags", "tag", "date", "created"))
 
 
 @dataclass(slots=True)
@@ -46,22 +46,22 @@ class _Note:
     def __post_init__(self) -> None:
         heading = _HEADING.search(self.plain)
         written = self.front.get("title")
-        found = str(written) if _is_word(written) else _words(heading, self.body)
-        self.title = clean(found)[:_TITLE] or self.path.stem
+        title = str(written) if _is_word(written) else _words(heading, self.body)
+        self.title = clean(title)[:_MAX_TITLE_CHARACTERS] or self.path.stem
 
 
 def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
-    """Yields the notes of a file, or of a folder and the folders in it.
+    """Yield the notes of a file, or of a folder and the folders in it.
 
     The id of a note is made of its path in the folder, its title of the front matter, the first
-    heading or the file's name. `[[Links]]` become links of type "mentions" to the note that is
+    heading or the name of the file. `[[Links]]` become links of type "mentions" to the note that is
     named by path, file, title or alias; the targets that no note has are also listed in
-    `metadata["unresolved_links"]`. Hidden files and folders are left out. Of the front
-    matter, what is no text in the title or tags, or no time in the date, stays in the metadata.
+    `metadata["unresolved_links"]`. Hidden files and folders are left out. Title and
+    tags of the front matter that are no text, and dates that are no time, stay in the metadata.
 
     Raises:
         ImportProblem: a file cannot be read, or its front matter is broken; names all of them,
-            unless `left_out` is told instead, one by one.
+            unless `left_out` is called with them, one by one.
     """
     notes, problems = [], []
     for file in _files(path):
@@ -70,8 +70,8 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
         except ImportProblem as problem:
             problems.append(problem)
     if left_out is not None:
-        for each in problems:
-            left_out(each)
+        for error in problems:
+            left_out(error)
     elif problems:
         raise _together(path, problems)
     taken: set[str] = set()
@@ -86,18 +86,18 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
 def _together(path: Path, problems: list[ImportProblem]) -> ImportProblem:
     if len(problems) == 1:
         return problems[0]
-    told = [f"{one.within(path)}: {one.problem}" for one in problems[:_TOLD]]
-    if len(problems) > _TOLD:
-        told.append(f"and {len(problems) - _TOLD:,} more")
+    listed = [f"{p.within(path)}: {p.problem}" for p in problems[:_LISTED_PROBLEMS]]
+    if len(problems) > _LISTED_PROBLEMS:
+        listed.append(f"and {len(problems) - _LISTED_PROBLEMS:,} more")
     return ImportProblem(
         path,
-        f"{len(problems):,} notes cannot be read: {'; '.join(told)}",
+        f"{len(problems):,} notes cannot be read: {'; '.join(listed)}",
         "repair them, or leave them out",
     )
 
 
 def _words(heading: re.Match[str] | None, body: str) -> str:
-    """The words of a heading, without the signs that may close it; empty if there is none."""
+    """The words of a heading without closing signs; empty if there is none."""
     if heading is None:
         return ""
     words = body[heading.start(1) : heading.end(1)].rstrip()
@@ -129,8 +129,8 @@ def _note(file: Path, folder: Path) -> _Note:
 
 def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
     """The front matter and the body of a note."""
-    found = _FRONT.match(source)
-    if not found:
+    front_matter = _FRONT.match(source)
+    if not front_matter:
         return {}, source
     try:
         yaml = import_module("yaml")
@@ -139,14 +139,17 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
             file, "has front matter, which needs PyYAML", "pip install 'salience[import]'"
         ) from None
     try:
-        if "*" in found[1]:  # there may be aliases, which a few lines can nest without end
-            _check_size(yaml.compose(found[1], yaml.SafeLoader))
-        front = _json(yaml.safe_load(found[1]))
+        if "*" in front_matter[1]:  # there may be aliases, which a few lines can nest without end
+            _check_size(yaml.compose(front_matter[1], yaml.SafeLoader))
+        front = _json(yaml.safe_load(front_matter[1]))
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or str(problem)
         line = 2 + mark.line if mark else 1
-        if isinstance(problem, ValueError) and (wrong := _wrong_value(yaml, found[1])) is not None:
+        if (
+            isinstance(problem, ValueError)
+            and (wrong := _wrong_value(yaml, front_matter[1])) is not None
+        ):
             line, reason = 2 + wrong.start_mark.line, f"{wrong.value}: {reason}"
         raise ImportProblem(
             file,
@@ -155,10 +158,10 @@ def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
             line=line,
         ) from None
     if front is None:
-        return {}, source[found.end() :]
+        return {}, source[front_matter.end() :]
     if not isinstance(front, dict):  # two rules around a paragraph
         return {}, source
-    return front, source[found.end() :]
+    return front, source[front_matter.end() :]
 
 
 def _wrong_value(yaml: Any, source: str) -> Any:
@@ -185,7 +188,7 @@ def _wrong_value(yaml: Any, source: str) -> Any:
 
 
 def _check_size(root: Any) -> None:
-    """Refuse a YAML node that stands for too many, its aliases written out."""
+    """Refuse a YAML node of too many values once its aliases are written out."""
     sizes: dict[int, int] = {}
 
     def size(node: Any) -> int:
@@ -196,8 +199,8 @@ def _check_size(root: Any) -> None:
             sizes[id(node)] = 1 + sum(map(size, parts))
         return sizes[id(node)]
 
-    if root is not None and size(root) > _MOST_VALUES:
-        raise ValueError(f"its aliases stand for more than {_MOST_VALUES:,} values")
+    if root is not None and size(root) > _MAX_FRONT_MATTER_VALUES:
+        raise ValueError(f"its aliases stand for more than {_MAX_FRONT_MATTER_VALUES:,} values")
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -209,7 +212,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 
 def _targets(notes: list[_Note]) -> dict[str, str]:
-    """The id of the note that each name stands for; a clearer kind of name comes first."""
+    """The id of the note that each name stands for; clearer kinds of names come first."""
     targets: dict[str, str] = {}
     for kind in (
         [(note, [note.place]) for note in notes],
@@ -229,7 +232,7 @@ def _folded(name: str) -> str:
 
 
 def _id(name: str) -> str:
-    """A name as ids are spelt; as it stands where the last step has neither letters nor digits."""
+    """A name as an id; unchanged if its last part has neither letters nor digits."""
     return slug(name) if slug(name.rpartition("/")[2]) else clean(_folded(name)) or "-"
 
 
@@ -256,11 +259,12 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
     written, unread = _created(note)
     unread |= {key for key in ("title", "tags", "tag") if not _is_read(key, note.front.get(key))}
     created = written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC)
-    front = {key: value for key, value in note.front.items() if key not in _KNOWN or key in unread}
+    in_metadata = unread | (note.front.keys() - _READ_KEYS)
+    further = {key: value for key, value in note.front.items() if key in in_metadata}
     shared = {"kind": "note", "created_at": created, "tags": _tags(note)}
     for number, (start, stop) in enumerate(parts, start=1):
         links, unresolved = _links(note, note.plain[start:stop], targets)
-        metadata = {**front, "path": note.place + note.path.suffix}
+        metadata = {**further, "path": note.place + note.path.suffix}
         heading = _words(_HEADING.match(note.plain, start), note.body) if number > 1 else ""
         if unresolved:
             metadata["unresolved_links"] = unresolved
@@ -270,10 +274,11 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
             links.insert(
                 0, {"target": _part_id(note, number - 1), "type": "mentions", "weight": 1.0}
             )
+        title = f"{note.title}: {heading}" if heading else note.title
         fields = {
             **shared,
             "id": _part_id(note, number),
-            "title": f"{note.title}: {heading}"[: 2 * _TITLE] if heading else note.title,
+            "title": title[: 2 * _MAX_TITLE_CHARACTERS],
             "content": clean(note.body[start:stop]) or note.title,
             "metadata": metadata,
             "links": links,
@@ -288,15 +293,15 @@ def _part_id(note: _Note, number: int) -> str:
 
 
 def _parts(note: _Note) -> list[tuple[int, int]]:
-    """Where the parts of a note begin and end: as few as fit, divided at headings if they can."""
+    """The start and end of the parts of a note: as few as fit, divided at headings if possible."""
     size = len(note.body)
-    if size <= LONGEST:
+    if size <= MAX_NOTE_CHARACTERS:
         return [(0, size)]
-    headings = [found.start() for found in _HEADING.finditer(note.plain)]
-    paragraphs = [found.end() for found in re.finditer(r"\n\s*\n", note.body)]
+    headings = [match.start() for match in _HEADING.finditer(note.plain)]
+    paragraphs = [match.end() for match in re.finditer(r"\n\s*\n", note.body)]
     parts, start = [], 0
     while start < size:
-        stop = start + LONGEST
+        stop = start + MAX_NOTE_CHARACTERS
         if stop < size:
             stop = _last(headings, start, stop) or _last(paragraphs, start, stop) or stop
         parts.append((start, min(stop, size)))
@@ -311,8 +316,8 @@ def _last(places: list[int], start: int, stop: int) -> int | None:
 def _links(
     note: _Note, plain: str, targets: dict[str, str]
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """The links of a stretch of a note, and the targets that no note answers to."""
-    found: dict[str, None] = {}
+    """The links of a part of a note, and the targets that no note has."""
+    targets_found: dict[str, None] = {}
     unresolved: dict[str, None] = {}
     for link in _LINK.finditer(plain):
         name = link[1].rstrip("\\").strip()  # in a table the bar is escaped
@@ -324,13 +329,13 @@ def _links(
             unresolved[name] = None
             target = _id(name)
         if target != note.id:
-            found[target] = None
-    links = [{"target": target, "type": "mentions", "weight": 1.0} for target in found]
+            targets_found[target] = None
+    links = [{"target": target, "type": "mentions", "weight": 1.0} for target in targets_found]
     return links, list(unresolved)
 
 
 def _is_read(key: str, value: Any) -> bool:
-    """Whether all there is of a title or of tags is text."""
+    """Test whether all parts of a title or of tags are text."""
     parts = [value] if key == "title" else _listed(value)
     return all(part is None or _is_word(part) for part in parts)
 
@@ -342,18 +347,18 @@ def _tags(note: _Note) -> list[str]:
 
 
 def _created(note: _Note) -> tuple[datetime | None, set[str]]:
-    """When a note says it was written, and which values of its front matter should and do not."""
-    given = {key: moment(_spelt(note.front.get(key))) for key in ("date", "created")}
-    times = {key: _time(value) for key, value in given.items()}
-    unread = {key for key, value in given.items() if value is not None and times[key] is None}
+    """The time of a note by its front matter, and the keys whose values are no time."""
+    values = {key: moment(_spelt(note.front.get(key))) for key in ("date", "created")}
+    times = {key: _time(value) for key, value in values.items()}
+    unread = {key for key, value in values.items() if value is not None and times[key] is None}
     written = next((time for time in times.values() if time is not None), None)
     return written, unread
 
 
 def _spelt(value: Any) -> Any:
-    """Digits that YAML took for a number, though they spell a date (20260103) or a year."""
+    """A date (20260103) or a year that YAML took for a number, as text."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if is_number and 0 <= value < _SECONDS else value
+    return str(value) if is_number and 0 <= value < _MIN_SECONDS else value
 
 
 def _time(value: Any) -> datetime | None:
@@ -366,7 +371,7 @@ def _time(value: Any) -> datetime | None:
 
 
 def _json(value: Any) -> Any:
-    """A YAML value as JSON can keep it."""
+    """A YAML value in types that JSON has."""
     if isinstance(value, dict):
         return {str(key): _json(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, set)):
