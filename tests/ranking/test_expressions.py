@@ -51,7 +51,7 @@ def same(left: float, right: float) -> bool:
 
 
 def folds(node: Explanation) -> bool:
-    """Whether the children make the value, in order and without rounding."""
+    """Test whether the children make the value, in order and without rounding."""
     values = [np.float64(child.value) for child in node.children]
     if node.how == "sum":
         return same(float(reduce(operator.add, values)), node.value)

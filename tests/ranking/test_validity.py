@@ -1,4 +1,4 @@
-"""Which facts held at the time that a question is about."""
+"""Validity: facts that held at the time that a question is about come first."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""What the tests of explanations share: a small store whose every number can be followed."""
+"""A small store for the tests of explanations: every number in it can be followed."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def crowd(seed: int, url: str = "ram://") -> Memory:
 
 
 def check_snapshot(name: str, text: str) -> None:
-    """Hold a text against the one kept under a name; with UPDATE_SNAPSHOTS set, keep it."""
+    """Compare a text with the snapshot of a name; with UPDATE_SNAPSHOTS set, write it."""
     path = _SNAPSHOTS / name
     if os.environ.get("UPDATE_SNAPSHOTS"):
         path.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What the tests of profiles share: a fixed time, a memory on every store, cosines by design."""
+"""Fixtures for the tests of profiles: a fixed time, a memory on every store, cosines by design."""
 
 from __future__ import annotations
 

@@ -29,22 +29,22 @@ def query(k: int = 10, **more: Any) -> Query:
 
 def table(ids: Sequence[str], first: int = 1, **columns: Sequence[Any]) -> Candidates:
     """Candidates with these ids, in rows from `first` on; texts and tuples as object columns."""
-    found: dict[str, Any] = {"id": column(ids)}
-    found |= {name.replace("__", "."): column(values) for name, values in columns.items()}
-    return Candidates(np.arange(first, first + len(ids), dtype=np.int64), found)
+    data: dict[str, Any] = {"id": column(ids)}
+    data |= {name.replace("__", "."): column(values) for name, values in columns.items()}
+    return Candidates(np.arange(first, first + len(ids), dtype=np.int64), data)
 
 
 def column(values: Sequence[Any]) -> np.ndarray[Any, Any]:
     if all(isinstance(value, (int, float)) for value in values):
         return np.array(values, dtype=np.float64)
-    found = np.empty(len(values), dtype=object)
-    found[:] = list(values)
-    return found
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = list(values)
+    return objects
 
 
 @dataclass
 class World:
-    """What the stages under test may ask; ids by row, the rest by id."""
+    """The answers to the stages under test; ids by row, the rest by id."""
 
     ids: Mapping[int, str]
     links: Sequence[tuple[str, str, float, str]] = ()

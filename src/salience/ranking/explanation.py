@@ -10,12 +10,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One node of a score: what it is called, its value, what it was made of, and how.
+    """One node of a score: its name, its value, and the operation on its children.
 
-    `value` is the very number that entered the score (NaN where nothing was there). `how` is the
-    operation that made it from the children: for "sum" the children add up to the value, for
-    "product" they multiply to it, in order and without rounding. `doc` says what a named part
-    stands for, `group` is the heading that it belongs under.
+    `value` is the very number that entered the score (NaN where there was none). `how` is the
+    operation that computed it from the children: for "sum" the children add up to the value, for
+    "product" they multiply to it, in order and without rounding. `doc` is the meaning of a named
+    part in a line, `group` the heading above it.
     """
 
     label: str
@@ -64,7 +64,7 @@ class Explanation:
         return subtotals
 
     def contributions(self) -> dict[str, float]:
-        """What each part puts into this value: part -> number; they add up to it.
+        """The share of each part in this value: part -> number; the shares add up to it.
 
         The parts of a sum. A sum times factors gives the sum's parts, each times the factors.
         Anything else is one part.
@@ -92,24 +92,24 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready tree; a missing value is null."""
-        found: dict[str, Any] = {
+        data: dict[str, Any] = {
             "label": self.label,
             "value": self.value if math.isfinite(self.value) else None,
         }
         if self.how:
-            found["how"] = self.how
+            data["how"] = self.how
         for name in ("note", "doc", "group"):
             if getattr(self, name):
-                found[name] = getattr(self, name)
+                data[name] = getattr(self, name)
         if self.children:
-            found["children"] = [child.to_dict() for child in self.children]
-        return found
+            data["children"] = [child.to_dict() for child in self.children]
+        return data
 
     def lines(self) -> Iterator[str]:
         """The tree as text, a line a node.
 
-        Parts stand under their groups. The parts of a sum that are 0 share one line; what was shown
-        above is not shown again.
+        Parts stand under their groups. The parts of a sum that are 0 share one line; the children
+        of a node that was shown above are not shown again.
         """
         yield from self._lines(0, set())
 
@@ -117,17 +117,17 @@ class Explanation:
         node = self.part_node
         weight = "" if node is self else f" = {self.weight:g} * {number(node.value).strip()}"
         repeated = (node.label, node.value) in shown
-        known = bool(node.children) and repeated
+        folded_up = bool(node.children) and repeated
         shown.add((node.label, node.value))
-        how = f"  = {node.how}" if node.children and not known else ""
+        how = f"  = {node.how}" if node.children and not folded_up else ""
         notes = dict.fromkeys(note for note in (self.note, node.note) if note)
         note = f"  ({'; '.join(notes)})" if notes else ""
         doc = f"  # {node.doc}" if node.doc and not repeated else ""
         yield f"{'  ' * indent}{number(self.value)}  {node.label}{weight}{how}{note}{doc}"
-        if known:
+        if folded_up:
             return
-        nothing = [c for c in node.children if c.value == 0.0] if node.how == "sum" else []
-        folded = nothing if len(nothing) > 1 else []
+        zeros = [c for c in node.children if c.value == 0.0] if node.how == "sum" else []
+        folded = zeros if len(zeros) > 1 else []
         subtotals, group = {} if indent else node.groups(), ""
         for child in node.children:
             if any(child is zero for zero in folded):
@@ -147,7 +147,7 @@ class Explanation:
 
 
 def number(value: float) -> str:
-    """A value in seven characters or more; a dash for one that is not there."""
+    """A value in seven characters or more; a dash for NaN."""
     return "   —   " if math.isnan(value) else f"{figure(value):>7}"
 
 
@@ -157,7 +157,7 @@ def figure(value: float) -> str:
 
 
 def _summands(node: Explanation, inside: bool = False) -> Iterator[tuple[str, float]]:
-    """The parts of a sum, and of the sums without a name in it."""
+    """The parts of a sum, and of sums in it that have no name of their own."""
     if node.how == "sum" and (not inside or node.label == "sum"):
         for child in node.children:
             yield from _summands(child, inside=True)

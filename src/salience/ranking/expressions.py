@@ -2,7 +2,7 @@
 
 A signal is a frozen tree. `evaluate` gives one float64 per candidate; `explain` reads the same
 arrays at one row, so that an explanation's root is the score and not a second computation of it.
-NaN means "not there" and stays so until `default` says what stands in.
+NaN means "no value" and stays NaN until `default` gives one.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Signal:
         return NamedExpression(name, self, doc, group)
 
     def default(self, value: float) -> Default:
-        """The same signal with `value` where it is not there."""
+        """The same signal with `value` where it has none."""
         return Default(self, value)
 
     def __add__(self, other: Signal | float) -> Sum:
@@ -164,7 +164,7 @@ class Constant(Signal):
 
 @dataclass(frozen=True)
 class Col(Signal):
-    """The column of that name, NaN where it is not there."""
+    """The column of that name, NaN where it has no value."""
 
     name: str
 
@@ -295,7 +295,7 @@ class Quotient(Elementwise):
 
 @dataclass(frozen=True)
 class Default(Elementwise):
-    """The signal, or a stand-in where it is not there."""
+    """The signal, or `value` where it has none."""
 
     of: Signal
     value: float
@@ -323,7 +323,7 @@ class Default(Elementwise):
 
 @dataclass(frozen=True)
 class FirstOf(Elementwise):
-    """The first of several signals that is there; NaN where none is."""
+    """The first of several signals that has a value; NaN where none has."""
 
     options: tuple[Signal, ...]
 

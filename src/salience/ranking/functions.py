@@ -162,5 +162,5 @@ def maximum(left: Signal | float, right: Signal | float) -> Apply:
 
 
 def at_most(value: Signal, limit: float) -> Apply:
-    """1 where the signal is there and at most `limit`, else 0."""
+    """1 where the signal has a value of at most `limit`, else 0."""
     return Apply("at_most", (value, signal(limit)))

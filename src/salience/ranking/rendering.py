@@ -18,12 +18,12 @@ from salience.ranking.expressions import Constant, NamedExpression, Product, Sig
 from salience.ranking.stages import Stage
 from salience.ranking.weights import walk
 
-_LEAST = 40  # columns
+_MIN_WIDTH = 40  # columns
 
 
 def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
-    """The stages in order, then every scored column's formula, then what the named parts are."""
-    width = max(width, _LEAST)
+    """The stages in order, then the formula of every scored column, then those of named parts."""
+    width = max(width, _MIN_WIDTH)
     blocks = [_wrapped("", " >> ".join(_stage(stage) for stage in stages), width)]
     columns = {column for stage in stages for column in stage.formulas()}
     named: dict[str, Signal] = {}
@@ -114,6 +114,9 @@ def _bare(signal: Signal) -> str:
 
 def _wrapped(head: str, text: str, width: int) -> str:
     lines = textwrap.wrap(
-        text, max(width - len(head), _LEAST // 2), break_long_words=False, break_on_hyphens=False
+        text,
+        max(width - len(head), _MIN_WIDTH // 2),
+        break_long_words=False,
+        break_on_hyphens=False,
     )
     return head + f"\n{' ' * len(head)}".join(lines)

@@ -145,26 +145,26 @@ class Retrieve(Stage):
         self, query: Query, rows: Rows, wanted: frozenset[str]
     ) -> Plan[dict[str, ColumnData]]:
         """The columns among those wanted that the store can be asked for."""
-        asked: dict[str, Op] = {}
+        requests: dict[str, Op] = {}
         for route in self.routes:
             if f"{route.name}.score" in wanted:
-                asked[f"{route.name}.score"] = ScoreRows(route, query, rows)
+                requests[f"{route.name}.score"] = ScoreRows(route, query, rows)
             if f"previous.{route.name}.score" in wanted:
-                asked[f"previous.{route.name}.score"] = ScoreRows(route, query, rows, "previous")
+                requests[f"previous.{route.name}.score"] = ScoreRows(route, query, rows, "previous")
         for words in self._lexical():
             if f"{words.name}.matched" in wanted:
-                asked[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
+                requests[f"{words.name}.matched"] = MatchedTerms(words, query, rows)
         unmentioned: dict[str, ColumnData] = {}
         for name in _WORDING_OF.keys() & wanted:
             wordings = query.reading.wordings.get(_WORDING_OF[name])
             if wordings:
-                asked[name] = Mentions(wordings, rows)
+                requests[name] = Mentions(wordings, rows)
             else:  # nothing to ask a store
                 unmentioned[name] = np.zeros(len(rows))
         if len(query.namespaces) > 1:
             wanted |= {"namespace"}  # sessions of two are not the same, whatever their names
-        fetched, *answers = yield [FetchColumns(rows, _stored(wanted)), *asked.values()]
-        return {**fetched, **dict(zip(asked, answers, strict=True)), **unmentioned}
+        fetched, *answers = yield [FetchColumns(rows, _stored(wanted)), *requests.values()]
+        return {**fetched, **dict(zip(requests, answers, strict=True)), **unmentioned}
 
 
 @dataclass(frozen=True)

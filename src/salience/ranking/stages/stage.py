@@ -181,7 +181,7 @@ class Pipeline:
 
     @cached_property
     def around(self) -> frozenset[str]:
-        """What its stages ask beside the hits; see `Stage.around`."""
+        """The requests of its stages beside the hits; see `Stage.around`."""
         return frozenset(stage.around for stage in self.stages if stage.around is not None)
 
     @cached_property
