@@ -108,10 +108,10 @@ def past_interval(text: str, now: datetime) -> tuple[float, float] | None:
     dates = mentioned_dates(folded)
     if not dates.ranges and not dates.years:
         return (-inf, now.timestamp()) if _asks_former(folded) else None
-    begun = [interval for interval in _intervals(dates, now) if interval[0] <= now]
-    if not begun:
+    past = [interval for interval in _intervals(dates, now) if interval[0] <= now]
+    if not past:
         return None
-    return min(begun)[0].timestamp(), max(end for _, end in begun).timestamp()
+    return min(past)[0].timestamp(), max(end for _, end in past).timestamp()
 
 
 def _asks_former(folded: str) -> bool:
@@ -145,7 +145,7 @@ def _until(start: Interval, last: DateMention) -> Iterator[Interval]:
 
 
 def _nearest(date: DateMention, moment: datetime, step: int) -> list[Interval]:
-    """The last one that had begun by a moment (step -1), or the first one from then on (1).
+    """The last such date that had begun by a moment (step -1), or the first from then on (1).
 
     Empty beyond the years of the calendar. A day that its month never has stands for the month.
     """
@@ -236,8 +236,8 @@ def _later(moment: datetime, by: timedelta) -> datetime:
 
 def _last(duration: str, now: datetime) -> Interval | None:
     """The last "three days": from three days ago to now."""
-    began = _parsed(f"{duration} ago", now)
-    return None if began is None else (began[0], _later(now, _MOMENT))
+    parsed = _parsed(f"{duration} ago", now)
+    return None if parsed is None else (parsed[0], _later(now, _MOMENT))
 
 
 def _period(words: str, now: datetime) -> Interval | None:
