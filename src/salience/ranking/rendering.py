@@ -24,48 +24,50 @@ _MIN_WIDTH = 40  # columns
 def render_formula(stages: Sequence[Stage], width: int = 100) -> str:
     """The stages in order, then the formula of every scored column, then those of named parts."""
     width = max(width, _MIN_WIDTH)
-    blocks = [_wrapped("", " >> ".join(_stage(stage) for stage in stages), width)]
+    blocks = [_wrapped("", " >> ".join(_stage_text(stage) for stage in stages), width)]
     columns = {column for stage in stages for column in stage.formulas()}
     named: dict[str, Signal] = {}
     for stage in stages:
         for column, formula in stage.formulas().items():
             if isinstance(formula, NamedExpression) and formula.name == column:
                 formula = formula.of
-            blocks.append("\n".join(_score(column, formula, width)))
+            blocks.append("\n".join(_score_lines(column, formula, width)))
         for signal in stage.signals():
             for node in walk(signal):
                 if isinstance(node, NamedExpression) and node.name not in columns:
                     named.setdefault(node.name, node.of)
     longest = max((len(name) for name in named), default=0)
-    parts = [_wrapped(f"{name:<{longest}} = ", _bare(of), width) for name, of in named.items()]
+    parts = [
+        _wrapped(f"{name:<{longest}} = ", _unparenthesized(of), width) for name, of in named.items()
+    ]
     return "\n\n".join([*blocks, *(["\n".join(parts)] if parts else [])])
 
 
-def _stage(stage: Stage) -> str:
+def _stage_text(stage: Stage) -> str:
     """`retrieve(lexical, vector)`: a stage with what differs from its defaults."""
     if stage.formulas():  # they follow below
         arguments = [column for column in stage.formulas() if column != "score"]
     else:
         arguments = [
-            _shown(value) if field.default is MISSING else f"{field.name}={_shown(value)}"
+            _argument(value) if field.default is MISSING else f"{field.name}={_argument(value)}"
             for field in fields(stage)
             if (value := getattr(stage, field.name)) != field.default
         ]
     return f"{stage.label()}({', '.join(arguments)})" if arguments else stage.label()
 
 
-def _shown(value: Any) -> str:
+def _argument(value: Any) -> str:
     if isinstance(value, tuple):
-        return ", ".join(_shown(item) for item in value)
+        return ", ".join(_argument(item) for item in value)
     return str(value if isinstance(value, Signal) else getattr(value, "name", value))
 
 
-def _score(into: str, signal: Signal, width: int) -> Iterator[str]:
+def _score_lines(into: str, signal: Signal, width: int) -> Iterator[str]:
     """The lines of a formula; the parts of a sum one below the other."""
     if not isinstance(signal, Sum):
         yield _wrapped(f"{into} = ", str(signal), width)
         return
-    parts = [_weighed(part) for part in signal.parts]
+    parts = [_split_weight(part) for part in signal.parts]
     named = [_named(part) for part in signal.parts]
     # Signs go between the parts, except before the first.
     signs = ["-" if weight.startswith("-") else "+" for weight, _ in parts[1:]]
@@ -98,7 +100,7 @@ def _named(part: Signal) -> NamedExpression:
     return inner if isinstance(inner, NamedExpression) else NamedExpression("", inner)
 
 
-def _weighed(part: Signal) -> tuple[str, str]:
+def _split_weight(part: Signal) -> tuple[str, str]:
     """A part's weight ("" for none) and the rest of it."""
     if isinstance(part, Product) and isinstance(part.parts[0], Constant):
         rest = part.parts[1:]
@@ -107,7 +109,7 @@ def _weighed(part: Signal) -> tuple[str, str]:
     return "", str(part)
 
 
-def _bare(signal: Signal) -> str:
+def _unparenthesized(signal: Signal) -> str:
     """A formula without the parentheses that it needs only inside another."""
     return str(signal)[1:-1] if isinstance(signal, Sum) else str(signal)
 
