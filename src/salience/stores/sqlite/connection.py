@@ -1,4 +1,4 @@
-"""Opening a SQLite file safely: whose it is, which version, and errors that say what to do."""
+"""Opening a SQLite file: its owner and version are checked, its errors get a remedy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from salience.language.tokens import text_key, words
 from salience.stores.codec import feature_bytes, term_bytes
 from salience.stores.migrations import migrations
 
-APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file of ours
+APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 BUSY_TIMEOUT_SECONDS = 30.0
 _REMEDIES = (
     ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
@@ -41,7 +41,7 @@ def translate_errors(path: str) -> Iterator[None]:
 
 @contextmanager
 def translate_damage(path: str) -> Iterator[None]:
-    """Turn the failure to make sense of kept values into a `StoreError` that names the file."""
+    """Turn errors from damaged values into `StoreError`s that name the file."""
     try:
         yield
     except SalienceError:
@@ -55,7 +55,7 @@ def translate_damage(path: str) -> Iterator[None]:
 @contextmanager
 def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Connection]:
     """One transaction, undone on any error; an interrupt at any point leaves none open."""
-    if db.in_transaction:  # an interrupt came while one was being undone
+    if db.in_transaction:  # an interrupt came during a rollback
         db.execute("ROLLBACK")
     try:
         db.execute(f"BEGIN {kind}")  # an interrupt while it waits arrives when it has begun
@@ -67,7 +67,7 @@ def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Conn
 
 
 def translated_error(path: str, problem: sqlite3.Error) -> Exception:
-    """SQLite's error as a `StoreError`; a wrong use of SQLite as it is."""
+    """The `StoreError` of an error of SQLite; wrong uses of SQLite as they are."""
     text = str(problem)
     if isinstance(problem, sqlite3.ProgrammingError):
         return (
@@ -80,16 +80,16 @@ def translated_error(path: str, problem: sqlite3.Error) -> Exception:
 
 
 def file_identity(path: str) -> tuple[int, int] | None:
-    """Which file is at a path now; None where there is none."""
+    """The device and inode of the file at a path now; None where there is none."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def connect(path: str, read_only: bool) -> sqlite3.Connection:
-    """A connection to the file, which is made if there is none."""
+    """Connect to the file, which is created if there is none."""
     if path != ":memory:":
         _check_path(path, read_only)
     with translate_errors(path):
@@ -97,14 +97,14 @@ def connect(path: str, read_only: bool) -> sqlite3.Connection:
 
 
 def _check_path(path: str, read_only: bool) -> None:
-    """Refuse a path that no file can have, and one in a folder that is not there."""
+    """Refuse a path that no file can have, or whose folder is missing."""
     try:
         path.encode()
         folder = Path(path).resolve().parent
-        for each in (folder, Path(path)):
+        for part in (folder, Path(path)):
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-                each.stat()
-        found = folder.is_dir()
+                part.stat()
+        has_folder = folder.is_dir()
     except UnicodeEncodeError:
         raise StoreError(f"{path}: has characters that are none; name the file otherwise") from None
     except ValueError:
@@ -112,18 +112,18 @@ def _check_path(path: str, read_only: bool) -> None:
     except (OSError, RuntimeError) as problem:  # too long, or links that go round in a circle
         reason = getattr(problem, "strerror", None) or str(problem)
         raise StoreError(f"{path}: cannot be a file: {reason}; give another path") from None
-    if not found and not read_only:
+    if not has_folder and not read_only:
         raise StoreError(f"{path}: there is no folder {folder}; make it first")
 
 
 def _open(path: str, read_only: bool) -> sqlite3.Connection:
     target, uri = path, False
     if path != ":memory:" and read_only:
-        # Without a write-ahead log beside it nobody writes the file, and SQLite may then read it
-        # even where it cannot make the files it shares with writers.
-        quiet = not os.path.exists(f"{path}-wal")
+        # Without a write-ahead log nobody writes the file. SQLite may then read it even where it
+        # cannot create the files that it shares with writers.
+        has_no_writer = not os.path.exists(f"{path}-wal")
         target, uri = f"file:{quote(os.path.abspath(path))}?mode=ro", True
-        if quiet and not os.access(os.path.dirname(os.path.abspath(path)) or ".", os.W_OK):
+        if has_no_writer and not os.access(os.path.dirname(os.path.abspath(path)) or ".", os.W_OK):
             target += "&immutable=1"
     db = sqlite3.connect(
         target, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False, uri=uri
@@ -141,7 +141,7 @@ def _open(path: str, read_only: bool) -> sqlite3.Connection:
 
 
 def prepare_schema(db: sqlite3.Connection, path: str, read_only: bool) -> None:
-    """Make or bring up to date the schema.
+    """Create the schema, or bring it up to date.
 
     Raises:
         StoreError: not a SQLite file, one of another program, or of a newer salience.
@@ -187,7 +187,9 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     if path != ":memory:":
         _enable_wal(db)
     with transaction(db, "EXCLUSIVE"):
-        [version] = db.execute("PRAGMA user_version").fetchone()  # another process may have been
+        [version] = db.execute(
+            "PRAGMA user_version"
+        ).fetchone()  # another process may have migrated it
         db.create_function("text_key", 1, text_key, deterministic=True)
         db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
         db.create_function("term_bytes", 1, term_bytes, deterministic=True)
@@ -203,9 +205,9 @@ def _feature_bytes(content: str) -> bytes:
     return feature_bytes(content, words(content))
 
 
-def _exact_json(kept: float | bytes | None) -> str:
+def _exact_json(value: float | bytes | None) -> str:
     """A number or packed times as JSON, to the last bit."""
-    return json.dumps(list(array("d", kept)) if isinstance(kept, bytes) else kept)
+    return json.dumps(list(array("d", value)) if isinstance(value, bytes) else value)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The log of a SQLite file: appending events, making memories what they say, reading them."""
+"""The log of a SQLite file: events are appended, applied to memories, and read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from salience.stores.sqlite.statements import chunks, placeholders
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are loaded anew
 Entry = tuple[int, int, Event]
-"""The number of a namespace, the sequence number of a memory (0 for all), what happened to it."""
+"""The number of a namespace, the sequence number of a memory (0 for all), and an event."""
 
 
 class SqliteLog(SqliteReader, ABC):
@@ -32,30 +32,30 @@ class SqliteLog(SqliteReader, ABC):
 
     @abstractmethod
     def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
-        """Tell indexes what happened to (space, row) entries."""
+        """Note changes of (space, row) entries for the indexes."""
 
     @abstractmethod
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        """Tell indexes to load everything anew."""
+        """Let indexes at a change before `seq` load everything anew."""
 
     def _numbers(self, db: sqlite3.Connection, count: int) -> int:
-        """The first of `count` new numbers."""
+        """Take `count` new numbers; return the first."""
         [last] = db.execute(
             "UPDATE counter SET value = value + ? RETURNING value", (count,)
         ).fetchone()
         return int(last) - count + 1
 
     def _write_space(self, db: sqlite3.Connection, name: str) -> int:
-        """The number of a namespace, a new one if need be; no number is ever used twice."""
-        known = self._space(db, name)
-        if known:
-            return known
+        """The number of a namespace, a new one if it has none; no number is ever used twice."""
+        space = self._space(db, name)
+        if space:
+            return space
         space = self._numbers(db, 1)
         db.execute("INSERT INTO spaces VALUES (?, ?)", (space, name))
         return space
 
     def _append(self, db: sqlite3.Connection, entries: Sequence[Entry]) -> int:
-        """Log events; the place of the first."""
+        """Log events; return the place of the first."""
         if not entries:
             return 0
         first = self._numbers(db, len(entries))
@@ -68,13 +68,13 @@ class SqliteLog(SqliteReader, ABC):
         )
         return first
 
-    def _remember(self, db: sqlite3.Connection, past: ImportedHistory) -> None:
-        """Log what happened elsewhere, each event in its place."""
+    def _log_history(self, db: sqlite3.Connection, past: ImportedHistory) -> None:
+        """Log the events of another store, each at its place."""
         space = self._space(db, past.namespace)
         ids = sorted({event.id for event in past.events if event.id is not None})
-        of: dict[str | None, int] = {None: 0}
+        sequences: dict[str | None, int] = {None: 0}
         for part in chunks(ids):
-            of.update(
+            sequences.update(
                 db.execute(
                     "SELECT id, sequence FROM memories "
                     f"WHERE space = ? AND id IN ({placeholders(part)})",
@@ -83,9 +83,9 @@ class SqliteLog(SqliteReader, ABC):
             )
         db.executemany(
             "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [_event_row(space, event.seq, of[event.id], event) for event in past.events],
+            [_event_row(space, event.seq, sequences[event.id], event) for event in past.events],
         )
-        by_place = {event.seq: of[event.id] for event in past.events}
+        by_place = {event.seq: sequences[event.id] for event in past.events}
         db.executemany(
             "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
             [
@@ -97,7 +97,7 @@ class SqliteLog(SqliteReader, ABC):
         db.execute("UPDATE counter SET value = max(value, ?)", (last,))
 
     def rows_in_write_order(self, namespace: str) -> list[int]:
-        """Rows by the sequence of their memories."""
+        """Rows in the order in which their memories were first written."""
         with self._reading() as db:
             found = db.execute(
                 "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
@@ -106,51 +106,51 @@ class SqliteLog(SqliteReader, ABC):
             return [row for (row,) in found]
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
-        """Append events and apply them in one transaction, or nothing and the ids not there."""
+        """Append events and apply them in one transaction; or return the ids that are not there."""
         self._accesses.flush()
         with self._writing() as db:
-            return self._happen(db, namespace, events)
+            return self._log_events(db, namespace, events)
 
-    def _happen(
+    def _log_events(
         self, db: sqlite3.Connection, namespace: str, events: Sequence[Event]
     ) -> tuple[str, ...]:
-        """Append events and apply them, or nothing and the ids not there."""
+        """Append events and apply them; or do nothing, and return the ids that are not there."""
         space = self._space(db, namespace)
         ids = {event.id for event in events}
-        wanted = None if None in ids else sorted(id for id in ids if id is not None)
-        known = self._states(db, space, wanted)
-        missing = sorted(id for id in ids if id is not None and id not in known)
+        own_ids = sorted(id for id in ids if id is not None)
+        states = self._states(db, space, None if None in ids else own_ids)
+        missing = [id for id in own_ids if id not in states]
         if missing or not space:
             return tuple(missing)
         changed: dict[str, dict[str, Any]] = {}
         entries: list[Entry] = []
         for event in events:
             entry = event
-            for id in list(known) if event.id is None else [event.id]:
-                changes, entry = apply_with_previous(known[id], event)
-                known[id].update(changes)
+            for id in list(states) if event.id is None else [event.id]:
+                changes, entry = apply_with_previous(states[id], event)
+                states[id].update(changes)
                 changed.setdefault(id, {}).update(changes)
-            sequence = 0 if event.id is None else known[event.id]["sequence"]
+            sequence = 0 if event.id is None else states[event.id]["sequence"]
             entries.append((space, sequence, entry))
-        self._set(db, space, {known[id]["row"]: values for id, values in changed.items()})
+        self._set(db, space, {states[id]["row"]: values for id, values in changed.items()})
         self._append(db, entries)
         return ()
 
     def notes(self, namespace: str) -> dict[str, str]:
-        """What is noted of a namespace."""
+        """The notes of a namespace, by key."""
         with self._reading() as db:
             space = self._space(db, namespace)
             found = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
             return dict(found.fetchall())
 
     def note(self, op: Note) -> bool:
-        """Note something, unless what is noted is not what it was; whether it was done."""
+        """Set a note, if it is as it was; return whether it was."""
         with self._writing() as db:
             space = self._write_space(db, op.namespace)
-            [known] = db.execute(
+            [value] = db.execute(
                 "SELECT max(value) FROM notes WHERE space = ? AND key = ?", (space, op.key)
             ).fetchone()
-            if known != op.was:
+            if value != op.was:
                 return False
             if op.value is None:
                 db.execute("DELETE FROM notes WHERE space = ? AND key = ?", (space, op.key))
@@ -163,56 +163,57 @@ class SqliteLog(SqliteReader, ABC):
         self._accesses.flush()
         with self._writing() as db:
             space = self._space(db, namespace)
-            known = self._states(db, space, sorted(values))
-            self._set(db, space, {known[id]["row"]: values[id] for id in known})
+            states = self._states(db, space, sorted(values))
+            self._set(db, space, {states[id]["row"]: values[id] for id in states})
 
     def _states(
         self, db: sqlite3.Connection, space: int, ids: Sequence[str] | None
     ) -> dict[str, dict[str, Any]]:
-        """What events may change of memories (all for None), with `row` and `sequence`, by id."""
+        """The fields that events may change, with `row` and `sequence`, by id (all for None)."""
         names = ("id", "row", "sequence", *codec.EVENT_FIELDS)
         select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
-        found: dict[str, dict[str, Any]] = {}
+        states: dict[str, dict[str, Any]] = {}
         for part in chunks(ids) if ids is not None else [()]:
             where = "" if ids is None else f" AND id IN ({placeholders(part)})"
             for values in db.execute(select + where, (space, *part)):
-                kept = dict(zip(names, values, strict=True))
+                stored = dict(zip(names, values, strict=True))
                 with translate_damage(self.path):
-                    state = codec.decode_state(kept)
-                found[kept["id"]] = {**state, "row": kept["row"], "sequence": kept["sequence"]}
-        return found
+                    state = codec.decode_state(stored)
+                row, sequence = stored["row"], stored["sequence"]
+                states[stored["id"]] = {**state, "row": row, "sequence": sequence}
+        return states
 
     def _set(
         self, db: sqlite3.Connection, space: int, changes: Mapping[int, Mapping[str, Any]]
     ) -> None:
-        """Set fields by row, and tell the indexes."""
-        alike: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+        """Set fields by row, and note that for the indexes."""
+        rows_by_fields: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
         for row, values in changes.items():
-            kept = (codec.encode(name, value) for name, value in values.items())
+            encoded = (codec.encode(name, value) for name, value in values.items())
             if values:
-                alike.setdefault(tuple(values), []).append((*kept, row))
-        for names, rows in alike.items():
-            what = ", ".join(f"{name} = ?" for name in names)
-            db.executemany(f"UPDATE memories SET {what} WHERE row = ?", rows)
-        patched = [(space, rows[-1]) for each in alike.values() for rows in each]
+                rows_by_fields.setdefault(tuple(values), []).append((*encoded, row))
+        for names, rows in rows_by_fields.items():
+            assignments = ", ".join(f"{name} = ?" for name in names)
+            db.executemany(f"UPDATE memories SET {assignments} WHERE row = ?", rows)
+        patched = [(space, row) for rows in rows_by_fields.values() for *_, row in rows]
         if len(patched) > _PATCH_MAX_ROWS:
             self._load_anew(db, self._numbers(db, 1))
         else:
             self._note(db, "patched", patched)
 
     def events(self, op: Events) -> list[Event]:
-        """The log, oldest first; uses that wait to be written are its last."""
+        """The log, oldest first; uses that wait to be written come last."""
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         clauses = ["events.space = ?", "seq > ?"]
         values: list[Any] = [op.after]
-        for column, given in (
+        for column, allowed in (
             ("type", op.types),
             ("json_extract(payload, '$.key')", op.keys),
         ):
-            if given is not None:
-                clauses.append(f"{column} IN ({placeholders(given)})")
-                values += given
-        if op.keys is not None:  # as the index has it
+            if allowed is not None:
+                clauses.append(f"{column} IN ({placeholders(allowed)})")
+                values += allowed
+        if op.keys is not None:  # the condition of the index over keys
             clauses.append("payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL")
         select = (
             "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
@@ -221,27 +222,30 @@ class SqliteLog(SqliteReader, ABC):
             "ON later.sequence = memory AND later.row <> later.sequence WHERE "
         )
         order = " ORDER BY seq DESC" + ("" if op.last is None else f" LIMIT {op.last:d}")
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         with self._snapshot() as db:
             space = self._space(db, op.namespace)
             for part in [None] if op.ids is None else self._sequences(db, space, op):
-                here = [] if part is None else [f"memory IN ({placeholders(part)})"]
-                asked = select + " AND ".join([*clauses, *here]) + order
-                found += db.execute(asked, (space, *values, *(part or ()))).fetchall()
+                of_part = [] if part is None else [f"memory IN ({placeholders(part)})"]
+                statement = select + " AND ".join([*clauses, *of_part]) + order
+                rows += db.execute(statement, (space, *values, *(part or ()))).fetchall()
             unwritten = self._unwritten(db, space, op, waiting) if op.keys is None else ()
-        found.sort()
-        told = (each for each in found if not each[2] or each[3])
+        rows.sort()
         with translate_damage(self.path):
-            events = [_event_of(seq, type_, *rest) for seq, type_, _, *rest in told]
+            events = [
+                _event_of(seq, type_, id, *rest)
+                for seq, type_, memory, id, *rest in rows
+                if not memory or id  # the others are of memories that are gone
+            ]
         events += unwritten
         return events if op.last is None else events[max(0, len(events) - op.last) :]
 
     def _unwritten(
         self, db: sqlite3.Connection, space: int, op: Events, waiting: Sequence[Batch]
     ) -> list[Event]:
-        """Uses asked for that wait to be written, with the places that they would have now.
+        """Uses that wait to be written, as events at the places that they would get now.
 
-        Writing them first would let a read wait for other processes, or fail on a full disk.
+        To write them first would let a read wait for other processes, or fail on a full disk.
         """
         [seq] = db.execute("SELECT value FROM counter").fetchone()
         uses = [use for batch in waiting if batch.waits(seq) for use in tuple(batch.uses)]
@@ -264,10 +268,10 @@ class SqliteLog(SqliteReader, ABC):
         ]
 
     def _sequences(self, db: sqlite3.Connection, space: int, op: Events) -> Iterable[Sequence[int]]:
-        """The sequence numbers of the memories asked for, and of events that are of all."""
-        found = [0]
+        """The sequence numbers of the memories of `op.ids`, and 0 for events of all memories."""
+        sequences = [0]
         for part in chunks(op.ids or ()):
-            found += [
+            sequences += [
                 sequence
                 for (sequence,) in db.execute(
                     "SELECT sequence FROM memories "
@@ -275,10 +279,10 @@ class SqliteLog(SqliteReader, ABC):
                     (space, *part),
                 )
             ]
-        return chunks(found)
+        return chunks(sequences)
 
     def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
-        """What edits replaced: (the edit's place in the log, name, float16 bytes)."""
+        """Vectors that edits replaced, as (the edit's place in the log, name, float16 bytes)."""
         with self._reading() as db:
             return db.execute(
                 "SELECT event, name, vector FROM events JOIN former_vectors USING (memory) "
@@ -288,7 +292,7 @@ class SqliteLog(SqliteReader, ABC):
 
 
 def _event_row(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:
-    """An event as kept, of the memory of a sequence number."""
+    """The row of an event of the memory of a sequence number."""
     payload = _JSON_ENCODER(event.payload) if event.payload else None
     at = codec.encode("created_at", event.at)
     return (space, seq, sequence, event.type, at, event.actor, event.session, payload)

@@ -1,4 +1,4 @@
-"""What is read of a SQLite file: records for those who ask, columns for the indexes."""
+"""Reading a SQLite file: records for operations, columns for the indexes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.statements import chunks, column_name, placeholders
 from salience.stores.sqlite.vectors import embedder_of, vector_dimensions
 
-_READ_CHUNK_ROWS = 65_536  # rows read at once when an index is loaded
+_READ_CHUNK_ROWS = 65_536  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
-_CURRENT_SEQ = "(SELECT value FROM counter)"  # which state of the file a statement saw
+_CURRENT_SEQ = "(SELECT value FROM counter)"  # the change that a statement reads at
 # The change that the feed is at, the one since which it is complete, and whether a namespace has
 # changes in it.
 _FEED_STATE = (
@@ -48,9 +48,11 @@ class SqliteReader:
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
-        self._moved = (-1, -1)  # SQLite's data version and our own writes when they were looked up
+        # SQLite's data version, which other connections change, and the writes of this one
+        self._last_commit = (-1, -1)
         self._version = IndexVersion(0, 0)
-        self._counted = (0, 0)  # nothing but accesses of our own lies between these two of the feed
+        # Two changes of the feed with nothing but accesses of this process between them
+        self._counted = (0, 0)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -64,18 +66,18 @@ class SqliteReader:
             yield db
 
     def version(self) -> IndexVersion:
-        """What the indexes should have taken in, and where the feed stands."""
-        try:  # asked for by every search, so without the ceremony of `_reading`
+        """The state that indexes have to follow, and the change that the feed is at."""
+        try:  # every search comes here, so without the context managers of `_reading`
             with self._read_lock:
-                moved = self._reader.execute("PRAGMA data_version").fetchone()[0], self._writes
-                if moved != self._moved:  # somebody has committed something
-                    self._moved = moved
+                commit = self._reader.execute("PRAGMA data_version").fetchone()[0], self._writes
+                if commit != self._last_commit:
+                    self._last_commit = commit
                     [seq] = self._reader.execute("SELECT value FROM counter").fetchone()
                     if seq != self._version.seq:
                         first, last = self._counted
-                        # The indexes count accesses in themselves.
-                        news = not (first <= self._version.seq and seq == last)
-                        self._version = IndexVersion(self._version.epoch + news, seq)
+                        # The indexes count the accesses of this process themselves.
+                        is_new = not (first <= self._version.seq and seq == last)
+                        self._version = IndexVersion(self._version.epoch + is_new, seq)
                 return self._version
         except sqlite3.Error as problem:
             raise translated_error(self.path, problem) from problem
@@ -89,7 +91,7 @@ class SqliteReader:
     def _space(db: sqlite3.Connection, name: str) -> int:
         """The number of a namespace, 0 where there is none.
 
-        Looked up each time: another process may have erased it, and begun it anew.
+        It is looked up each time, as another process may have erased it and begun it anew.
         """
         found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
         return found[0] if found else 0
@@ -120,7 +122,7 @@ class SqliteReader:
         return found
 
     def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by `text.text_key`."""
+        """Rows outside of any session by `language.tokens.text_key`."""
         found: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
             for part in chunks(keys):
@@ -134,23 +136,23 @@ class SqliteReader:
 
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Records by row."""
-        found: dict[int, MemoryRecord] = {}
+        records: dict[int, MemoryRecord] = {}
         if not rows:
-            return found
+            return records
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, translate_damage(self.path):
             for part in chunks(rows):
                 for values in db.execute(f"{_SELECT_RECORDS} IN ({placeholders(part)})", part):
-                    kept = dict(zip(FIELDS, values, strict=False))
+                    stored = dict(zip(FIELDS, values, strict=False))
                     row, space, seq = values[-3:]
                     for batch in waiting:
                         if row in batch.rows:
-                            kept.update(overlay(waiting, seq, row, kept))
+                            stored.update(overlay(waiting, seq, row, stored))
                             break
                     name = self._name(space)
                     if name is not None:
-                        found[row] = codec.decode_record(name, kept)
-        return found
+                        records[row] = codec.decode_record(name, stored)
+        return records
 
     def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
@@ -173,7 +175,7 @@ class SqliteReader:
             return [row for (row,) in found]
 
     def namespaces(self) -> dict[str, int]:
-        """Every namespace with how many memories it has."""
+        """The number of memories of each namespace."""
         with self._reading() as db:
             return dict(
                 db.execute(
@@ -193,13 +195,13 @@ class SqliteReader:
     # What an index is built from
 
     def changes(self, namespace: str, after: int) -> Changes:
-        """What happened since `after`."""
+        """The changes since `after`."""
         with self._snapshot() as db:
             space = self._space(db, namespace)
             seq, kept_from, any_news = db.execute(_FEED_STATE, (space, after) * 2).fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
-            # All of it was erased since, and maybe begun anew, or the feed reaches back less far.
+            # The namespace was erased since, and maybe begun anew; or the feed begins later.
             if not 0 < space <= after or after < kept_from:
                 return Changes(seq, reload=True)
             if not any_news:
@@ -228,12 +230,12 @@ class SqliteReader:
         self, namespace: str, names: tuple[str, ...], rows: Sequence[int] | None
     ) -> Iterator[Mapping[str, list[Any]]]:
         """Chunks of memories as columns, rows ascending."""
-        asked = [name for name in ACCESSES if name in names]
-        waiting = self._accesses.waiting(ALL_NAMESPACES) if asked else ()
-        wanted = ("row", *names, *(ACCESSES if waiting else ()), "seq")
-        what = ", ".join(_CURRENT_SEQ if name == "seq" else column_name(name) for name in wanted)
-        for values in self._selected(namespace, what, rows):
-            columns = dict(zip(wanted, map(list, zip(*values, strict=True)), strict=True))
+        reads_accesses = not set(ACCESSES).isdisjoint(names)
+        waiting = self._accesses.waiting(ALL_NAMESPACES) if reads_accesses else ()
+        keys = ("row", *names, *(ACCESSES if waiting else ()), "seq")
+        select = ", ".join(_CURRENT_SEQ if key == "seq" else column_name(key) for key in keys)
+        for values in self._selected(namespace, select, rows):
+            columns = dict(zip(keys, map(list, zip(*values, strict=True)), strict=True))
             with translate_damage(self.path):
                 for name in names:
                     if name.startswith("metadata."):
@@ -340,7 +342,7 @@ class SqliteReader:
     def _linked(
         self, what: str, namespace: str, ids: Sequence[str] | None
     ) -> list[tuple[Any, ...]]:
-        """What there is of links, all or from and to some ids, by source, target and type."""
+        """Columns of links, all or from and to some ids, by source, target and type."""
         select = f"SELECT {what} FROM links WHERE space = ?"
         with self._reading() as db:
             space = self._space(db, namespace)
@@ -362,6 +364,6 @@ class SqliteReader:
 
 def _overlay(columns: Mapping[str, list[Any]], waiting: Sequence[Batch]) -> None:
     for i, (row, seq) in enumerate(zip(columns["row"], columns["seq"], strict=True)):
-        kept = {name: columns[name][i] for name in ACCESSES}
-        for name, value in overlay(waiting, seq, row, kept).items():
+        stored = {name: columns[name][i] for name in ACCESSES}
+        for name, value in overlay(waiting, seq, row, stored).items():
             columns[name][i] = value

@@ -47,9 +47,9 @@ from salience.stores.sqlite.vectors import (
     vectors_by_row,
 )
 
-_CHANGES_KEPT = 200_000
-_MAX_USER_VERSION = 2**31 - 1  # of the numbers that SQLite keeps in the head of a file
-_ERASE_WAIT_MS = 500  # milliseconds that an erasure waits for others to finish reading
+_CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
+_MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
+_ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
     *(f"terms.{name}" for name in LEXICAL),
@@ -80,12 +80,12 @@ class SqliteRecords(SqliteLog):
         except BaseException:
             self._reader.close()
             raise
-        self._place = None if path == ":memory:" else os.path.abspath(path)
-        self._identity = file_identity(self._place) if self._place else None
+        self._full_path = None if path == ":memory:" else os.path.abspath(path)
+        self._identity = file_identity(self._full_path) if self._full_path else None
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
-        self._writes = 0
-        self._batches = 0  # of accesses that were begun to be written
+        self._writes = 0  # transactions
+        self._batches = 0  # batches of accesses whose writing has begun
         self._has_erased_text = False  # in the write-ahead log
         self._accesses = AccessQueue(
             self._write_accesses, delayed=path != ":memory:", at_exit=path != ":memory:"
@@ -101,70 +101,74 @@ class SqliteRecords(SqliteLog):
         with self._write_lock, translate_errors(self.path):
             try:
                 with transaction(self._writer, "IMMEDIATE") as db:
-                    self._check_place()
+                    self._check_file()
                     yield db
                     self._writes += 1  # before the commit, after which an interrupt may come
             except BaseException:
                 self._counted = (0, 0)
                 raise
             if self._has_erased_text:
-                with suppress(StoreError):  # what was to be written is
+                with suppress(StoreError):  # the transaction itself is committed
                     self._truncate_log(0)
 
     def _check_writable(self) -> None:
         if self.read_only:
             raise StoreError(f"{self.path} is open for reading only; nothing was written")
 
-    def _check_place(self) -> None:
-        """Refuse to write into a file that nobody will find any more."""
-        if self._place and file_identity(self._place) != self._identity:
+    def _check_file(self) -> None:
+        """Refuse to write into a file that is not at its path any more."""
+        if self._full_path and file_identity(self._full_path) != self._identity:
             raise StoreError(
                 f"{self.path}: was deleted, moved or replaced while it was open; nothing was "
                 "written. Put it back, or close this store and open the file anew"
             )
 
     def put(self, op: Put) -> tuple[str, ...]:
-        """Write all in one transaction, or nothing and the ids that stand in the way."""
+        """Write everything in one transaction; or nothing, and return the conflicting ids."""
         prepared = [(draft, codec.encode_draft(draft)) for draft in op.drafts]
         self._accesses.flush()
         with self._writing() as db:
-            old = self._existing(db, op.drafts)
-            keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
-            if op.replace:
-                with translate_damage(self.path):
-                    refused = codec.conflicting_ids(op, old)
-            else:
-                twice = [key for key, count in Counter(keys).items() if count > 1]
-                refused = [key[1] for key in keys if key in old] + [key[1] for key in twice]
-            if refused:
-                return tuple(refused)
+            old = self._stored_values(db, op.drafts)
+            conflicts = self._conflicting_ids(op, old)
+            if conflicts:
+                return conflicts
             codec.check_vectors(op, embedder_of(db), partial(vector_dimensions, db))
             if not op.replace:
-                known = self._known_keys(db, op.drafts)
+                known = self._ids_with_known_keys(db, op.drafts)
                 if known:
                     return known
-            missing = self._happen(db, op.also.namespace, op.also.events) if op.also else ()
+            missing = self._log_events(db, op.also.namespace, op.also.events) if op.also else ()
             if missing:
                 return missing
             self._insert(db, prepared, old, op)
             self._unlink(db, op.unlinks, op.actor)
             self._link(db, op.links, op.actor, logged=op.past is None)
             if op.past is not None:
-                self._remember(db, op.past)
+                self._log_history(db, op.past)
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
         return ()
 
-    def _existing(
+    def _conflicting_ids(
+        self, op: Put, old: Mapping[tuple[str, str], dict[str, Any]]
+    ) -> tuple[str, ...]:
+        if op.replace:
+            with translate_damage(self.path):
+                return tuple(codec.conflicting_ids(op, old))
+        keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
+        repeated = [key for key, count in Counter(keys).items() if count > 1]
+        return tuple(id for _, id in (*(key for key in keys if key in old), *repeated))
+
+    def _stored_values(
         self, db: sqlite3.Connection, drafts: Sequence[Draft]
     ) -> dict[tuple[str, str], dict[str, Any]]:
-        """What is kept of the memories that have the drafts' ids, by namespace and id."""
-        wanted: dict[str, list[str]] = {}
+        """The stored values of memories that have the drafts' ids, by namespace and id."""
+        ids_by_namespace: dict[str, list[str]] = {}
         for draft in drafts:
-            wanted.setdefault(draft.record.namespace, []).append(draft.record.id)
+            ids_by_namespace.setdefault(draft.record.namespace, []).append(draft.record.id)
         names = ("row", "sequence", *(name for name in FIELDS if name != "id"))
-        found = {}
-        for namespace, ids in wanted.items():
+        stored = {}
+        for namespace, ids in ids_by_namespace.items():
             for part in chunks(ids):
                 cursor = db.execute(
                     f"SELECT id, {', '.join(names)} FROM memories JOIN spaces USING (space) "
@@ -172,8 +176,8 @@ class SqliteRecords(SqliteLog):
                     (namespace, *part),
                 )
                 for id, *values in cursor:
-                    found[namespace, id] = dict(zip(names, values, strict=True), id=id)
-        return found
+                    stored[namespace, id] = dict(zip(names, values, strict=True), id=id)
+        return stored
 
     def _insert(
         self,
@@ -182,10 +186,10 @@ class SqliteRecords(SqliteLog):
         old: Mapping[tuple[str, str], dict[str, Any]],
         op: Put,
     ) -> None:
-        """Write memories, and what happened to them."""
+        """Write memories with their vectors, and log the events."""
         spaces = self._write_spaces(db, {draft.record.namespace for draft, _ in prepared})
         rows = [before["row"] for before in old.values()]
-        kept = vectors_by_row(db, rows)
+        old_vectors = vectors_by_row(db, rows)
         self._erase_rows(db, rows)
         first = self._numbers(db, len(prepared))
         memories, vectors = [], []
@@ -199,14 +203,15 @@ class SqliteRecords(SqliteLog):
             if key in old:
                 before = old[key]
                 values.update(codec.merge_accesses(values, before), sequence=before["sequence"])
-                had = kept.get(before["row"], {})
-                fresh = draft.vectors.keys() - had.keys()
+                own = old_vectors.get(before["row"], {})
+                new_names = draft.vectors.keys() - own.keys()
                 with translate_damage(self.path):
-                    was = codec.record_of(key[0], before)
-                event = edit_event(was, draft.record, op.actor, fresh)
-                stay, gone = codec.split_vectors(op, draft, had)
-                blobs.update((name, had[name]) for name in stay)
-                former += [(before["sequence"], len(entries), name, had[name]) for name in gone]
+                    old_record = codec.record_of(key[0], before)
+                event = edit_event(old_record, draft.record, op.actor, new_names)
+                staying, replaced = codec.split_vectors(op, draft, own)
+                blobs.update((name, own[name]) for name in staying)
+                edit = len(entries)
+                former += [(before["sequence"], edit, name, own[name]) for name in replaced]
             else:
                 event = write_event(draft, op.actor)
             if op.past is None:
@@ -219,10 +224,12 @@ class SqliteRecords(SqliteLog):
         logged = self._append(db, entries)
         db.executemany(
             "INSERT INTO former_vectors VALUES (?, ?, ?, ?)",
-            [(sequence, logged + at, name, blob) for sequence, at, name, blob in former],
+            [(sequence, logged + edit, name, blob) for sequence, edit, name, blob in former],
         )
 
-    def _known_keys(self, db: sqlite3.Connection, drafts: Sequence[Draft]) -> tuple[str, ...]:
+    def _ids_with_known_keys(
+        self, db: sqlite3.Connection, drafts: Sequence[Draft]
+    ) -> tuple[str, ...]:
         """The ids of drafts whose key an event has already."""
         return tuple(
             draft.record.id
@@ -240,7 +247,7 @@ class SqliteRecords(SqliteLog):
         return {name: self._write_space(db, name) for name in sorted(names)}
 
     def _note(self, db: sqlite3.Connection, kind: str, entries: Sequence[tuple[int, int]]) -> None:
-        """Tell indexes what happened to (space, row) entries."""
+        """Note changes of (space, row) entries for the indexes."""
         if not entries:
             return
         first = self._numbers(db, len(entries))
@@ -257,11 +264,11 @@ class SqliteRecords(SqliteLog):
 
     def _erase_rows(self, db: sqlite3.Connection, rows: Sequence[int]) -> None:
         for part in chunks(rows):
-            found = db.execute(
+            removed = db.execute(
                 f"DELETE FROM memories WHERE row IN ({placeholders(part)}) RETURNING space, row",
                 part,
             ).fetchall()
-            self._note(db, "removed", found)
+            self._note(db, "removed", removed)
 
     def _link(
         self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None, logged: bool
@@ -305,7 +312,7 @@ class SqliteRecords(SqliteLog):
         return True
 
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
-        """Tell indexes from before `seq` that changes do not lead from their state to this one."""
+        """Let indexes at a change before `seq` load everything anew."""
         db.execute(
             "INSERT INTO meta VALUES ('changes_from', ?) ON CONFLICT DO UPDATE "
             "SET value = max(CAST(value AS INTEGER), CAST(excluded.value AS INTEGER))",
@@ -313,7 +320,7 @@ class SqliteRecords(SqliteLog):
         )
 
     def touch(self, op: Touch) -> bool:
-        """Queue a use of each row; written within a second. Reading-only stores keep none."""
+        """Queue a use of each row, written within a second; a store open for reading keeps none."""
         if op.declared:
             self._check_writable()
         if not self.read_only:
@@ -383,15 +390,15 @@ class SqliteRecords(SqliteLog):
                 self._truncate_log(_ERASE_WAIT_MS)
         return len(erased)
 
-    def _truncate_log(self, patience: int) -> None:
+    def _truncate_log(self, wait_ms: int) -> None:
         """Fold the write-ahead log into the file, so that erased text does not linger in it.
 
-        While somebody reads what is in it that cannot be done; the next write tries again.
+        That is not possible while somebody reads it; the next write tries again.
         """
         with self._write_lock, translate_errors(self.path):
             db = self._writer
             [usual] = db.execute("PRAGMA busy_timeout").fetchone()
-            db.execute(f"PRAGMA busy_timeout = {patience}")
+            db.execute(f"PRAGMA busy_timeout = {wait_ms}")
             try:
                 [busy, *_] = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
@@ -399,11 +406,11 @@ class SqliteRecords(SqliteLog):
             self._has_erased_text = bool(busy)
 
     def flush(self) -> None:
-        """Write queued touches."""
+        """Write the accesses that wait."""
         self._accesses.flush()
 
     def close(self) -> None:
-        """Write queued touches and close the file."""
+        """Write the accesses that wait, and close the file."""
         try:
             self._accesses.close()
         finally:
@@ -412,10 +419,10 @@ class SqliteRecords(SqliteLog):
                 self._reader.close()
 
     def disown(self) -> None:
-        """Close what a forked process has of the file, where no thread of its parent was using it.
+        """Close the connections of a forked copy that no thread of the parent was using.
 
-        SQLite would take the locks of these connections for this process's own, and let others
-        fold away the log that it goes on writing to.
+        SQLite would take the parent's locks for those of this process, and let other processes
+        fold away the log that the parent goes on writing to.
         """
         sides = ((self._write_lock, self._writer), (self._read_lock, self._reader))
         for lock, db in sides:

@@ -11,23 +11,23 @@ _MAX_PARAMETERS = 30_000  # of one statement; SQLite takes 32,766
 
 
 def column_name(name: str) -> str:
-    """The column of the table that a field, or a key of the metadata, is kept in."""
+    """The column of the table that holds a field, or a key of the metadata."""
     if name.startswith("metadata."):
         return "metadata"
     return name.replace(".", "_")
 
 
 def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Values in parts that fit into one statement."""
+    """Values in chunks that fit into one statement."""
     for start in range(0, len(values), _MAX_PARAMETERS):
         yield tuple(values[start : start + _MAX_PARAMETERS])
 
 
 def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-    """Run a statement over many rows, which stand for `{rows}` in it.
+    """Run a statement over many rows, which replace `{rows}` in it.
 
-    Unlike `executemany` it hands Python's lock over once and not for every row, so that a search
-    in another thread need not fight for it.
+    Unlike `executemany`, it releases Python's global lock once and not for every row, so that it
+    does not slow down a search in another thread.
     """
     if rows:
         one = f"({placeholders(rows[0])})"
@@ -38,5 +38,5 @@ def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence
 
 
 def placeholders(values: Sequence[Any]) -> str:
-    """A parameter's place for each value."""
+    """One "?" for each value."""
     return ", ".join("?" * len(values))
