@@ -21,9 +21,9 @@ def rows(angles: list[float]) -> Rows:
 
 
 def plain_clusters(vectors: Rows, min_cosine: float = 0.8, min_size: int = 3) -> list[list[int]]:
-    """The law as it stands, pair by pair."""
+    """The definition of `find_clusters`, pair by pair."""
     free = {i for i, row in enumerate(vectors) if row.any()}
-    found = []
+    groups = []
     for first in range(len(vectors)):
         if first not in free:
             continue
@@ -35,18 +35,18 @@ def plain_clusters(vectors: Rows, min_cosine: float = 0.8, min_size: int = 3) ->
                 break
             group.pop(cosines.index(min(cosines)))
         if len(group) >= min_size:
-            found.append(group)
+            groups.append(group)
             free -= set(group)
-    return sorted(found)
+    return sorted(groups)
 
 
 def random_rows(seed: int, size: int) -> Rows:
     chance = np.random.default_rng(seed)
     near = chance.normal(size=(5, 6))[chance.integers(0, 5, size)]
-    found = (near + 0.5 * chance.normal(size=(size, 6))).astype(np.float32)
-    found[chance.random(size) < 0.05] = 0.0
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
-    return (found / np.maximum(lengths, 1e-9)).astype(np.float32)
+    rows = (near + 0.5 * chance.normal(size=(size, 6))).astype(np.float32)
+    rows[chance.random(size) < 0.05] = 0.0
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return (rows / np.maximum(lengths, 1e-9)).astype(np.float32)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 60), st.sampled_from([1, 2, 7, 256]))
@@ -56,8 +56,8 @@ def test_groups_are_those_of_the_law_whatever_the_blocks(seed: int, size: int, b
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK_ROWS", block)
         patch.setattr(module, "_BLOCK_COLUMNS", max(1, block // 2))
-        found = find_clusters(vectors)
-    assert [group.tolist() for group in found] == plain_clusters(vectors)
+        groups = find_clusters(vectors)
+    assert [group.tolist() for group in groups] == plain_clusters(vectors)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(3, 60))
@@ -76,17 +76,17 @@ def test_fresh_rows_bring_what_a_whole_run_finds(seed: int, size: int, old: int)
     vectors = random_rows(seed, size)
     held = {int(i) for group in find_clusters(vectors[: min(old, size)]) for i in group}
     left = np.array([i for i in range(size) if i not in held], dtype=np.intp)
-    found = find_clusters(vectors[left], fresh=left >= old)
-    assert [g.tolist() for g in found] == [g.tolist() for g in find_clusters(vectors[left])]
+    groups = find_clusters(vectors[left], fresh=left >= old)
+    assert [g.tolist() for g in groups] == [g.tolist() for g in find_clusters(vectors[left])]
 
 
 def test_a_chain_does_not_drift() -> None:
     # cos 30 degrees = .866: each link of the chain is near the next, its ends are opposite.
-    found = find_clusters(rows([0, 30, 60, 90, 120, 150, 180]))
+    groups = find_clusters(rows([0, 30, 60, 90, 120, 150, 180]))
     # From 0: only 30 is within acos .8 = 36.9 degrees, too few. From 30: 0, 30, 60, whose mean
     # is 30, and 0 and 60 are .866 from it. From 90, of what is left: 90, 120, two. From 120: 90,
     # 120, 150.
-    assert [group.tolist() for group in found] == [[0, 1, 2], [3, 4, 5]]
+    assert [group.tolist() for group in groups] == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_the_farthest_leaves_until_all_are_near() -> None:

@@ -105,7 +105,9 @@ def test_a_hybrid_session_is_a_memory_of_its_own(memory: Memory) -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(st.sets(st.integers(1, len(CHAT) - 1)), st.sampled_from(["chunks", "hybrid"]))
-def test_told_at_once_or_bit_by_bit_is_the_same(cuts: set[int], mode: str) -> None:
+def test_messages_added_at_once_or_bit_by_bit_leave_the_same_chunks(
+    cuts: set[int], mode: str
+) -> None:
     once, parts = (Memory.open("ram://", clock=lambda: NOW, profile="multi_route") for _ in "ab")
     once.add_chat(CHAT, mode=mode, session_id="s", tags=["trip"])
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(CHAT)], strict=True):
@@ -117,7 +119,7 @@ def test_told_at_once_or_bit_by_bit_is_the_same(cuts: set[int], mode: str) -> No
     parts.close()
 
 
-def test_what_others_add_meanwhile_is_kept(memory: Memory) -> None:
+def test_messages_that_others_add_meanwhile_are_kept(memory: Memory) -> None:
     asked, answers = (
         CHAT[1:2],
         [{"role": "assistant", "content": text} for text in ("One.", "Two.")],
@@ -171,7 +173,7 @@ def test_continuing_loses_neither_links_nor_accesses(memory: Memory) -> None:
     assert [link.target for link in memory.links(id)] == ["note"]
 
 
-def test_facets_may_be_given_or_read_out_otherwise(memory: Memory) -> None:
+def test_facets_may_be_given_or_extracted_otherwise(memory: Memory) -> None:
     given = {"preferences": "Ana likes fish."}
     a = memory.get(memory.add_chat(CHAT[1:2], facets=given).id)
     b = memory.get(memory.add_chat(CHAT[1:2], facets=lambda u, _: {"events": u.upper()}).id)
@@ -210,7 +212,7 @@ def test_an_extractor_may_find_no_facets(memory: Memory, found: Any) -> None:
         ({"messages": [{**CHAT[1], "created_at": "soon"}]}, "created_at"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_is_written(
+def test_a_wrong_argument_is_named_and_nothing_is_written(
     memory: Memory, arguments: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(InvalidInput, match=f"^{field}"):
@@ -218,7 +220,7 @@ def test_what_is_wrong_is_named_and_nothing_is_written(
     assert memory.get_all().total == 0
 
 
-def test_without_an_embedder_words_are_kept_and_that_is_said(tmp_path: Path) -> None:
+def test_without_an_embedder_texts_are_kept_and_the_result_says_so(tmp_path: Path) -> None:
     memory = opened("ram", tmp_path, None, profile="multi_route")
     result = memory.add_chat(CHAT, session_id="s")
     assert len(result.ids) == 3
@@ -279,7 +281,7 @@ def test_turns_of_people_become_chunks() -> None:
 
 @pytest.mark.parametrize("mode", ["chunks", "hybrid", "sides"])
 @pytest.mark.parametrize("wrong", [{"speaker": 5}, {"session_id": [1]}, {"content": None}])
-def test_what_is_no_turn_passes_as_it_is(mode: Any, wrong: dict[str, Any]) -> None:
+def test_an_item_that_is_no_turn_passes_as_it_is(mode: Any, wrong: dict[str, Any]) -> None:
     given = {"content": "Hi", "speaker": "Mel", "session_id": "s1", **wrong}
     turn = {"content": "Hi", "speaker": "Mel", "session_id": "s1"}
     found = list(chunks_from_turns([given, turn], mode))

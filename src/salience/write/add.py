@@ -103,21 +103,22 @@ def _checked(chunk: Sequence[Any], scope: WriteContext, strict: bool) -> Plan[li
     """Each item of a chunk as it can be written, or its outcome if it cannot."""
     checked: list[Item | Added] = []
     dimensions = yield from dimensions_of(chunk, scope)
-    for given in chunk:
+    for source in chunk:
         try:
-            item = parse_item(given, scope, dimensions)
+            item = parse_item(source, scope, dimensions)
             checked.append(item)
             for name, vector in item.vectors.items():
                 dimensions.setdefault(name, len(vector))
         except InvalidInput as problem:
             if strict:
                 raise
-            checked.append(Added(_id_of(given), "REJECTED", str(problem)))
+            checked.append(Added(_id_of(source), "REJECTED", str(problem)))
     return checked
 
 
-def _id_of(given: Any) -> str | None:
-    id = given.get("id") if isinstance(given, Mapping) else None
+def _id_of(source: Any) -> str | None:
+    """The id that a caller gave to an item, if it is text."""
+    id = source.get("id") if isinstance(source, Mapping) else None
     return id if isinstance(id, str) else None
 
 

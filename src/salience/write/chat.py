@@ -203,7 +203,7 @@ def _side_of(speaker: str, first: str) -> Side:
     return _side(speaker) or ("user" if speaker == first else "asst")
 
 
-_OWN = ("created_at", "id")
+_MESSAGE_FIELDS = ("created_at", "id")
 
 
 def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -218,20 +218,20 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
     session = common.get("session_id") or new_id()
     if common.get("id") is not None:
         raise InvalidInput("id", "cannot name several messages", "leave it out")
-    # Each turn is given the same, so what can be read only once is read here.
-    common = {n: list(each) if isinstance(each, Iterator) else each for n, each in common.items()}
+    # All turns share these values, so an iterator, which can be read only once, is read here.
+    common = {n: list(v) if isinstance(v, Iterator) else v for n, v in common.items()}
     items = []
     for i, message in enumerate(content):
         if not isinstance(message, Mapping) or "role" not in message:
             raise InvalidInput(
                 f"content[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
             )
-        said = message_text(message, f"content[{i}]")
-        if said.strip():
+        words = message_text(message, f"content[{i}]")
+        if words.strip():
             speaker = common.get("speaker") or message.get("name") or message["role"]
-            own = {name: message[name] for name in _OWN if message.get(name) is not None}
+            own = {name: message[name] for name in _MESSAGE_FIELDS if message.get(name) is not None}
             items.append(
-                {**common, **own, "content": said, "speaker": speaker, "session_id": session}
+                {**common, **own, "content": words, "speaker": speaker, "session_id": session}
             )
     if not items:
         raise InvalidInput("content", "has no message with text")
@@ -239,18 +239,19 @@ def message_items(content: Sequence[Any], common: Mapping[str, Any]) -> list[dic
 
 
 def message_text(message: Mapping[str, Any], name: str) -> str:
-    """The text of a chat message, "" where it has none.
+    """The text of a chat message, "" if it has none.
 
     Raises:
-        InvalidInput: its content is something else; the message goes by `name`.
+        InvalidInput: its content is something else; `name` is that of the message.
     """
-    said = message.get("content")
-    if said is None or isinstance(said, str):
-        return said or ""
-    if not isinstance(said, list | tuple) or not all(isinstance(p, str | Mapping) for p in said):
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return content or ""
+    is_list = isinstance(content, list | tuple)
+    if not is_list or not all(isinstance(part, str | Mapping) for part in content):
         raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")
-    # Of the parts, as multimodal chat has them, images and the like have no text.
-    texts = (part if isinstance(part, str) else part.get("text") for part in said)
+    # The parts of a multimodal chat may be images, which have no text.
+    texts = (part if isinstance(part, str) else part.get("text") for part in content)
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

@@ -22,7 +22,7 @@ def embedded_drafts(
         InvalidInput: see `item`.
     """
     dimensions = yield from dimensions_of(items, scope)
-    checked = [parse_item(given, scope, dimensions) for given in items]
+    checked = [parse_item(source, scope, dimensions) for source in items]
     return (yield from embed_items((yield from with_entities(checked)), scope))
 
 

@@ -89,24 +89,24 @@ class Item:
     key: str | None = None
 
 
-def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
+def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
     """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
 
     Raises:
         InvalidInput: names the key that is wrong or unknown.
     """
-    if isinstance(given, str):
-        given = {"content": given}
-    if not isinstance(given, Mapping):
-        raise InvalidInput("item", f"must be text or a mapping, not {type(given).__name__}")
-    unknown = set(given) - ITEM_KEYS
+    if isinstance(source, str):
+        source = {"content": source}
+    if not isinstance(source, Mapping):
+        raise InvalidInput("item", f"must be text or a mapping, not {type(source).__name__}")
+    unknown = set(source) - ITEM_KEYS
     if unknown:
         raise InvalidInput(
             str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(ITEM_KEYS))}"
         )
     values = {
         name: CHECKS[name](name, value)
-        for name, value in ({"content": None} | dict(given)).items()  # it is looked at first
+        for name, value in ({"content": None} | dict(source)).items()  # it is looked at first
         if value is not None and name in _SETTABLE
     }
     if "content" not in values:
@@ -118,13 +118,13 @@ def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -
     values["namespace"], values["updated_at"] = scope.namespace, scope.now
     record = MemoryRecord.from_values({**vars(BLANK), **values})
     check_validity_period(record)
-    further = _vector_texts(given.get("vector_texts"))
+    further = _vector_texts(source.get("vector_texts"))
     record = with_vector_texts(record, further)
     links = tuple(
         parse_link(scope, record.id, link.get("target"), link.get("type"), link.get("weight", 1.0))
-        for link in _mappings("links", given.get("links"))
+        for link in _mappings("links", source.get("links"))
     )
-    vectors = _vectors(given.get("vectors"), dimensions)
+    vectors = _vectors(source.get("vectors"), dimensions)
     empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
     return Item(
         record,
@@ -132,9 +132,9 @@ def parse_item(given: Any, scope: WriteContext, dimensions: Mapping[str, int]) -
         further,
         links,
         "entities" in values,
-        frozenset(n for n, v in given.items() if v is not None and not empty.get(n)),
-        optional_text("supersedes", given.get("supersedes")),
-        _idempotency_key(given.get("idempotency_key")),
+        frozenset(n for n, v in source.items() if v is not None and not empty.get(n)),
+        optional_text("supersedes", source.get("supersedes")),
+        _idempotency_key(source.get("idempotency_key")),
     )
 
 
