@@ -1,4 +1,4 @@
-"""Between a record and the plain values a store keeps: numbers, text, JSON text, bytes."""
+"""Encoding of records as the plain values that stores keep: numbers, text, JSON text, bytes."""
 
 from __future__ import annotations
 
@@ -30,51 +30,51 @@ _LAST_SECOND = (
 
 
 def encode(name: str, value: Any) -> Any:
-    """A field's value as kept: times in seconds, lists and metadata as JSON, empty ones as None."""
+    """A field's stored value: times in seconds, lists and metadata as JSON, empty ones None."""
     encoder = _ENCODER_BY_TYPE.get(FIELDS[name].type)
     return value if encoder is None or value is None else encoder(value)
 
 
 def decode(name: str, value: Any) -> Any:
-    """A field's value as records have it."""
+    """A field's value as records have it, from the stored one."""
     decoder = _DECODER_BY_FIELD[name]
     return value if decoder is None else decoder(value)
 
 
 def pack_times(times: Sequence[float]) -> bytes:
-    """Times in seconds as kept: float64, the first first."""
+    """Times in seconds as bytes: float64, in their order."""
     return struct.pack(f"<{len(times)}d", *times)
 
 
-def unpack_times(kept: bytes | None) -> tuple[float, ...]:
+def unpack_times(packed: bytes | None) -> tuple[float, ...]:
     """The times of `packed`."""
-    return struct.unpack(f"<{len(kept) // 8}d", kept) if kept else ()
+    return struct.unpack(f"<{len(packed) // 8}d", packed) if packed else ()
 
 
-def add_accesses(kept: bytes | None, times: Sequence[float]) -> bytes:
-    """Kept access times with more of them counted in."""
-    return pack_times(recent(unpack_times(kept), times))
+def add_accesses(packed: bytes | None, times: Sequence[float]) -> bytes:
+    """Packed access times with more of them added."""
+    return pack_times(recent(unpack_times(packed), times))
 
 
 def index_value(name: str, value: Any) -> Any:
-    """A field's kept value as the index has it: as kept, but lists as tuples."""
+    """A field's value as the index has it, from the stored one: lists as tuples."""
     return _decode_list(value) if FIELDS[name].type == "list" else value
 
 
 def metadata_value(value: str | None, key: str) -> Any:
-    """One value out of kept metadata (see `memory.value_at`)."""
+    """One value out of stored metadata (see `record.value_at`)."""
     return value_at(json.loads(value), key) if value else None
 
 
-def index_value_of(kept: Mapping[str, Any], name: str) -> Any:
-    """A value out of those kept of a memory as the index has it, which is as filters compare it."""
+def index_value_of(stored: Mapping[str, Any], name: str) -> Any:
+    """A value of a memory as the index has it and filters compare it, from the `stored` values."""
     if name.startswith("metadata."):
-        return metadata_value(kept["metadata"], name.removeprefix("metadata."))
-    return index_value(name, kept[name]) if name in FIELDS else kept[name]
+        return metadata_value(stored["metadata"], name.removeprefix("metadata."))
+    return index_value(name, stored[name]) if name in FIELDS else stored[name]
 
 
 def check_column(name: str, values: Iterable[Any]) -> None:
-    """Raise a TypeError or ValueError where an index cannot take in kept values as they are."""
+    """Raise a TypeError or ValueError if an index cannot hold these stored values."""
     kind = "features" if name == "features" else FIELDS[name].type if name in FIELDS else ""
     types = _COLUMN_TYPES.get(kind)
     if types is not None and not types.issuperset(map(type, values)):
@@ -149,7 +149,7 @@ _DECODED_FIELDS = [
 
 
 def encode_draft(draft: Draft) -> dict[str, Any]:
-    """Everything a store keeps of a record: its fields, features and terms."""
+    """The values that a store keeps of a record: its fields, features and terms."""
     record = draft.record
     found = vars(record).copy()
     for name, encoder in _ENCODED_FIELDS:
@@ -167,23 +167,23 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
 
 
 def feature_bytes(content: str, said: list[str]) -> bytes:
-    """The features of a text with these words as kept."""
+    """The features of a text with these words, as stored."""
     return np.array(features(content, said), dtype=np.float32).tobytes()
 
 
 def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
-    """The terms of a text as kept, given its words if they are known; None where it has none."""
+    """The terms of a text as stored, None where it has none; its words may be given."""
     found = indexed_words(text, said) if text else ()
     return term_ids(found).tobytes() if found else None
 
 
 def record_of(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
-    """The record of kept values by field name; other keys are ignored."""
+    """The record of stored values by field name; other keys are ignored."""
     return decode_record(namespace, dict(zip(FIELDS, _FIELD_VALUES(kept), strict=True)))
 
 
 def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
-    """The record of kept values by field name, which become its own."""
+    """The record of stored values by field name; the dictionary becomes its own."""
     if type(values["content"]) is not str:
         raise TypeError("content of another type")
     for name in _TIME_FIELDS:  # most of them are none
@@ -197,9 +197,9 @@ def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
 
 
 def conflicting_ids(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
-    """The ids that stand in the way of replacing memories, given what is kept by namespace and id.
+    """The ids of memories to be replaced that are not there, or not as `op.was` any more.
 
-    Those that are not there, and one that is not what it was any more.
+    `old` are the stored values by namespace and id.
     """
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     found = [id for namespace, id in keys if (namespace, id) not in old]
@@ -211,12 +211,12 @@ def conflicting_ids(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -
 
 
 def decode_state(kept: Mapping[str, Any]) -> dict[str, Any]:
-    """What events may change, as records have it, out of kept values."""
+    """The fields that events may change, as records have them, from the stored values."""
     return {name: decode(name, kept[name]) for name in EVENT_FIELDS}
 
 
 def merge_accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """The kept accesses of a memory that takes the place of another: none gets lost."""
+    """The stored accesses of a memory that replaces another: none gets lost."""
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
     most = max(old, new, key=lambda kept: int(kept["access_count"]))
     return {
@@ -227,9 +227,9 @@ def merge_accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, 
 
 
 def split_vectors(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The vectors that stay with a memory as a draft replaces it, and those history keeps: names.
+    """The names of the vectors that a replaced memory keeps, and of those that its history keeps.
 
-    Staged ones were made of the same words as those that are stale, and go with these.
+    Staged vectors come from the same words as stale ones, and are dropped with them.
     """
     stay, gone = [], []
     for name in had:
@@ -244,10 +244,10 @@ def split_vectors(op: Put, draft: Draft, had: Iterable[str]) -> tuple[list[str],
 def check_vectors(
     op: Put, embedder: str | None, dimensions: Callable[[str, Iterable[str]], dict[str, int]]
 ) -> None:
-    """Refuse vectors that could not be compared with those kept.
+    """Refuse vectors that could not be compared with the stored ones.
 
     Raises:
-        EmbedderMismatch: the kept vectors come from another embedder.
+        EmbedderMismatch: the stored vectors come from another embedder.
         InvalidInput: a vector is not as long as the namespace's others of its name.
     """
     names: dict[str, set[str]] = {}
@@ -274,11 +274,11 @@ def check_vector_bytes(blobs: Sequence[bytes]) -> None:
         raise ValueError("a vector cut short")
 
 
-def decode_vector(kept: bytes) -> Embedding:
+def decode_vector(blob: bytes) -> Embedding:
     """The vector of `vector_bytes`."""
-    return np.frombuffer(kept, dtype="<f2").astype(np.float32)
+    return np.frombuffer(blob, dtype="<f2").astype(np.float32)
 
 
 def encode_vector(vector: Embedding) -> bytes:
-    """A vector as kept: float16, which holds it exactly after `memory.vector`."""
+    """A vector as stored: float16, which is exact after `validation.vector`."""
     return vector.astype(np.float16).tobytes()

@@ -18,17 +18,17 @@ from salience.retrieval.candidates import Rows
 from salience.stores import open_store
 from salience.stores.protocol import Store
 
-_CHUNK_MEMORIES = 1_000  # memories copied in one transaction
-_COPYING_NOTE = "copying"  # the note that a namespace of the target is not all there yet
+_CHUNK_MEMORIES = 1_000  # copied in one transaction
+_COPYING_NOTE = "copying"  # the note on a namespace of the target that is not complete yet
 _CHECKSUM_MODULUS = 1 << 128
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is."""
+"""Called with the step, how much of it is done, and how much there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What a namespace holds after it was copied; the checksum is of everything in it."""
+    """The contents of a copied namespace; the checksum is of everything in it."""
 
     namespace: str
     memories: int
@@ -43,7 +43,7 @@ class Copied:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Some memories with everything that is kept of them."""
+    """Some memories with everything that is stored of them."""
 
     drafts: tuple[Draft, ...]
     events: tuple[Event, ...]
@@ -51,11 +51,10 @@ class _Chunk:
 
 
 def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Copied, ...]:
-    """Copy all namespaces of a store to another, and hold both against each other.
+    """Copy all namespaces of a store to another, and compare the two.
 
-    Memories keep their order, their places in the log keep theirs. Broken off, it goes on where it
-    was when it is called again. What is written to the source meanwhile may be missed, which the
-    check tells.
+    Memories and events keep their order. If it is interrupted, another call continues it. What is
+    written to the source meanwhile may be missed; the comparison shows that.
 
     Raises:
         StoreError: a namespace of the target holds memories of its own, or differs in the end.
@@ -86,7 +85,7 @@ class _NamespaceCopy:
         self._told = told
 
     def run(self) -> Copied:
-        """Copy what is missing, and check it."""
+        """Copy what is missing, and compare the two."""
         self._begin()
         expected = self._copied()
         found = _namespace_checksum(self._target, self._namespace, self._told)
@@ -113,7 +112,7 @@ class _NamespaceCopy:
         _note(self._target, name, _COPYING_NOTE, "1", None)
 
     def _copied(self) -> Copied:
-        """Copy everything; the figures of the source."""
+        """Copy everything; return the figures of the source."""
         name, embedder = self._namespace, self._source.embedder()
         links: list[Link]
         links, notes = self._source.batch([operations.LinksOf(name), operations.Notes(name)])
@@ -159,7 +158,7 @@ def _note(store: Store, namespace: str, key: str, value: str | None, was: str | 
 
 
 def _chunks(store: Store, namespace: str) -> Iterator[tuple[_Chunk, int, int]]:
-    """A namespace in the order of its first versions, with how much is done, of how much."""
+    """The memories in the order they were first written, with the number done, and of all."""
     [order] = store.batch([operations.RowsInWriteOrder(namespace)])
     [names] = store.batch([operations.VectorNames((namespace,))])
     [former] = store.batch([operations.FormerVectors(namespace)])
@@ -205,14 +204,14 @@ def _read_chunk(
 
 
 class _Checksum:
-    """Counts, and a sum of digests that does not mind the order."""
+    """Counts, and a sum of digests, which does not depend on their order."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
         self._memories = self._events = self._sum = 0
 
     def add(self, part: _Chunk) -> None:
-        """Count some memories in."""
+        """Add some memories."""
         for draft in part.drafts:
             self._digest("memory", draft.record.to_dict())
             for name, vector in draft.vectors.items():
@@ -227,7 +226,7 @@ class _Checksum:
         self._events += len(part.events)
 
     def finished(self, links: Sequence[Link], notes: dict[str, str]) -> Copied:
-        """Everything, links and notes included."""
+        """The figures of everything, with links and notes."""
         for link in links:
             at = link.created_at.isoformat()
             self._digest("link", [link.source, link.target, link.type, link.weight, at])

@@ -1,4 +1,4 @@
-"""Cursors: where a listing goes on, which has the newest first and equally new ones by id."""
+"""Cursors of listings, which have the newest memory first, and equally new ones by id."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Place = tuple[float, str]
 
 
 def encode_cursor(last: Place) -> str:
-    """What a page ends with if more follows its last memory."""
+    """The cursor of a page whose last memory is at this place."""
     return base64.urlsafe_b64encode(json.dumps(last).encode()).decode()
 
 
 def parse_cursor(cursor: str | None) -> Place | None:
-    """The place that a cursor stands for.
+    """The place of a cursor, None without one.
 
     Raises:
-        InvalidInput: no listing has made it.
+        InvalidInput: it does not come from a listing.
     """
     if cursor is None:
         return None

@@ -1,4 +1,4 @@
-"""What a store is: one method that answers a batch of operations."""
+"""The protocol of a store: one method that answers a batch of operations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from salience.retrieval.operations import Op
 
 
 class Store(Protocol):
-    """Answers operations; the only part of salience that touches the world.
+    """Answers operations; the only part of salience, besides embedders, that does input and output.
 
-    Every statement is about one or more namespaces and never sees another. The answers of a batch
-    come in its order. Errors are `StoreError` or, where a value is at fault, `InvalidInput`.
+    Every statement names its namespaces and never sees another. The answers of a batch are in its
+    order. Errors are `StoreError` or, where a value is at fault, `InvalidInput`.
     """
 
     def batch(self, ops: Sequence[Op]) -> Sequence[Any]:
@@ -24,7 +24,7 @@ class Store(Protocol):
         ...
 
     def flush(self) -> None:
-        """Write everything that is still queued."""
+        """Write the accesses that wait."""
         ...
 
     def close(self) -> None:
@@ -37,7 +37,7 @@ class AwaitableStore(Protocol):
     """A store whose answers can be awaited; all others work in threads of an event loop."""
 
     async def abatch(self, ops: Sequence[Op]) -> Sequence[Any]:
-        """`Store.batch`, awaited. Cancelled, it leaves nothing behind but what was committed."""
+        """`Store.batch`, awaited. If cancelled, only what was committed remains."""
         ...
 
     async def aclose(self) -> None:

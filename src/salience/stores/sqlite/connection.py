@@ -187,9 +187,8 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
     if path != ":memory:":
         _enable_wal(db)
     with transaction(db, "EXCLUSIVE"):
-        [version] = db.execute(
-            "PRAGMA user_version"
-        ).fetchone()  # another process may have migrated it
+        # Read again: another process may have migrated it.
+        [version] = db.execute("PRAGMA user_version").fetchone()
         db.create_function("text_key", 1, text_key, deterministic=True)
         db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
         db.create_function("term_bytes", 1, term_bytes, deterministic=True)
