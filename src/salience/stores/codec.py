@@ -266,7 +266,7 @@ def check_vectors(
 
 
 def check_vector_bytes(blobs: Sequence[bytes]) -> None:
-    """Raise a TypeError or ValueError where vectors of one name are not of `vector_bytes`."""
+    """Raise a TypeError or ValueError if vectors of one name are not from `encode_vector`."""
     if not {bytes}.issuperset(map(type, blobs)):
         raise TypeError("a vector of another type")
     sizes = set(map(len, blobs))

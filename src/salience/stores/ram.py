@@ -446,7 +446,7 @@ class RamRecords:
         """Figures about the whole store."""
         return {"store": "ram", "links": len(self._links)}
 
-    # What indexes are loaded from
+    # The feed of indexes
 
     def changes(self, namespace: str, after: int) -> Changes:
         """The changes since `after`."""

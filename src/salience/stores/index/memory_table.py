@@ -40,9 +40,9 @@ _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they be
 
 
 class MemoryTable:
-    """Which memories a namespace has, what they hold, and structures worked out from that.
+    """The memories of a namespace as columns, and structures worked out from these.
 
-    Arrays are by ordinal. What is worked out is kept until a change makes it wrong.
+    Arrays are by ordinal. A structure is kept until a change makes it wrong.
     """
 
     def __init__(self, feed: ChangeFeed, namespace: str, columns: Iterable[str] = ()) -> None:

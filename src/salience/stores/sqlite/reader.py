@@ -192,7 +192,7 @@ class SqliteReader:
             [size] = db.execute("PRAGMA page_size").fetchone()
         return {"store": "sqlite", "links": links, "file_mb": round(pages * size / 1e6, 3)}
 
-    # What an index is built from
+    # The feed of indexes
 
     def changes(self, namespace: str, after: int) -> Changes:
         """The changes since `after`."""

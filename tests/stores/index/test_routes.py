@@ -1,0 +1,67 @@
+"""Routes in the index: one from outside the package, and one that nobody answers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.retrieval.candidates import Floats
+from salience.retrieval.operations import ScoreRows, SearchRoute
+from salience.retrieval.query import Query
+from salience.retrieval.routes import Route
+from salience.stores import EmbeddedStore
+from salience.stores.index import routes
+from salience.stores.index.memory_table import MemoryTable
+from salience.stores.index.routes import DenseSearch, register
+from salience.stores.ram import RamRecords
+
+
+@dataclass(frozen=True)
+class LongIds(Route):
+    """score = the length of the id, for memories whose id is not shorter than `least`."""
+
+    least: int = 2
+    name: str = "long_ids"
+
+
+@dataclass(frozen=True)
+class LongerIds(LongIds):
+    """A subclass, which is answered like its base."""
+
+
+class LongIdsSearch(DenseSearch[LongIds]):
+    def min_score(self, route: LongIds) -> float:
+        return float(route.least)
+
+    def scores(self, table: MemoryTable, route: LongIds, query: Query) -> Floats:
+        return np.array([float(len(id)) for id in table.ids])
+
+
+@pytest.fixture
+def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedStore]:
+    monkeypatch.setattr(routes, "_SEARCHES", dict(routes._SEARCHES))
+    store = EmbeddedStore(RamRecords())
+    with Memory.open(store, embedder=None) as memory:
+        memory.add_many({"id": "a" * n, "content": f"text {n}"} for n in (3, 1, 4, 2))
+        yield store
+
+
+@pytest.mark.parametrize("route", [LongIds(), LongerIds()])
+def test_a_registered_class_of_routes_is_answered(store: EmbeddedStore, route: LongIds) -> None:
+    register(LongIds, LongIdsSearch())
+    query = Query("any", ("default",), 0.0)
+    [best] = store.batch([SearchRoute(route, query, 2)])
+    assert best.scores.tolist() == [4.0, 3.0]
+    [every] = store.batch([SearchRoute(route, query, None, ordered=False)])
+    assert sorted(every.scores.tolist()) == [2.0, 3.0, 4.0]
+    [scores] = store.batch([ScoreRows(route, query, np.array([*best.rows, 999]))])
+    assert scores.tolist()[:2] == [4.0, 3.0]
+    assert np.isnan(scores[2])
+
+
+def test_a_route_that_nobody_answers_is_refused(store: EmbeddedStore) -> None:
+    with pytest.raises(InvalidInput, match="LongIds is not one that this store can search by"):
+        store.batch([SearchRoute(LongIds(), Query("any", ("default",), 0.0), 2)])
