@@ -69,6 +69,7 @@ def analyze_query(
     speakers = resolve_speakers(names)
     dates = named_dates(low)
     question = _embedded_question(text)
+    asked = _folded(question) if question else low
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
     return QueryAnalysis(
         terms=_terms(query_words, names, prefixes),
@@ -78,7 +79,7 @@ def analyze_query(
         users=users,
         assistants=assistants,
         dates=dates,
-        features=_features(question or text, speakers, bool(users), dates),
+        features=_features(asked, question_words(question or text), speakers, bool(users), dates),
         phrases=tuple(phrase for phrase in QUOTED_PHRASE.findall(text) if words(phrase)),
         prefixes=prefixes,
         during=during,
@@ -145,16 +146,19 @@ def _embedded_question(text: str) -> str:
 
 
 def _features(
-    text: str, speakers: frozenset[str], has_user: bool, dates: NamedDates
+    low: str,
+    query_words: Collection[str],
+    speakers: frozenset[str],
+    has_user: bool,
+    dates: NamedDates,
 ) -> dict[str, float]:
-    """The `QUERY_FEATURES` that hold, each as 1.0."""
-    low = _folded(text)
+    """The `QUERY_FEATURES` that hold for a folded query with these words, each as 1.0."""
 
     def matches(cue: re.Pattern[str]) -> bool:
         return cue.search(low) is not None
 
     summary, order, about_assistant = map(matches, (ASKS_SUMMARY, ASKS_ORDER, ASKS_WHAT_YOU_SAID))
-    first_person = not FIRST_PERSON_WORDS.isdisjoint(question_words(text))
+    first_person = not FIRST_PERSON_WORDS.isdisjoint(query_words)
     features = {
         "namespace_has_user": has_user,
         "query_names_one_speaker": len(speakers) == 1,

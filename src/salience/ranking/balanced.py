@@ -104,7 +104,8 @@ def _context() -> tuple[Signal, ...]:
     previous_match = MaxScaled(Col("previous.lexical.score"), _BM25).default(0.0) + MinMax(
         Col("previous.vector.score"), _COSINE
     ).default(0.0)
-    after_question = Col("previous.is_question").default(0.0) * at_most(_CONTENT_WORDS, 60)
+    after_question = Col("previous.is_question").default(0.0)
+    answers = 0.5 * previous_match * after_question * at_most(_CONTENT_WORDS, 60)
     # Between people any turn may open a topic; with an assistant only the user's do.
     opens_topic = minimum(1.0, 1.0 + -1.0 * QueryFlag("namespace_has_user") + _USER)
     early = exp(-0.5 * Col("position").default(0.0))
@@ -112,7 +113,7 @@ def _context() -> tuple[Signal, ...]:
         0.25 * _part("session_match", GroupMax(_COMBINED_MATCH).default(0.0)),
         0.5 * _part("nearby_turns", MaxScaled(NeighborMass(_COMBINED_MATCH)).default(0.0)),
         0.25 * _part("session_coverage", SessionCover().default(0.0)),
-        0.5 * _part("answers_previous_question", 0.5 * previous_match * after_question),
+        0.5 * _part("answers_previous_question", answers),
         0.4 * _part("turn_position", early * opens_topic),
         0.2 * _part("length", minimum(1.0, 0.1 * _CONTENT_WORDS)),
         0.2 * _part("first_person", Col("first_person")),
