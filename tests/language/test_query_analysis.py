@@ -96,15 +96,3 @@ def test_a_text_without_a_separate_question_is_embedded_as_a_whole(text: str) ->
 )
 def test_stop_words_of_a_language_are_not_searched_for(text: str, terms: list[str]) -> None:
     assert [term[0] for term in analyze_query(text, {}, this_year=2025).terms] == terms
-
-
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("What kinds of boats did we mention?", ["boat"]),
-        ("Which boats did our discussions keep mentioning?", ["boat", "keep"]),
-        ("What did I tell you?", ["tell"]),  # nothing else is left
-    ],
-)
-def test_words_that_frame_a_query_are_not_searched_for(text: str, terms: list[str]) -> None:
-    assert [term[0] for term in analyze_query(text, {}, this_year=2025).terms] == terms

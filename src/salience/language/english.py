@@ -89,18 +89,16 @@ FOREIGN_STOP_WORDS = tuple(
 REPORTING_WORDS = word_cue(
     "reporting_words",
     "query: verbs of saying, asking and remembering",
-    """ask asks asked asking describe describes described describing discuss discusses discussed
-    discussing explain explains explained explaining mention mentions mentioned mentioning recall
-    recalls recalled recalling remember remembers remembered remembering remind reminds reminded
-    reminding say says said saying summarise summarises summarised summarising summarize summarizes
-    summarized summarizing talk talks talked talking tell tells told telling""",
+    """ask asked describe describes described discuss discussed discussing explain mention mentions
+    mentioned recall remember remind say says said summarise summarize talk talked talking tell
+    told""",
     catches="which boat did i mention?",
     must_not_catch="which boat did i buy?",
 )
 CONVERSATION_WORDS = word_cue(
     "conversation_words",
     "query: nouns for the conversation and what it is made of",
-    "chat chats conversation conversations discussion discussions question questions",
+    "chat chats conversation conversations question questions",
     catches="in our conversations",
     must_not_catch="on our boat",
 )
@@ -114,16 +112,15 @@ REQUEST_WORDS = word_cue(
 KIND_WORDS = word_cue(
     "kind_words",
     "query: nouns for kinds, lists and summaries",
-    """aspect aspects chronological item items kind kinds list lists order overview sequence sort
-    sorts summaries summary type types""",
+    """aspects chronological item items kind kinds list order overview sequence sort summary type
+    types""",
     catches="what kind of boat",
     must_not_catch="what boat",
 )
 EXTENT_WORDS = word_cue(
     "extent_words",
     "query: words for how much and how thorough",
-    """across clear comprehensive detailed different long many much often quick throughout
-    various""",
+    """across clear comprehensive detailed different long many much often quick throughout various""",
     catches="how many boats",
     must_not_catch="which boats",
 )
