@@ -1,1 +1,1 @@
-"""What is kept: memories, links, their fields, filters over them, and events."""
+"""Records: memories, links, their fields, filters over them, and events."""

@@ -14,7 +14,7 @@ from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS, LEXICAL
 
 SearchType = Literal["semantic", "text", "hybrid"]
-"""What candidates are compared by: vectors, words or both."""
+"""The features by which candidates are compared: vectors, words or both."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ STRENGTHENING = ("DUPLICATE", "MERGED")
 
 @dataclass(frozen=True, slots=True)
 class DedupPolicy:
-    """How writes are compared with existing memories and with each other.
+    """The settings by which writes are compared with existing memories and with each other.
 
     `similar` is the cosine from which two texts say the same, unless `differences` finds some;
     with None nothing is compared. A text that was recalled within `loop_seconds` is refused (0 for

@@ -18,7 +18,7 @@ ADDING_OUTCOMES = ("ADDED", "CONFLICTS", "SUPERSEDES")
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What happened to one item of a write, and why.
+    """The outcome of one item of a write, and its reason.
 
     ADDED: it is a memory now, with this `id`. CONFLICTS: so it is, but it says otherwise than the
     memory `match`, which keeps its place. SUPERSEDES: it took the place of the memory `match`.

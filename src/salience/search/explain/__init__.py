@@ -1,4 +1,4 @@
-"""Why a memory was returned for a query, why not, and what would change it.
+"""Explanations: the reasons a query returns a memory or not, and what would change that.
 
 report           the question and its answer, as text and JSON
 why_not          the filter or stage that dropped a memory, and by how much it missed

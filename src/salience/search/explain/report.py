@@ -30,7 +30,7 @@ MAX_LISTED = 5  # lines of a list; the rest is counted
 
 @dataclass(frozen=True, slots=True)
 class ExplainReport:
-    """Why a memory was returned for a query, or why not, and what would change that.
+    """The reasons a query returned a memory or not, and what would change that.
 
     `rank` is its place among the hits, or else among the `of` that were scored; None where it has
     no score. `why` is the tree of its score, exactly; `why_not` says where it left; `changes` are

@@ -1,4 +1,4 @@
-"""Why not: the filter or the stage that dropped a memory, and by how much the memory missed."""
+"""Missing hits: the filter or the stage that dropped a memory, and by how much it missed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which namespaces have a replica in this process: loading them, and bringing them up to date."""
+"""The replicas that this process holds: loading them, and bringing them up to date."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def translate_errors(server: str) -> Iterator[None]:
 
 
 class RetryPolicy:
-    """Whether and when to try again after an error, with growing pauses, for half a minute."""
+    """The retries after an error, with growing pauses, for half a minute."""
 
     PASSING = (PoolClosed, *_RETRIED_ERRORS, psycopg.OperationalError, psycopg.InterfaceError)
     """The errors that may pass."""
