@@ -156,6 +156,8 @@ def check_validity_period(record: MemoryRecord) -> None:
 
 
 def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
+    if value is None:
+        return {}
     vectors = _mapping("vectors", value)
     staged = [name for name in vectors if isinstance(name, str) and name.startswith(STAGED)]
     if staged:
@@ -167,6 +169,8 @@ def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
 
 
 def _vector_texts(value: Any) -> dict[str, str]:
+    if value is None:
+        return {}
     return {
         text("vector_texts", name, limit=64): text(f"vector_texts.{name}", words)
         for name, words in _mapping("vector_texts", value).items()
@@ -174,10 +178,10 @@ def _vector_texts(value: Any) -> dict[str, str]:
 
 
 def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
-    """A mapping, empty for None; InvalidInput for anything else."""
-    if value is not None and not isinstance(value, Mapping):
+    """The value, which has to be a mapping; InvalidInput otherwise."""
+    if not isinstance(value, Mapping):
         raise InvalidInput(name, f"must be a mapping, not {type(value).__name__}")
-    return value or {}
+    return value
 
 
 def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
