@@ -304,8 +304,9 @@ class PostgresStore:
     def _delete(self, op: operations.Delete) -> Work[int]:
         namespace = op.namespace
         yield Flush((namespace,))
-        steps = lambda: erase.delete(namespace, op.ids, op.where)  # noqa: E731
-        count: int = yield ReadWrite(steps, (namespace,))
+        count: int = yield ReadWrite(
+            lambda: erase.delete(namespace, op.ids, op.where), (namespace,)
+        )
         self._snapshots.mark_written((namespace,))
         if op.ids is None and op.where is None:
             self.replicas.forget((namespace,))
@@ -331,8 +332,9 @@ class PostgresStore:
         select = Statement("SELECT namespace FROM spaces")
         rows: list[Any] = yield ReadOnly(lambda: _answer(select), ())
         namespaces = [name for (name,) in rows]
-        steps = lambda: erase.adopt_vectors(op.source, op.target, op.embedder)  # noqa: E731
-        done: bool = yield ReadWrite(steps, namespaces)
+        done: bool = yield ReadWrite(
+            lambda: erase.adopt_vectors(op.source, op.target, op.embedder), namespaces
+        )
         self._snapshots.mark_written(namespaces)
         return done
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from salience.records.events import edit_event, write_event
+from salience.records.events import Event, edit_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.record import Draft
 from salience.retrieval import operations
@@ -237,21 +237,8 @@ def _add_memory(
     batch.counter += 1
     row = batch.counter
     values.update(namespace=batch.namespace, row=row, sequence=row)
-    before = batch.replaced.get(record.id)
-    if before is not None:
-        names = batch.replaced_vectors.get(before["row"], set())
-        handed, lost = codec.split_vectors(op, draft, names)
-        batch.moved_vectors += [
-            (row, batch.namespace, name, before["row"]) for name in sorted(handed)
-        ]
-        batch.remove(before["row"], before, handed)
-        replaced = codec_values(before)
-        values.update(codec.merge_accesses(values, replaced), sequence=before["sequence"])
-        old = codec.record_of(batch.namespace, replaced)
-        event = edit_event(old, record, op.actor, draft.vectors.keys() - names)
-        batch.former_vectors.append(
-            (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
-        )
+    if record.id in batch.replaced:
+        event = _replace_memory(batch, draft, values, op)
     else:
         event = write_event(draft, op.actor)
     if op.past is None:
@@ -280,6 +267,26 @@ def _add_memory(
         batch.new_vectors.append([batch.namespace, name, row, vector])
         batch.tallies["vector", name] += 1
         batch.dimensions.setdefault(name, len(vector))
+
+
+def _replace_memory(
+    batch: NamespaceBatch, draft: Draft, values: dict[str, Any], op: operations.Put
+) -> Event:
+    """Take over vectors, accesses and the sequence number of an old row; the event of the edit."""
+    before = batch.replaced[draft.record.id]
+    names = batch.replaced_vectors.get(before["row"], set())
+    handed, lost = codec.split_vectors(op, draft, names)
+    batch.moved_vectors += [
+        (values["row"], batch.namespace, name, before["row"]) for name in sorted(handed)
+    ]
+    batch.remove(before["row"], before, handed)
+    stored = codec_values(before)
+    values.update(codec.merge_accesses(values, stored), sequence=before["sequence"])
+    batch.former_vectors.append(
+        (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
+    )
+    old = codec.record_of(batch.namespace, stored)
+    return edit_event(old, draft.record, op.actor, draft.vectors.keys() - names)
 
 
 def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:
