@@ -120,7 +120,8 @@ KIND_WORDS = word_cue(
 EXTENT_WORDS = word_cue(
     "extent_words",
     "query: words for how much and how thorough",
-    """across clear comprehensive detailed different long many much often quick throughout various""",
+    """across clear comprehensive detailed different long many much often quick throughout
+    various""",
     catches="how many boats",
     must_not_catch="which boats",
 )
