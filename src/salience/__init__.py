@@ -23,7 +23,9 @@
 A Profile says how to rank. Every error is a SalienceError, from `salience.errors`.
 """
 
-from salience.engine import AsyncMemory, Memory
+from typing import TYPE_CHECKING, Any
+
+from salience.engine.memory import Memory
 from salience.errors import SalienceError
 from salience.lifecycle.history import History
 from salience.lifecycle.verify import Verification
@@ -36,6 +38,9 @@ from salience.search.context import Context, Section
 from salience.search.explain import ExplainReport
 from salience.search.results import Hit, SearchResult
 from salience.write.outcomes import AddResult
+
+if TYPE_CHECKING:
+    from salience.engine.async_memory import AsyncMemory
 
 __version__ = "0.1.0"
 
@@ -62,3 +67,11 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return [*__all__, "__doc__", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AsyncMemory":  # only who awaits has to wait for its import
+        from salience.engine.async_memory import AsyncMemory
+
+        return AsyncMemory
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

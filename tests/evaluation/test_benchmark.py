@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from salience.cli import main
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError
 from salience.evaluation.benchmark import Setup, bench, chunks
 

@@ -11,7 +11,7 @@ import typer
 from salience.cli import output
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.records.fields import FIELDS
 

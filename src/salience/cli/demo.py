@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from salience.cli import output
 from salience.cli.settings import Settings
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.evaluation import sample
 
 if TYPE_CHECKING:

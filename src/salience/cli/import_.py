@@ -17,7 +17,7 @@ import typer
 
 from salience.cli import output
 from salience.cli.settings import Settings
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.record import MemoryRecord
 from salience.write import chat, importers

@@ -14,7 +14,7 @@ from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from salience.engine import Memory
+    from salience.engine.memory import Memory
     from salience.lifecycle.zone_history import ZoneHistory
 
 _TABLE_ROWS = 13

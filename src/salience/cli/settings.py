@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
 from salience.ranking.profile import Profile
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import SalienceError
 from salience.ranking.profile import Profile
 from salience.stores import build_indexes

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.ranking import profiles
 from salience.ranking.profile import Profile

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any, Literal
 
 from salience.embedders import Embedder, resolve
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.ranking.profile import Profile
 
 Kind = Literal["now", "then", "as_of"]

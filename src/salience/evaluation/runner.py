@@ -18,7 +18,7 @@ from statistics import median
 from typing import Any, Literal
 
 from salience.embedders import resolve
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.evaluation import datasets, metrics
 from salience.evaluation.datasets import Conversation

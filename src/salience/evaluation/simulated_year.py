@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from salience.engine import Memory
+from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 
 BEGINS = datetime(2025, 1, 1, tzinfo=timezone.utc)

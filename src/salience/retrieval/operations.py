@@ -4,6 +4,9 @@ The first line of each ends with its answer. A store answers all but `Embed`, `E
 
 `rows` are a store's row numbers: unique in the store, never used twice, larger for what was
 written later. A memory gets a new row whenever its words, vectors or place in a session change.
+
+Operations are equal only to themselves: many hold arrays, and the methods that compare the others
+would take a third of the time in which this module is imported.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ class Ranking:
     scores: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Embed:
     """Texts to unit vectors -> float32 array (texts, dimensions)."""
 
@@ -39,14 +42,14 @@ class Embed:
     kind: Literal["document", "query"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Extract:
     """Texts to the entities in them -> list of tuples of text, in the order of the texts."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class FindSpeakers:
     """The speakers that words of a query name -> SpeakerMatches.
 
@@ -60,7 +63,7 @@ class FindSpeakers:
     ordinary: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SpeakerMatches:
     """The speakers that words name, by word, and the users and assistants of the namespace.
 
@@ -212,7 +215,7 @@ class FetchVectors:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class VectorNames:
     """The names of the vectors that memories have -> frozenset of text; None without memories."""
 
@@ -250,7 +253,7 @@ class SessionNeighbors:
     query: Query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class FindByTextHash:
     """Memories outside of any session with one of some texts -> mapping of key to rows, ascending.
 
@@ -276,7 +279,7 @@ class NearestVectors:
     name: str = "content"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class RowsById:
     """Rows by id -> mapping of id to row, for those that exist in the namespace."""
 
@@ -284,14 +287,14 @@ class RowsById:
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class RowsInWriteOrder:
     """All memories of a namespace in the order in which they were first written -> rows."""
 
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Dimensions:
     """The length of the vectors of these names in a namespace -> mapping of the names it has."""
 
@@ -302,7 +305,7 @@ class Dimensions:
 STAGED = "_"  # the names of vectors that are not searched yet begin with it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Unembedded:
     """Some memories of a namespace without a vector of that name -> rows, ascending."""
 
@@ -321,7 +324,7 @@ class PutVectors:
     vectors: Sequence[Embedding]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class AdoptVectors:
     """Replace the vectors named `target` by those named `source`, in every namespace -> bool.
 
@@ -353,7 +356,7 @@ class Page:
         return self.records[index]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ListRecords:
     """Memories that pass a filter, newest first (created_at, then id) -> Page."""
 
@@ -363,7 +366,7 @@ class ListRecords:
     cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Put:
     """Write new memories and links in one transaction -> the ids that are taken.
 
@@ -393,7 +396,7 @@ class Put:
     past: ImportedHistory | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ImportedHistory:
     """The log of a namespace that is copied: its events with their places in the log, and the
     vectors that edits replaced, by the place of the edit."""
@@ -403,7 +406,7 @@ class ImportedHistory:
     vectors: tuple[tuple[int, str, Embedding], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Log:
     """Append events and apply them to the memories, in one transaction -> ids that do not exist.
 
@@ -416,7 +419,7 @@ class Log:
     events: tuple[Event, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Events:
     """The log of a namespace -> list of Event, oldest first.
 
@@ -433,7 +436,7 @@ class Events:
     last: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class FormerVectors:
     """The vectors that edits replaced, as far as they are kept -> list of (edit's seq, name,
     float32 array)."""
@@ -441,7 +444,7 @@ class FormerVectors:
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class SetFields:
     """Set fields of STATE by id without an event, to agree with the log -> None."""
 
@@ -465,7 +468,7 @@ class Touch:
     declared: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Delete:
     """Erase memories by id, or by filter, or all of a namespace -> their number."""
 
@@ -474,14 +477,14 @@ class Delete:
     where: Filter | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Notes:
     """The notes of upkeep on a namespace -> mapping of text to text."""
 
     namespace: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Note:
     """Replace a note (None for no note) -> True if it was replaced.
 
@@ -494,7 +497,7 @@ class Note:
     was: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class LinksOf:
     """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
 
@@ -502,7 +505,7 @@ class LinksOf:
     ids: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class AsOf:
     """The answers to operations that only read, as they would have been at a time -> list.
 
@@ -514,7 +517,7 @@ class AsOf:
     ops: tuple[Op, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class ReadStats:
     """Figures about the namespaces (all for ()) -> mapping."""
 
