@@ -12,7 +12,7 @@ from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.search.context.sections import Item, Section
 
 Format = Literal["text", "markdown", "xml", "messages"]
-_NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # compiled late: it takes 5 ms
+_NOT_XML = "[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # slow to compile, so late
 
 
 @dataclass(frozen=True, slots=True)
