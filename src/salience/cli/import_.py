@@ -176,17 +176,17 @@ class _Import:
             there = self._existing(batch) if self.update else {}
             fresh: list[dict[str, Any]] = []
             with_status: list[dict[str, Any]] = []
-            known: list[dict[str, Any]] = []
+            updates: list[dict[str, Any]] = []
             for item in batch:
                 if self.update and (id := _id(item)) is not None:
                     if id in there:
-                        known.append(item)
+                        updates.append(item)
                         continue
                     there[id] = None  # the next item with that id changes this one
                 (with_status if "status" in item else fresh).append(item)
             self._add(source.path, fresh)
             self._add(source.path, with_status)
-            for item in known:
+            for item in updates:
                 self._change(source.path, item, there)
             yield
 
@@ -323,7 +323,7 @@ def _report(settings: Settings, done: _Import) -> None:
     counts = done.counts
     added = sum(counts[outcome] for outcome in ADDING_OUTCOMES)
     if settings.json:
-        told = [
+        not_added = [
             {"path": str(path), "place": place or None, **outcome.to_dict()}
             for path, place, outcome in done.not_added
         ]
@@ -331,8 +331,8 @@ def _report(settings: Settings, done: _Import) -> None:
             {
                 "added": added,
                 "outcomes": dict(counts),
-                "rejected": [each for each in told if each["outcome"] == "REJECTED"],
-                "known": [each for each in told if each["outcome"] != "REJECTED"],
+                "rejected": [item for item in not_added if item["outcome"] == "REJECTED"],
+                "known": [item for item in not_added if item["outcome"] != "REJECTED"],
                 "degraded": list(done.degraded),
             }
         )

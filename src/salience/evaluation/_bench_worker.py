@@ -73,25 +73,25 @@ def _ingest(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _search(job: dict[str, Any]) -> dict[str, Any]:
-    [(first, opening), *asked], limit = job["asked"], job["setup"]["limit"]
+    [(first, opening), *queries], limit = job["asked"], job["setup"]["limit"]
     opened = _CLOCK()
     if "client" in job:  # each client asks in an order of its own
-        np.random.default_rng(job["client"]).shuffle(asked)
+        np.random.default_rng(job["client"]).shuffle(queries)
     with _open(job) as memory:
         memory.within(first).search(opening, limit=limit)
         cold = _CLOCK() - opened
-        _settle(memory, [first, *(name for name, _ in asked)], opening, limit)
+        _settle(memory, [first, *(name for name, _ in queries)], opening, limit)
         settled = _CLOCK() - opened
         took_ms: list[float] = []
         time.sleep(max(0.0, job.get("begin", 0.0) - time.time()))
         begun = time.time()
-        for name, text in asked:
+        for name, text in queries:
             within = memory.within(name)
             started = _CLOCK()
             within.search(text, limit=limit)
             took_ms.append((_CLOCK() - started) * 1e3)
             if len(took_ms) % 10 == 0:
-                _write_message(done=len(took_ms), total=len(asked))
+                _write_message(done=len(took_ms), total=len(queries))
         peak, ended = _peak_mb(), time.time()
     if "client" in job:
         return {"took_ms": took_ms, "begun": begun, "ended": ended}
@@ -113,21 +113,21 @@ def _settle(memory: Memory, names: Sequence[str], text: str, limit: int) -> None
 
 
 def _recall(job: dict[str, Any]) -> dict[str, Any]:
-    [(first, opening), *asked] = job["asked"]
+    [(first, opening), *queries] = job["asked"]
     now = time.time()
     rounds: list[list[tuple[str, ...]]] = []
     with _open(job) as memory:
         memory.within(first).search(opening, touch=False)
-        _settle(memory, [first, *(name for name, _ in asked)], opening, 10)
+        _settle(memory, [first, *(name for name, _ in queries)], opening, 10)
         # Indexes scan up to EXACT_BELOW vectors exactly; the second round makes them scan all.
         for below in (vector_index.EXACT_BELOW, sys.maxsize):
             vector_index.EXACT_BELOW = below
             _scan_all(job["url"], below == sys.maxsize)
             lists = []
-            for name, text in asked:
+            for name, text in queries:
                 within = memory.within(name)
                 lists.append(within.search(text, limit=10, now=now, touch=False).ids)
-                _write_message(done=len(rounds) * len(asked) + len(lists), total=2 * len(asked))
+                _write_message(done=len(rounds) * len(queries) + len(lists), total=2 * len(queries))
             rounds.append(lists)
     shares = [
         len(set(quick) & set(exact)) / len(exact)

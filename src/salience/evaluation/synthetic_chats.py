@@ -207,9 +207,9 @@ def _sentences(rng: Random, texts: int) -> tuple[Ints, Ints]:
     phrases = np.stack([openers, cores, tails, ends], axis=2)
     length = _FRAMES.words[phrases].sum(axis=2).cumsum(axis=1)
     wanted = np.exp(rng.normal(np.log(15), 0.6, texts)).clip(_MIN_WORDS, _MAX_WORDS - 8)
-    kept = 1 + (length < wanted[:, None]).sum(axis=1)
-    kept -= length[np.arange(texts), kept - 1] > _MAX_WORDS
-    return phrases[np.arange(_SENTENCES) < kept[:, None]].ravel(), kept
+    counts = 1 + (length < wanted[:, None]).sum(axis=1)
+    counts -= length[np.arange(texts), counts - 1] > _MAX_WORDS
+    return phrases[np.arange(_SENTENCES) < counts[:, None]].ravel(), counts
 
 
 def _slot(slot: str, rng: Random, count: int) -> Objects:
@@ -245,9 +245,9 @@ def _texts(rng: Random, session: Ints) -> Iterator[str]:
     sessions = int(session[-1]) + 1
     nouns = _ranks(rng, sessions * _TOPIC_NOUNS, len(NOUNS)).reshape(sessions, _TOPIC_NOUNS)
     coined = _rare(rng, sessions * 2).reshape(sessions, 2)
-    phrases, kept = _sentences(rng, len(session))
+    phrases, counts = _sentences(rng, len(session))
     codes, sizes = _FRAMES.flat(phrases)
-    owner = np.repeat(np.repeat(session, 4 * kept), sizes)
+    owner = np.repeat(np.repeat(session, 4 * counts), sizes)
     pieces = _FRAMES.literals[codes.clip(min=0)]
     for number, slot in enumerate(_SLOTS):
         places = np.flatnonzero(codes == -1 - number)
@@ -260,7 +260,7 @@ def _texts(rng: Random, session: Ints) -> Iterator[str]:
             pieces[places] = _objects([name(rank) for rank in ranks.tolist()])
         else:
             pieces[places] = _slot(slot, rng, len(places))
-    last = np.cumsum(np.add.reduceat(sizes, 4 * (np.cumsum(kept) - kept))).tolist()
+    last = np.cumsum(np.add.reduceat(sizes, 4 * (np.cumsum(counts) - counts))).tolist()
     words: list[str] = pieces.tolist()
     for start, stop in pairwise([0, *last]):
         yield "".join(words[start:stop]).rstrip()
@@ -312,9 +312,9 @@ _PLAIN = frozenset(
 
 
 def _question(rng: Random, item: Mapping[str, Any]) -> str:
-    found = _WORD.findall(item["content"])
-    people = [word for word in found if word in NAMES] or [item.get("speaker") or "somebody"]
-    own = list(dict.fromkeys(word for word in found if word.lower() not in _PLAIN))
+    tokens = _WORD.findall(item["content"])
+    people = [word for word in tokens if word in NAMES] or [item.get("speaker") or "somebody"]
+    own = list(dict.fromkeys(word for word in tokens if word.lower() not in _PLAIN))
     count = min(len(own), int(rng.integers(2, 6)))
     words = [own[at] for at in sorted(rng.permutation(len(own))[:count])]
     question = _ASKED[rng.integers(len(_ASKED))].format(

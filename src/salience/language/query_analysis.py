@@ -69,7 +69,7 @@ def analyze_query(
     speakers = resolve_speakers(names)
     dates = named_dates(low)
     question = _embedded_question(text)
-    asked = _folded(question) if question else low
+    folded_question = _folded(question) if question else low
     common_names = [word for word, named in names.items() if not named & speakers <= rare]
     return QueryAnalysis(
         terms=_terms(query_words, names, prefixes),
@@ -79,7 +79,9 @@ def analyze_query(
         users=users,
         assistants=assistants,
         dates=dates,
-        features=_features(asked, question_words(question or text), speakers, bool(users), dates),
+        features=_features(
+            folded_question, question_words(question or text), speakers, bool(users), dates
+        ),
         phrases=tuple(phrase for phrase in QUOTED_PHRASE.findall(text) if words(phrase)),
         prefixes=prefixes,
         during=during,
@@ -180,10 +182,10 @@ def _without_names(text: str, names: Collection[str]) -> str:
     """The text without words that only name speakers, which mean nothing to an embedder."""
     if not names:
         return text
-    kept = []
+    chunks = []
     for chunk in text.split():
         parts = words(chunk.replace("\u2019", "'"))
         parts = parts[:-1] if len(parts) > 1 and parts[-1] == "s" else parts
         if not parts or any(word not in names for word in parts):
-            kept.append(chunk)
-    return " ".join(kept)
+            chunks.append(chunk)
+    return " ".join(chunks)

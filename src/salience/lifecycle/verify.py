@@ -25,8 +25,8 @@ class Difference:
     logged: Any
 
     def __str__(self) -> str:
-        kept, logged = to_json(self.kept), to_json(self.logged)
-        return f"{self.id}: {self.field} is {kept!r}, the log says {logged!r}"
+        stored, logged = to_json(self.kept), to_json(self.logged)
+        return f"{self.id}: {self.field} is {stored!r}, the log says {logged!r}"
 
 
 @dataclass(frozen=True, slots=True)

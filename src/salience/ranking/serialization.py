@@ -147,8 +147,8 @@ def _node(data: Any, kinds: Mapping[str, type], wanted: Any, path: str) -> Any:
         problem = f"has the type {data['type']!r}" if "type" in data else "has no type"
         raise InvalidProfile(path, problem, _remedy(data.get("type"), kinds))
     former = _FORMER_FIELDS.get(kind.__name__, {})
-    given = {str(key): item for key, item in data.items() if key != "type"}
-    values = {former.get(key, key): item for key, item in given.items()}
+    arguments = {str(key): item for key, item in data.items() if key != "type"}
+    values = {former.get(key, key): item for key, item in arguments.items()}
     if isinstance(feature := values.get("feature"), str):
         values["feature"] = _FORMER_FEATURES.get(feature, feature)
     if kind is Col and isinstance(column := values.get("name"), str):
@@ -258,12 +258,12 @@ def nodes(value: Any, path: str) -> Iterator[tuple[str, Signal]]:
             yield from nodes(getattr(value, field.name), f"{path}.{field.name}")
 
 
-def unknown_column(path: str, stage: Any, column: str, known: Sequence[str]) -> InvalidProfile:
+def unknown_column(path: str, stage: Any, column: str, columns: Sequence[str]) -> InvalidProfile:
     """The error for a stage that reads a column which nothing provides: which node, what else."""
     readers = [at for at, node in nodes(stage, path) if column in node.columns()]
     return InvalidProfile(
         readers[0] if readers else path,
         f"{type(stage).__name__.lower()} reads {shown(column)}, which no earlier stage writes "
         "and no memory has",
-        _remedy(column, known),
+        _remedy(column, columns),
     )

@@ -219,10 +219,10 @@ def _flush_all() -> None:
 
 
 def overlay(
-    waiting: Sequence[Batch], seq: int, row: int, kept: Mapping[str, Any]
+    waiting: Sequence[Batch], seq: int, row: int, stored: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The access fields of a row as `kept` at change `seq`, with those counted in that waited."""
-    fields = {name: kept[name] for name in ACCESSES}
+    """The access fields of a row `stored` at change `seq`, with the accesses that waited then."""
+    fields = {name: stored[name] for name in ACCESSES}
     for batch in waiting:
         accesses = batch.rows.get(row)
         if accesses is not None and batch.waits(seq):

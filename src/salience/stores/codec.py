@@ -103,10 +103,10 @@ def _decode_time(seconds: float | None) -> datetime | None:
 
 
 def _decode_json(value: str | None) -> Any:
-    found = json.loads(value) if value else {}
-    if not isinstance(found, dict):
+    mapping = json.loads(value) if value else {}
+    if not isinstance(mapping, dict):
         raise TypeError("no mapping")
-    return found
+    return mapping
 
 
 def _encode_json(value: Any) -> str | None:
@@ -151,19 +151,19 @@ _DECODED_FIELDS = [
 def encode_draft(draft: Draft) -> dict[str, Any]:
     """The values that a store keeps of a record: its fields, features and terms."""
     record = draft.record
-    found = vars(record).copy()
+    values = vars(record).copy()
     for name, encoder in _ENCODED_FIELDS:
-        value = found[name]
-        found[name] = None if value is None else encoder(value)
+        value = values[name]
+        values[name] = None if value is None else encoder(value)
     said = words(record.content)
-    found["features"] = feature_bytes(record.content, said)
-    found["greets"] = greeted(record.content) if record.session_id else None
-    found["text_key"] = None if record.session_id else text_key(record.content)
+    values["features"] = feature_bytes(record.content, said)
+    values["greets"] = greeted(record.content) if record.session_id else None
+    values["text_key"] = None if record.session_id else text_key(record.content)
     for name in LEXICAL:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())
-        found[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
-    return found
+        values[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
+    return values
 
 
 def feature_bytes(content: str, said: list[str]) -> bytes:
@@ -173,13 +173,13 @@ def feature_bytes(content: str, said: list[str]) -> bytes:
 
 def term_bytes(text: str | None, said: list[str] | None = None) -> bytes | None:
     """The terms of a text as stored, None where it has none; its words may be given."""
-    found = indexed_words(text, said) if text else ()
-    return term_ids(found).tobytes() if found else None
+    terms = indexed_words(text, said) if text else ()
+    return term_ids(terms).tobytes() if terms else None
 
 
-def record_of(namespace: str, kept: Mapping[str, Any]) -> MemoryRecord:
+def record_of(namespace: str, values: Mapping[str, Any]) -> MemoryRecord:
     """The record of stored values by field name; other keys are ignored."""
-    return decode_record(namespace, dict(zip(FIELDS, _FIELD_VALUES(kept), strict=True)))
+    return decode_record(namespace, dict(zip(FIELDS, _FIELD_VALUES(values), strict=True)))
 
 
 def decode_record(namespace: str, values: dict[str, Any]) -> MemoryRecord:
@@ -202,17 +202,17 @@ def conflicting_ids(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -
     `old` are the stored values by namespace and id.
     """
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
-    found = [id for namespace, id in keys if (namespace, id) not in old]
-    if op.was is not None and not found:
+    conflicts = [id for namespace, id in keys if (namespace, id) not in old]
+    if op.was is not None and not conflicts:
         now = record_of(op.was.namespace, old[op.was.namespace, op.was.id])
         if not now.equals_except(ACCESSES, op.was):
-            found.append(op.was.id)
-    return found
+            conflicts.append(op.was.id)
+    return conflicts
 
 
-def decode_state(kept: Mapping[str, Any]) -> dict[str, Any]:
+def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that events may change, as records have them, from the stored values."""
-    return {name: decode(name, kept[name]) for name in EVENT_FIELDS}
+    return {name: decode(name, values[name]) for name in EVENT_FIELDS}
 
 
 def merge_accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
@@ -255,10 +255,10 @@ def check_vectors(
         names.setdefault(draft.record.namespace, set()).update(draft.vectors)
     if None not in (embedder, op.embedder) and embedder != op.embedder and any(names.values()):
         raise EmbedderMismatch(str(embedder), str(op.embedder))
-    known = {namespace: dimensions(namespace, sorted(names[namespace])) for namespace in names}
+    sizes = {namespace: dimensions(namespace, sorted(names[namespace])) for namespace in names}
     for draft in op.drafts:
         for name, vector in draft.vectors.items():
-            size = known[draft.record.namespace].setdefault(name, len(vector))
+            size = sizes[draft.record.namespace].setdefault(name, len(vector))
             if size != len(vector):
                 raise InvalidInput(
                     f"vectors.{name}", f"has {len(vector)} dimensions where {size} are kept"

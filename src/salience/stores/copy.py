@@ -60,13 +60,13 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
         StoreError: a namespace of the target holds memories of its own, or differs in the end.
         EmbedderMismatch: the target's vectors come from another embedder.
     """
-    told = progress or (lambda what, done, total: None)
+    report = progress or (lambda what, done, total: None)
     one = open_store(source)
     try:
         other = open_store(target)
         try:
             return tuple(
-                _NamespaceCopy(one, other, namespace, told).run()
+                _NamespaceCopy(one, other, namespace, report).run()
                 for namespace in one.batch([operations.ReadStats(())])[0]["namespaces"]
             )
         finally:
@@ -78,21 +78,21 @@ def copy(source: str, target: str, progress: Progress | None = None) -> tuple[Co
 class _NamespaceCopy:
     """The copying of one namespace."""
 
-    def __init__(self, source: Store, target: Store, namespace: str, told: Progress) -> None:
+    def __init__(self, source: Store, target: Store, namespace: str, report: Progress) -> None:
         self._source = source
         self._target = target
         self._namespace = namespace
-        self._told = told
+        self._report = report
 
     def run(self) -> Copied:
         """Copy what is missing, and compare the two."""
         self._begin()
         expected = self._copied()
-        found = _namespace_checksum(self._target, self._namespace, self._told)
-        if found != expected:
+        actual = _namespace_checksum(self._target, self._namespace, self._report)
+        if actual != expected:
             raise StoreError(
                 f"the namespace {self._namespace!r} of the target differs from the source: "
-                f"{found.to_dict()} in the place of {expected.to_dict()}; copy it again when "
+                f"{actual.to_dict()} in the place of {expected.to_dict()}; copy it again when "
                 "nobody writes to the source, into an empty namespace"
             )
         [noted] = self._target.batch([operations.Notes(self._namespace)])
@@ -122,16 +122,16 @@ class _NamespaceCopy:
             ids = tuple(draft.record.id for draft in part.drafts)
             [there] = self._target.batch([operations.RowsById(name, ids)])
             self._put(part, there, embedder)
-            self._told(f"copying {name}", done, total)
+            self._report(f"copying {name}", done, total)
         if links:
             [refused] = self._target.batch(
                 [operations.Put((), links=tuple(links), past=operations.ImportedHistory(name))]
             )
             assert not refused
-        [held] = self._target.batch([operations.Notes(name)])
+        [target_notes] = self._target.batch([operations.Notes(name)])
         for key, value in notes.items():
-            if held.get(key) != value:
-                _note(self._target, name, key, value, held.get(key))
+            if target_notes.get(key) != value:
+                _note(self._target, name, key, value, target_notes.get(key))
         return figures.finished(links, notes)
 
     def _put(self, part: _Chunk, there: dict[str, int], embedder: str | None) -> None:
@@ -181,11 +181,11 @@ def _read_chunk(
     *,
     whole: bool,
 ) -> _Chunk:
-    asked: list[operations.Op] = [
+    ops: list[operations.Op] = [
         operations.ReadRecords(rows),
         *(operations.FetchVectors(rows, name) for name in names),
     ]
-    records, *matrices = store.batch(asked)
+    records, *matrices = store.batch(ops)
     drafts = []
     for place, record in enumerate(records):
         if record is None:
@@ -198,9 +198,9 @@ def _read_chunk(
         drafts.append(Draft(record, vectors))
     ids = tuple(draft.record.id for draft in drafts)
     [events] = store.batch([operations.Events(namespace, ids=ids)])
-    kept = tuple(event for event in events if whole or event.id is not None)
-    places = {event.seq for event in kept}
-    return _Chunk(tuple(drafts), kept, tuple(each for each in former if each[0] in places))
+    chunk_events = tuple(event for event in events if whole or event.id is not None)
+    places = {event.seq for event in chunk_events}
+    return _Chunk(tuple(drafts), chunk_events, tuple(each for each in former if each[0] in places))
 
 
 class _Checksum:
@@ -243,11 +243,11 @@ class _Checksum:
         self._sum = (self._sum + int.from_bytes(digest, "big")) % _CHECKSUM_MODULUS
 
 
-def _namespace_checksum(store: Store, namespace: str, told: Progress) -> Copied:
+def _namespace_checksum(store: Store, namespace: str, report: Progress) -> Copied:
     """The figures of a namespace."""
     figures = _Checksum(namespace)
     for part, done, total in _chunks(store, namespace):
         figures.add(part)
-        told(f"checking {namespace}", done, total)
+        report(f"checking {namespace}", done, total)
     links, notes = store.batch([operations.LinksOf(namespace), operations.Notes(namespace)])
     return figures.finished(links, notes)

@@ -86,8 +86,8 @@ def embed_items(
     vector_of, problem = yield from embed_texts((t for m in missing for t in m.values()), scope)
     drafts = []
     for (record, item), texts in zip(items, missing, strict=True):
-        made = {name: vector_of[text] for name, text in texts.items() if text in vector_of}
-        drafts.append((Draft(record, {**item.vectors, **made}), item))
+        vectors = {name: vector_of[text] for name, text in texts.items() if text in vector_of}
+        drafts.append((Draft(record, {**item.vectors, **vectors}), item))
     return drafts, problem
 
 

@@ -95,7 +95,7 @@ class NamespaceIndex:
         speakers = self.table.speakers
         proper = [word for word in op.words if word in op.proper]
         occurs = self.table.words.occur(proper, self.table.alive) if proper else ()
-        strange = {word for word, known in zip(proper, occurs, strict=True) if not known}
+        strange = {word for word, occurring in zip(proper, occurs, strict=True) if not occurring}
         return SpeakerMatches.among(
             speakers, named_speakers(op.words, speakers.by_word, strange, op.ordinary)
         )

@@ -99,11 +99,11 @@ class SqliteLog(SqliteReader, ABC):
     def rows_in_write_order(self, namespace: str) -> list[int]:
         """Rows in the order in which their memories were first written."""
         with self._reading() as db:
-            found = db.execute(
+            cursor = db.execute(
                 "SELECT row FROM memories WHERE space = ? ORDER BY sequence",
                 (self._space(db, namespace),),
             )
-            return [row for (row,) in found]
+            return [row for (row,) in cursor]
 
     def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
         """Append events and apply them in one transaction; or return the ids that are not there."""
@@ -140,8 +140,8 @@ class SqliteLog(SqliteReader, ABC):
         """The notes of a namespace, by key."""
         with self._reading() as db:
             space = self._space(db, namespace)
-            found = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
-            return dict(found.fetchall())
+            cursor = db.execute("SELECT key, value FROM notes WHERE space = ?", (space,))
+            return dict(cursor.fetchall())
 
     def note(self, op: Note) -> bool:
         """Set a note, if it is as it was; return whether it was."""

@@ -93,37 +93,37 @@ class SqliteReader:
 
         It is looked up each time, as another process may have erased it and begun it anew.
         """
-        found = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
-        return found[0] if found else 0
+        row = db.execute("SELECT space FROM spaces WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else 0
 
     def _name(self, space: int) -> str | None:
         """The name of a namespace, None if it was erased just now; no number is used twice."""
-        known = self._names.get(space)
-        if known is None:
+        name = self._names.get(space)
+        if name is None:
             with self._reading() as db:
-                found = db.execute("SELECT name FROM spaces WHERE space = ?", (space,)).fetchone()
-            if found is not None:
-                known = self._names[space] = found[0]
-        return known
+                row = db.execute("SELECT name FROM spaces WHERE space = ?", (space,)).fetchone()
+            if row is not None:
+                name = self._names[space] = row[0]
+        return name
 
     def rows_by_id(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
-        found: dict[str, int] = {}
+        rows: dict[str, int] = {}
         with self._reading() as db:
             space = self._space(db, namespace)
             for part in chunks(ids):
-                found.update(
+                rows.update(
                     db.execute(
                         "SELECT id, row FROM memories "
                         f"WHERE space = ? AND id IN ({placeholders(part)})",
                         (space, *part),
                     ).fetchall()
                 )
-        return found
+        return rows
 
     def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Rows outside of any session by `language.tokens.text_key`."""
-        found: dict[int, tuple[int, ...]] = {}
+        rows: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
             for part in chunks(keys):
                 for key, row in db.execute(
@@ -131,8 +131,8 @@ class SqliteReader:
                     f"AND text_key IN ({placeholders(part)}) ORDER BY row",
                     (self._space(db, namespace), *part),
                 ):
-                    found[key] = (*found.get(key, ()), row)
-        return found
+                    rows[key] = (*rows.get(key, ()), row)
+        return rows
 
     def read(self, rows: Sequence[int]) -> dict[int, MemoryRecord]:
         """Records by row."""
@@ -156,23 +156,23 @@ class SqliteReader:
 
     def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""
-        found = self._linked("source, target, type, weight, created_at", namespace, ids)
+        rows = self._linked("source, target, type, weight, created_at", namespace, ids)
         with translate_damage(self.path):
             return [
                 Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
-                for source, target, type_, weight, created in found
+                for source, target, type_, weight, created in rows
             ]
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
         with self._reading() as db:
-            found = db.execute(
+            cursor = db.execute(
                 "SELECT row FROM memories WHERE space = ? AND NOT EXISTS (SELECT 1 FROM vectors "
                 "WHERE vectors.space = memories.space AND name = ? "
                 "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
                 (self._space(db, namespace), name, limit),
             )
-            return [row for (row,) in found]
+            return [row for (row,) in cursor]
 
     def namespaces(self) -> dict[str, int]:
         """The number of memories of each namespace."""
@@ -257,25 +257,25 @@ class SqliteReader:
         if rows is not None:
             for part in chunks(rows):
                 with self._reading() as db:
-                    found = db.execute(
+                    chunk = db.execute(
                         f"SELECT {what} FROM memories WHERE row IN ({placeholders(part)}) "
                         "AND space = ? ORDER BY row",
                         (*part, space),
                     ).fetchall()
-                if found:
-                    yield found
+                if chunk:
+                    yield chunk
             return
         after = 0
         while True:
             with self._reading() as db:
-                found = db.execute(
+                chunk = db.execute(
                     f"SELECT {what} FROM memories WHERE space = ? AND row > ? ORDER BY row LIMIT ?",
                     (space, after, _READ_CHUNK_ROWS),
                 ).fetchall()
-            if not found:
+            if not chunk:
                 return
-            after = found[-1][0]
-            yield found
+            after = chunk[-1][0]
+            yield chunk
 
     def vectors(
         self, namespace: str, rows: Sequence[int] | None
@@ -294,7 +294,7 @@ class SqliteReader:
         if rows is None:
             yield from self._all_vectors(space)
             return
-        found: dict[str, list[tuple[int, bytes]]] = {}
+        vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
             with self._reading() as db:
                 for name, row, blob in db.execute(
@@ -303,28 +303,28 @@ class SqliteReader:
                     (*part, space),
                 ):
                     if not name.startswith(STAGED):
-                        found.setdefault(name, []).append((row, blob))
-        for name in sorted(found):
-            yield name, [row for row, _ in found[name]], [blob for _, blob in found[name]]
+                        vectors.setdefault(name, []).append((row, blob))
+        for name in sorted(vectors):
+            yield name, [row for row, _ in vectors[name]], [blob for _, blob in vectors[name]]
 
     def _all_vectors(self, space: int) -> Iterator[tuple[str, list[int], list[bytes]]]:
         name, after = "", 0
         while True:
             with self._reading() as db:
-                found = db.execute(
+                rows = db.execute(
                     "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
                     "ORDER BY row LIMIT ?",
                     (space, name, after, _READ_CHUNK_ROWS),
                 ).fetchall()
-                if not found or name.startswith(STAGED):
+                if not rows or name.startswith(STAGED):
                     following = db.execute(
                         "SELECT name FROM vectors WHERE space = ? AND name > ? "
                         "ORDER BY name LIMIT 1",
                         (space, name),
                     ).fetchone()
-            if found and not name.startswith(STAGED):
-                after = found[-1][0]
-                yield name, [row for row, _ in found], [blob for _, blob in found]
+            if rows and not name.startswith(STAGED):
+                after = rows[-1][0]
+                yield name, [row for row, _ in rows], [blob for _, blob in rows]
             elif following is None:
                 return
             else:
@@ -334,10 +334,10 @@ class SqliteReader:
         self, namespace: str, ids: Sequence[str] | None = None
     ) -> list[tuple[str, str, float]]:
         """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
-        found = self._linked("source, target, created_at", namespace, ids)
+        rows = self._linked("source, target, created_at", namespace, ids)
         with translate_damage(self.path):
-            codec.check_column("created_at", [created for _, _, created in found])
-        return found
+            codec.check_column("created_at", [created for _, _, created in rows])
+        return rows
 
     def _linked(
         self, what: str, namespace: str, ids: Sequence[str] | None
@@ -348,13 +348,13 @@ class SqliteReader:
             space = self._space(db, namespace)
             if ids is None:
                 return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
-            found: set[tuple[Any, ...]] = set()
+            links: set[tuple[Any, ...]] = set()
             for part in chunks(ids):
                 for end in ("source", "target"):
-                    found.update(
+                    links.update(
                         db.execute(f"{select} AND {end} IN ({placeholders(part)})", (space, *part))
                     )
-        return sorted(found)
+        return sorted(links)
 
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""

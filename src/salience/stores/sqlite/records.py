@@ -134,9 +134,9 @@ class SqliteRecords(SqliteLog):
                 return conflicts
             codec.check_vectors(op, embedder_of(db), partial(vector_dimensions, db))
             if not op.replace:
-                known = self._ids_with_known_keys(db, op.drafts)
-                if known:
-                    return known
+                repeated_ids = self._ids_with_known_keys(db, op.drafts)
+                if repeated_ids:
+                    return repeated_ids
             missing = self._log_events(db, op.also.namespace, op.also.events) if op.also else ()
             if missing:
                 return missing

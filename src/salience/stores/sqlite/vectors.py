@@ -11,35 +11,35 @@ from salience.stores.sqlite.statements import chunks, placeholders
 
 def embedder_of(db: sqlite3.Connection) -> str | None:
     """Identity of the embedder of the stored vectors."""
-    found = db.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
-    return found[0] if found else None
+    row = db.execute("SELECT value FROM meta WHERE key = 'embedder'").fetchone()
+    return row[0] if row else None
 
 
 def vector_dimensions(
     db: sqlite3.Connection, namespace: str, names: Iterable[str]
 ) -> dict[str, int]:
     """The length of a namespace's vectors of some names."""
-    found = {}
+    dimensions = {}
     for name in names:
-        kept = db.execute(
+        row = db.execute(
             "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) "
             "WHERE spaces.name = ? AND vectors.name = ? LIMIT 1",
             (namespace, name),
         ).fetchone()
-        if kept:
-            found[name] = int(kept[0])
-    return found
+        if row:
+            dimensions[name] = int(row[0])
+    return dimensions
 
 
 def vectors_by_row(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
     """The vectors of rows by row and name."""
-    found: dict[int, dict[str, bytes]] = {}
+    vectors: dict[int, dict[str, bytes]] = {}
     for part in chunks(rows):
         for row, name, blob in db.execute(
             f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)})", part
         ):
-            found.setdefault(row, {})[name] = blob
-    return found
+            vectors.setdefault(row, {})[name] = blob
+    return vectors
 
 
 def put_vectors(

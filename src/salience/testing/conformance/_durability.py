@@ -163,7 +163,7 @@ class ErasureDuringSearch(StoreCase):
             batches = count()
 
             def meanwhile(
-                asked: Sequence[operations.Op],
+                ops: Sequence[operations.Op],
                 own: Memory = own,
                 before: int = before,
                 n: Any = batches,
@@ -171,7 +171,7 @@ class ErasureDuringSearch(StoreCase):
                 if next(n) == before:
                     own.delete_all({"id": {"nin": left}})
                     own.search("other", touch=False)
-                return own._core.dispatcher.batch(asked)
+                return own._core.dispatcher.batch(ops)
 
             hits = drive(search(own._core.request("tea budget of Ana", profile=profile)), meanwhile)
             assert set(hits.ids) <= {"x", "y"}
@@ -221,11 +221,11 @@ class Concurrency(StoreCase):
         memory.add_many({"id": id, "content": id, "metadata": {"old": 1}} for id in ids)
 
         def keep(ids: Sequence[str]) -> list[str]:
-            kept = []
+            updated_ids = []
             for id in ids:
                 with suppress(NotFound):
-                    kept.append(memory.update(id, metadata={"old": 0}).id)
-            return kept
+                    updated_ids.append(memory.update(id, metadata={"old": 0}).id)
+            return updated_ids
 
         def erase() -> list[str]:
             while memory.get_all({"metadata.old": 0}, limit=1).total < 9:
@@ -233,8 +233,8 @@ class Concurrency(StoreCase):
             memory.delete_all({"metadata.old": {"gte": 1}})
             return []
 
-        kept = self._together([lambda: keep(ids[::2]), lambda: keep(ids[1::2]), erase])
-        assert sorted(list_ids(memory)) == sorted(chain(*kept))
+        updated_ids = self._together([lambda: keep(ids[::2]), lambda: keep(ids[1::2]), erase])
+        assert sorted(list_ids(memory)) == sorted(chain(*updated_ids))
 
     def test_what_happens_finds_memories_that_are_being_edited(self, memory: Memory) -> None:
         memory.add("apple 0", id="one")
@@ -248,8 +248,8 @@ class Concurrency(StoreCase):
                 memory.feedback("one", "useful")
 
         self._together([edit, judge, judge])
-        kept = get_record(memory, "one")
-        assert (kept.content, kept.feedback_for) == ("apple 39", 80)
+        record = get_record(memory, "one")
+        assert (record.content, record.feedback_for) == ("apple 39", 80)
         assert memory.verify()
 
     def test_no_access_is_lost(self, memory: Memory) -> None:

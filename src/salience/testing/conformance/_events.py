@@ -59,8 +59,8 @@ class EventLog(StoreCase):
         memory.update("a", content="A plum.", importance=0.6)
         memory.update("b", importance=0.1)
         memory.link("a", "b")
-        found = events(memory)
-        assert types_and_ids(found) == [
+        log = events(memory)
+        assert types_and_ids(log) == [
             ("write", "a"),
             ("write", "b"),
             ("link", "b"),
@@ -69,15 +69,15 @@ class EventLog(StoreCase):
             ("edit", "b"),
             ("link", "a"),
         ]
-        assert [event.seq for event in found] == sorted({event.seq for event in found})
-        assert [event.at for event in found] == [START] * 3 + [clock.now] * 4
-        assert found[0].payload == {"set": {"importance": 0.4}}
-        assert found[2].payload == {"target": "a", "link": "supports", "weight": 0.5}
-        assert found[4].payload == {
+        assert [event.seq for event in log] == sorted({event.seq for event in log})
+        assert [event.at for event in log] == [START] * 3 + [clock.now] * 4
+        assert log[0].payload == {"set": {"importance": 0.4}}
+        assert log[2].payload == {"target": "a", "link": "supports", "weight": 0.5}
+        assert log[4].payload == {
             "was": {"content": "An apple.", "importance": 0.4},
             "set": {"importance": 0.6},
         }
-        assert found[5].payload == {"set": {"importance": 0.1}, "was": {"importance": None}}
+        assert log[5].payload == {"set": {"importance": 0.1}, "was": {"importance": None}}
 
     def test_the_log_can_be_asked_by_part(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"thing {id}"} for id in "abc")
@@ -99,11 +99,11 @@ class EventLog(StoreCase):
         assert get_record(memory, "a").pinned == 1.0
         assert get_record(memory, "a").updated_at == at
         assert get_record(memory, "b").feedback_for == 2.0
-        [_, kept] = events(memory, "a")
-        assert (kept.actor, kept.session) == ("ana", "s1")
-        assert kept.payload == {"set": {"pinned": 1.0}, "was": {"pinned": None}}
-        found = memory.get_all({"pinned": 1.0})
-        assert [each.id for each in found] == ["a"]
+        [_, event] = events(memory, "a")
+        assert (event.actor, event.session) == ("ana", "s1")
+        assert event.payload == {"set": {"pinned": 1.0}, "was": {"pinned": None}}
+        listing = memory.get_all({"pinned": 1.0})
+        assert [each.id for each in listing] == ["a"]
 
     def test_an_event_of_nobody_changes_nothing(self, memory: Memory, clock: Clock) -> None:
         memory.add("x", id="a")
@@ -130,10 +130,10 @@ class EventLog(StoreCase):
         for type_ in ("retrieval", "read", "reference"):
             perform(memory, operations.Touch(rows, clock.pass_(hours=1), type_, "ana", "s1"))
         assert get_record(memory, "a").access_count == 3
-        found = events(memory, "a")[1:]
-        assert types_and_ids(found) == [("retrieval", "a"), ("read", "a"), ("reference", "a")]
-        assert {(event.actor, event.session) for event in found} == {("ana", "s1")}
-        assert [event.at for event in found] == [START + timedelta(hours=h) for h in (1, 2, 3)]
+        uses = events(memory, "a")[1:]
+        assert types_and_ids(uses) == [("retrieval", "a"), ("read", "a"), ("reference", "a")]
+        assert {(event.actor, event.session) for event in uses} == {("ana", "s1")}
+        assert [event.at for event in uses] == [START + timedelta(hours=h) for h in (1, 2, 3)]
 
     def test_a_memory_is_what_its_events_say(self, memory: Memory, clock: Clock) -> None:
         memory.add("An apple.", id="a", created_at=START - timedelta(days=30), tier="long")
@@ -158,8 +158,8 @@ class EventLog(StoreCase):
         assert edit.payload["was"] == {"content": "An apple.", "tags": ["fruit"]}
         former = perform(memory, operations.FormerVectors("default"))
         assert [(seq, name) for seq, name, _ in former] == [(edit.seq, "content")]
-        [made] = self.embedder.embed(["An apple."], kind="document")
-        assert np.array_equal(former[0][2], made.astype(np.float16).astype(np.float32))
+        [vector] = self.embedder.embed(["An apple."], kind="document")
+        assert np.array_equal(former[0][2], vector.astype(np.float16).astype(np.float32))
 
     def test_a_link_that_is_removed_is_told(self, memory: Memory, clock: Clock) -> None:
         memory.add_many({"id": id, "content": "x"} for id in "ab")
@@ -309,10 +309,10 @@ class Judgments(StoreCase):
         memory.add("x", id="a")
         batch = memory._core.dispatcher.batch
 
-        def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
-            if any(isinstance(op, operations.Events) for op in asked):
+        def erasing(ops: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Events) for op in ops):
                 memory.delete("a")
-            return batch(asked)
+            return batch(ops)
 
         with pytest.raises(NotFound):
             drive(history("a", memory.namespace), erasing)
@@ -440,14 +440,14 @@ class Judgments(StoreCase):
             "c": {"feedback_for": 0.5},
         }
         perform(memory, operations.SetFields("default", wrong))
-        found = memory.verify()
-        assert not found
-        assert {(d.id, d.field) for d in found} == {
+        report = memory.verify()
+        assert not report
+        assert {(d.id, d.field) for d in report} == {
             ("c", "feedback_for"),
             ("a", "access_count"),
             ("a", "accesses"),
         }
-        assert not found.repaired
+        assert not report.repaired
         assert memory.verify(repair=True).repaired
         assert memory.verify()
         assert get_record(memory, "a") == right
@@ -475,9 +475,9 @@ class TimeTravel(StoreCase):
         memory.add("Ana lives in Berlin.", id="a", vectors={"image": [1.0, 0.0]})
         memory.add("Ben lives in Rome.", id="b")
         clock.pass_(days=1)
-        asked: dict[str, Any] = {"query": "Where does Ana live?", "explain": True}
-        was = [memory.search(**asked, profile=p, touch=False) for p in PROFILES]
-        memory.search(**asked)
+        options: dict[str, Any] = {"query": "Where does Ana live?", "explain": True}
+        was = [memory.search(**options, profile=p, touch=False) for p in PROFILES]
+        memory.search(**options)
         then = clock.now
         clock.pass_(days=10)
         memory.update("a", content="Ana lives in Lisbon.", importance=0.9)
@@ -487,15 +487,15 @@ class TimeTravel(StoreCase):
         memory.update("b", status="archived")
         memory.touch(["a", "b", "c"])
         for profile, before in zip(PROFILES, was, strict=True):
-            again = memory.search(**asked, profile=profile, as_of=then)
+            again = memory.search(**options, profile=profile, as_of=then)
             assert [hit.to_dict() for hit in again] == [hit.to_dict() for hit in before]
         [first] = memory.search("Ana", profile=WORDS, as_of=then).hits
         assert first.content == "Ana lives in Berlin."
         assert memory.explain("Ana", "a", profile=WORDS, as_of=then).rank == 1
         assert memory.compare("Ana", [WORDS, "composite"], as_of=then).memories[0].record.id == "a"
-        told = memory.get_context("Where does Ana live?", as_of=then)
-        assert "Berlin" in told.text
-        assert "house" not in told.text
+        context = memory.get_context("Where does Ana live?", as_of=then)
+        assert "Berlin" in context.text
+        assert "house" not in context.text
         assert len(memory.search("Ana", profile=WORDS, as_of=START - timedelta(days=1))) == 0
         assert [hit.content for hit in memory.search("Ana", profile=WORDS, touch=False)] != [
             first.content
@@ -512,12 +512,12 @@ class TimeTravel(StoreCase):
         memory.update("a", importance=0.5)  # in place
         memory.add("A red apple.", id="e", session_id="s")
         clock.pass_(days=1)
-        asked: dict[str, Any] = {"query": "red apple", "explain": True}
-        was = [memory.search(**asked, profile=p, touch=False) for p in PROFILES]
+        options: dict[str, Any] = {"query": "red apple", "explain": True}
+        was = [memory.search(**options, profile=p, touch=False) for p in PROFILES]
         then = clock.pass_(days=1)
         memory.update("b", content="A green apple.")
         for profile, before in zip(PROFILES, was, strict=True):
-            again = memory.search(**asked, profile=profile, as_of=then - timedelta(days=1))
+            again = memory.search(**options, profile=profile, as_of=then - timedelta(days=1))
             assert [hit.to_dict() for hit in again] == [hit.to_dict() for hit in before]
 
     def test_going_back_touches_nothing(self, memory: Memory, clock: Clock) -> None:

@@ -246,8 +246,8 @@ class Filters(StoreCase):
             for i, kind in enumerate(["note"] * 300 + ["fact"] * 3)
         )
         by_names = "vitality.identity"  # no words
-        found: list[Any] = [EVERYTHING, *(name for name in BUILT_IN if name != by_names)]
-        for profile in found:
+        profiles: list[Any] = [EVERYTHING, *(name for name in BUILT_IN if name != by_names)]
+        for profile in profiles:
             hits = memory.search(
                 "common ground", profile=profile, limit=3, filters={"kind": "fact"}
             )
@@ -261,9 +261,9 @@ class Filters(StoreCase):
         )
         for source, target in ("ab", "bc", "ad"):
             memory.link(source, target)
-        asked: dict[str, Any] = {"profile": profile, "touch": False}
-        assert set(memory.search("common ground", **asked).ids) == set("abcd")
-        hits = memory.search("common ground", filters={"kind": "fact"}, **asked)
+        options: dict[str, Any] = {"profile": profile, "touch": False}
+        assert set(memory.search("common ground", **options).ids) == set("abcd")
+        hits = memory.search("common ground", filters={"kind": "fact"}, **options)
         assert set(hits.ids) == {"a", "d"}  # c is reached only by way of b
 
     def test_memories_that_are_not_active_are_found_only_when_asked_for(

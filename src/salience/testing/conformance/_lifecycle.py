@@ -121,12 +121,12 @@ class Lifecycle(StoreCase):
         def editing(times: int) -> Callable[[Sequence[operations.Op]], Sequence[Any]]:
             words = iter([f"words {i} of {times}" for i in range(times)])
 
-            def answers(asked: Sequence[operations.Op]) -> Sequence[Any]:
-                if any(isinstance(op, operations.ReadRecords) for op in asked) and (
+            def answers(ops: Sequence[operations.Op]) -> Sequence[Any]:
+                if any(isinstance(op, operations.ReadRecords) for op in ops) and (
                     said := next(words, None)
                 ):
                     memory.update("a", content=said)
-                return batch(asked)
+                return batch(ops)
 
             return answers
 
@@ -142,10 +142,10 @@ class Lifecycle(StoreCase):
         scope, batch = memory._core.write_context(), memory._core.dispatcher.batch
         runs: list[str | None] = []
 
-        def meanwhile(asked: Sequence[operations.Op]) -> Sequence[Any]:
-            if any(isinstance(op, operations.Log) for op in asked):
+        def meanwhile(ops: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Log) for op in ops):
                 runs.append(memory.archive("b"))
-            return batch(asked)
+            return batch(ops)
 
         run = drive(archive(scope, ("a",)), meanwhile)
         assert memory.undo(str(run)).restored == ("a",)
@@ -173,9 +173,9 @@ class Lifecycle(StoreCase):
         assert {(e.source, e.type, e.target) for e in memory.links(one.id)} == {
             (one.id, "consolidates", id) for id in cluster.members
         }
-        found = memory.search("green tea", limit=100, touch=False).ids
-        assert one.id in found
-        assert not set(cluster.members) & set(found)
+        ids = memory.search("green tea", limit=100, touch=False).ids
+        assert one.id in ids
+        assert not set(cluster.members) & set(ids)
         assert memory.consolidate().clusters == ()
         undone = memory.undo(done.run)
         assert undone.erased == (one.id,)
@@ -247,10 +247,10 @@ class Lifecycle(StoreCase):
         alike(memory)
         batch = memory._core.dispatcher.batch
 
-        def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
-            if any(isinstance(op, operations.Put) for op in asked):
+        def erasing(ops: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.Put) for op in ops):
                 memory.delete("tea1")
-            return batch(asked)
+            return batch(ops)
 
         report = drive(consolidate_new(memory._core.write_context(), apply=True), erasing)
         assert (report.clusters, report.run) == ((), None)
@@ -341,10 +341,10 @@ class Lifecycle(StoreCase):
     ) -> None:
         batch = memory._core.dispatcher.batch
 
-        def interrupted(asked: Sequence[operations.Op]) -> Sequence[Any]:
-            if any(isinstance(op, operations.RowsInWriteOrder) for op in asked):
+        def interrupted(ops: Sequence[operations.Op]) -> Sequence[Any]:
+            if any(isinstance(op, operations.RowsInWriteOrder) for op in ops):
                 raise stops
-            return batch(asked)
+            return batch(ops)
 
         def interrupts() -> Plan[None]:
             yield from ask(operations.Dimensions(memory.namespace, ("content",)))

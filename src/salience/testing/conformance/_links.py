@@ -200,10 +200,10 @@ class UtilitySpreading(StoreCase):
             memory.link("a", target)
         batch, doomed = memory._core.dispatcher.batch, ["b", "c"]
 
-        def erasing(asked: Sequence[operations.Op]) -> Sequence[Any]:
-            if doomed and any(isinstance(op, operations.Log) for op in asked):
+        def erasing(ops: Sequence[operations.Op]) -> Sequence[Any]:
+            if doomed and any(isinstance(op, operations.Log) for op in ops):
                 memory.delete(doomed.pop(0))  # another one each time
-            return batch(asked)
+            return batch(ops)
 
         lent = drive(spread_boost(["a"], 0.5, memory._core.write_context()), erasing)
         assert lent == pytest.approx({"d": 0.3})

@@ -100,18 +100,18 @@ class Rankings(StoreCase):
                     "now": "2026-10-01",
                     "touch": False,
                 }
-                tested, known = (memory.search(text, **options) for memory in both)
-                assert_alike(tested, known)
+                tested, reference = (memory.search(text, **options) for memory in both)
+                assert_alike(tested, reference)
 
 
-def assert_alike(tested: SearchResult, known: SearchResult) -> None:
+def assert_alike(tested: SearchResult, reference: SearchResult) -> None:
     """Assert equal hits and scores; hits within 1e-6 may differ in order."""
-    scores = [hit.score for hit in known]
+    scores = [hit.score for hit in reference]
     assert [hit.score for hit in tested] == pytest.approx(scores, abs=_NEAR, rel=0)
-    assert tested.degraded == known.degraded
-    expected = {hit.id: hit for hit in known}
+    assert tested.degraded == reference.degraded
+    expected = {hit.id: hit for hit in reference}
     least = min(scores, default=0.0)
-    for hit, other in zip(tested, known, strict=True):
+    for hit, other in zip(tested, reference, strict=True):
         if hit.id == other.id:
             assert hit.record.content == other.record.content
             continue

@@ -28,10 +28,10 @@ class Vectors(StoreCase):
     """Vectors of the caller, missing vectors, zero vectors."""
 
     def test_vectors_of_ones_own_are_compared_by_name(self, memory: Memory) -> None:
-        asked = self.embedder.embed(["target"])[0]
-        memory.add("nothing alike", id="a", vectors={"image": asked.tolist()})
-        memory.add("nothing either", id="b", vectors={"image": (-asked).tolist()})
-        memory.add("target", id="c", vectors={"image": np.zeros_like(asked)})
+        embedding = self.embedder.embed(["target"])[0]
+        memory.add("nothing alike", id="a", vectors={"image": embedding.tolist()})
+        memory.add("nothing either", id="b", vectors={"image": (-embedding).tolist()})
+        memory.add("target", id="c", vectors={"image": np.zeros_like(embedding)})
         memory.add("target", id="d")
         by_image = Profile(
             "by_image",

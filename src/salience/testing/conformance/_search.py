@@ -139,8 +139,8 @@ class Search(StoreCase):
         profile = Profile("odd", retrieve(*routes, depth=None) >> score(signal) >> cut())
         for namespaces in (["default"], ["team", "default"]):
             hits = memory.search("Zug", profile=profile, namespaces=namespaces, limit=50)
-            found = {hit.id: hit.score for hit in hits}
-            assert found == {**dict.fromkeys(metadata, 0.0), **wanted}
+            scores = {hit.id: hit.score for hit in hits}
+            assert scores == {**dict.fromkeys(metadata, 0.0), **wanted}
 
     def test_a_hit_says_which_routes_found_it(self, memory: Memory) -> None:
         memory.add("alpha", id="a")
@@ -164,8 +164,8 @@ class Search(StoreCase):
         memory.add("Mel is late.", id="d", speaker="Ben")
 
         def speaks(id: str) -> float | None:
-            asked = "What did Mel cook with pasta?"
-            hits = memory.search(asked, touch=False, explain=True)
+            query = "What did Mel cook with pasta?"
+            hits = memory.search(query, touch=False, explain=True)
             [tree] = [hit.explanation for hit in hits if hit.id == id]
             part = tree.find("named_speaker") if tree else None
             return part.value if part else None
@@ -236,8 +236,8 @@ class Search(StoreCase):
         memory.add("The disk of it is full.", id="b", speaker="build server")
         memory.add("The heating cost a fortune.", id="h", speaker="Bill")
 
-        def named(asked: str) -> set[str]:
-            hits = memory.search(asked, touch=False, explain=True)
+        def named(query: str) -> set[str]:
+            hits = memory.search(query, touch=False, explain=True)
             trees = (
                 (hit.id, hit.explanation and hit.explanation.find("named_speaker")) for hit in hits
             )
@@ -386,12 +386,12 @@ class Namespaces(StoreCase):
                 ({"id": f"m{i:02}", "content": f"tea number {i}"} for i in range(30)), dedup=False
             )
         for profile in ("composite", WORDS):  # with all ranks, and with those of the hits
-            asked: dict[str, Any] = {"profile": profile, "namespaces": spaces, "touch": False}
-            hits = memory.search("tea", limit=90, **asked)
+            options: dict[str, Any] = {"profile": profile, "namespaces": spaces, "touch": False}
+            hits = memory.search("tea", limit=90, **options)
             names = [(-hit.score, hit.id, hit.record.namespace) for hit in hits]
             assert names == sorted(names)
             for limit in (1, 2, 3, 20, 64, 65):
-                some = memory.search("tea", limit=limit, **asked)
+                some = memory.search("tea", limit=limit, **options)
                 assert [(hit.record, hit.routes) for hit in some] == [
                     (hit.record, hit.routes) for hit in hits.hits[:limit]
                 ]
@@ -449,9 +449,9 @@ class Scripts(StoreCase):
     def test_text_is_kept_and_found(self, memory: Memory, content: str, query: str) -> None:
         memory.add("Something else entirely.", id="other")
         memory.add(content, id="one", title=content, tags=[content], metadata={content: content})
-        kept = get_record(memory, "one")
-        assert (kept.content, kept.title, kept.tags) == (content, content, (content,))
-        assert dict(kept.metadata) == {content: content}
+        record = get_record(memory, "one")
+        assert (record.content, record.title, record.tags) == (content, content, (content,))
+        assert dict(record.metadata) == {content: content}
         assert search_ids(memory, query) == ["one"]
         assert search_ids(memory, query, filters={f"metadata.{content}": content}) == ["one"]
 

@@ -32,12 +32,12 @@ def meanwhile(
     batch, once = memory._core.dispatcher.batch, iter([True])
     judged = False
 
-    def late(asked: Sequence[Op]) -> Sequence[Any]:
+    def late(ops: Sequence[Op]) -> Sequence[Any]:
         nonlocal judged
-        if judged and any(isinstance(op, moment) for op in asked) and next(once, False):
+        if judged and any(isinstance(op, moment) for op in ops) and next(once, False):
             happens()
-        judged = judged or any(isinstance(op, FindByTextHash) for op in asked)
-        return batch(asked)
+        judged = judged or any(isinstance(op, FindByTextHash) for op in ops)
+        return batch(ops)
 
     fields = {name: value for name, value in item.items() if name != "dedup"}
     policy = DedupPolicy.of(item.get("dedup"), memory._core.dedup)
@@ -70,8 +70,8 @@ class WriteOutcomes(StoreCase):
         assert (again.outcome, again.id, again.match) == ("DUPLICATE", first, first)
         assert memory.add(FACT, importance=0.1).id == first
         assert memory.add(FACT).ids == ()
-        kept = get_record(memory, first)
-        assert (kept.importance, kept.access_count, kept.last_accessed) == (0.9, 3, at)
+        record = get_record(memory, first)
+        assert (record.importance, record.access_count, record.last_accessed) == (0.9, 3, at)
         assert memory.get_all().total == 1
 
     def test_it_is_known_of_its_owner_alone(self, memory: Memory) -> None:
@@ -141,18 +141,18 @@ class WriteOutcomes(StoreCase):
         self, memory: Memory, old: str, new: str, what: str
     ) -> None:
         first = memory.add(old).id
-        found = outcome(memory, new, dedup=0.6)
-        assert (found.outcome, found.match) == ("CONFLICTS", first)
-        assert what in found.reason
-        assert found.id is not None
-        assert get_record(memory, found.id).content == new
+        added = outcome(memory, new, dedup=0.6)
+        assert (added.outcome, added.match) == ("CONFLICTS", first)
+        assert what in added.reason
+        assert added.id is not None
+        assert get_record(memory, added.id).content == new
         assert get_record(memory, first).status == "active"
 
     def test_superseding_is_done_when_asked_for(self, memory: Memory, clock: Clock) -> None:
         memory.add("Ana works at Google.", id="old")
         moved = clock.pass_(days=9)
-        found = outcome(memory, "Ana works at Siemens.", id="new", supersedes="old")
-        assert (found.outcome, found.match) == ("SUPERSEDES", "old")
+        added = outcome(memory, "Ana works at Siemens.", id="new", supersedes="old")
+        assert (added.outcome, added.match) == ("SUPERSEDES", "old")
         assert (get_record(memory, "old").status, get_record(memory, "old").valid_to) == (
             "superseded",
             moved,
@@ -166,9 +166,9 @@ class WriteOutcomes(StoreCase):
         memory.add("Ana lives in Porto.", id="old")
         items = [{"content": "Ana lives in Lisbon.", "supersedes": "old"}, "Tea is green."]
         plan = add(items, memory._core.write_context(), NO_DEDUP, strict=True)
-        told = drive(plan, before_put(memory, lambda space: space.delete("old")))
-        assert [one.outcome for one in told] == ["ADDED", "ADDED"]
-        assert "erased" in told.items[0].reason
+        result = drive(plan, before_put(memory, lambda space: space.delete("old")))
+        assert [one.outcome for one in result] == ["ADDED", "ADDED"]
+        assert "erased" in result.items[0].reason
         assert {one.content for one in memory.get_all()} == {"Ana lives in Lisbon.", items[1]}
 
     def test_items_of_one_write_are_held_against_each_other(self, memory: Memory) -> None:
@@ -203,10 +203,10 @@ class WriteOutcomes(StoreCase):
                 lambda: memory.update("known", **change),  # noqa: B023
             )
             assert (added.outcome, added.id) == ("MERGED" if other else "DUPLICATE", "known")
-            kept = get_record(memory, "known")
-            assert kept.content == other.get("content", FACT)
-            assert set(kept.tags) >= {"a", "checked"}
-            assert {**kept.metadata, "x": 3} == {"v": 2, "w": 2, "x": 3}
+            record = get_record(memory, "known")
+            assert record.content == other.get("content", FACT)
+            assert set(record.tags) >= {"a", "checked"}
+            assert {**record.metadata, "x": 3} == {"v": 2, "w": 2, "x": 3}
             assert memory.verify()
             memory.delete("known")
 
@@ -237,10 +237,10 @@ class WriteOutcomes(StoreCase):
             memory.add_many([first])
         result = memory.add_many(items if there else [first, *items])
         assert [one.outcome for one in result][-3:] == ["DUPLICATE"] * 3
-        kept = get_record(memory, result.id)
-        assert (kept.importance, kept.tags) == (0.9, ("a", "b", "c"))
-        assert kept.metadata == {"x": 1, "y": 2, "z": 3}
-        assert (kept.content, kept.access_count) == (FACT, 3)
+        record = get_record(memory, result.id)
+        assert (record.importance, record.tags) == (0.9, ("a", "b", "c"))
+        assert record.metadata == {"x": 1, "y": 2, "z": 3}
+        assert (record.content, record.access_count) == (FACT, 3)
 
     @pytest.mark.parametrize("there", [True, False])
     def test_items_are_held_against_what_those_before_them_merged(
@@ -250,17 +250,17 @@ class WriteOutcomes(StoreCase):
         items = [f"{fact} with honey", f"{fact} with milk", f"{fact} with honey", fact]
         if not there:
             items = [fact, *items]
-        told, texts = [], []
+        outcomes, texts = [], []
         for space in (memory.within("together"), memory.within("singly")):
             if there:
                 space.add(fact)
             if space.namespace == "singly":
-                told.append([outcome(space, text, dedup=0.85).outcome for text in items])
+                outcomes.append([outcome(space, text, dedup=0.85).outcome for text in items])
             else:
-                told.append([one.outcome for one in space.add_many(items, dedup=0.85)])
+                outcomes.append([one.outcome for one in space.add_many(items, dedup=0.85)])
             texts.append({each.content for each in space.get_all()})
-        assert told[0] == told[1]
-        assert told[0][-4:-1] == ["MERGED", "CONFLICTS", "DUPLICATE"]
+        assert outcomes[0] == outcomes[1]
+        assert outcomes[0][-4:-1] == ["MERGED", "CONFLICTS", "DUPLICATE"]
         assert texts == [set(items[-4:-2])] * 2
 
     def test_items_with_the_same_id_are_judged_by_their_own_texts(self, memory: Memory) -> None:
@@ -312,8 +312,8 @@ class WriteOutcomes(StoreCase):
         assert statuses == {
             "first": "superseded", "then": "superseded", "now": "active", "after": "active",
         }  # fmt: skip
-        found = {(one.source, one.type, one.target) for one in memory.links()}
-        assert found == {("then", "supersedes", "first"), ("now", "supersedes", "then")}
+        links = {(one.source, one.type, one.target) for one in memory.links()}
+        assert links == {("then", "supersedes", "first"), ("now", "supersedes", "then")}
 
     def test_an_item_stands_alone_if_that_before_it_was_not_added(self, memory: Memory) -> None:
         memory.add("Ana works at Google.", id="known")
@@ -340,8 +340,8 @@ class WriteOutcomes(StoreCase):
         memory.search("neighbour plants", profile=WORDS)
         clock.pass_(minutes=1)
         uses = get_record(memory, first).access_count
-        found = outcome(memory, FACT)
-        assert (found.outcome, found.match) == ("LOOP", first)
+        refused = outcome(memory, FACT)
+        assert (refused.outcome, refused.match) == ("LOOP", first)
         assert get_record(memory, first).access_count == uses
         both = (
             f"[m:{first[:6]}] {FACT} [m:abc] The neighbour waters the plants on the balcony when "
@@ -375,10 +375,10 @@ class IdempotencyKeys(StoreCase):
         again = outcome(memory, "Something else.", idempotency_key="k1")
         assert (first.outcome, again.outcome, again.id) == ("ADDED", "ADDED", first.id)
         assert "idempotency_key" in again.reason
-        known = outcome(memory, FACT, idempotency_key="k2")
+        duplicate = outcome(memory, FACT, idempotency_key="k2")
         repeated = outcome(memory, FACT, idempotency_key="k2")
-        assert (known.outcome, repeated.outcome) == ("DUPLICATE", "DUPLICATE")
-        assert known.match == repeated.match == first.id
+        assert (duplicate.outcome, repeated.outcome) == ("DUPLICATE", "DUPLICATE")
+        assert duplicate.match == repeated.match == first.id
         assert memory.get_all().total == 1
         assert get_record(memory, str(first.id)).access_count == 1  # for k2, once
         assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
@@ -387,7 +387,7 @@ class IdempotencyKeys(StoreCase):
         self, memory: Memory
     ) -> None:
         memory.add("Ana lives in Porto.", id="old")
-        given: dict[str, Any] = {"id": "new", "supersedes": "old", "idempotency_key": "move"}
+        options: dict[str, Any] = {"id": "new", "supersedes": "old", "idempotency_key": "move"}
         batch, once = memory._core.dispatcher.batch, iter([True])
 
         def breaks_off(ops: Sequence[Op]) -> Sequence[Any]:
@@ -395,7 +395,7 @@ class IdempotencyKeys(StoreCase):
                 raise KeyboardInterrupt
             return batch(ops)
 
-        items = [{"content": "Ana lives in Lisbon.", **given}]
+        items = [{"content": "Ana lives in Lisbon.", **options}]
         plan = add(items, memory._core.write_context(), memory._core.dedup, strict=True)
         with pytest.raises(KeyboardInterrupt):
             drive(plan, breaks_off)
@@ -404,7 +404,7 @@ class IdempotencyKeys(StoreCase):
             "active",
         )
         for _ in range(2):
-            again = memory.add("Ana lives in Lisbon.", **given)
+            again = memory.add("Ana lives in Lisbon.", **options)
             assert (again.items[0].outcome, again.items[0].id) == ("SUPERSEDES", "new")
             assert get_record(memory, "old").status == "superseded"
 
@@ -427,9 +427,12 @@ class IdempotencyKeys(StoreCase):
         for strict in (True, False):
             space = memory.within(f"strict {strict}")
             plan = add(items, space._core.write_context(), NO_DEDUP, strict=strict)
-            told = drive(plan, before_put(space, meanwhile))
-            assert [one.outcome for one in told] == ["ADDED", "ADDED"]
-            assert (told.ids[1], "idempotency_key" in told.items[1].reason) == (first[-1].id, True)
+            result = drive(plan, before_put(space, meanwhile))
+            assert [one.outcome for one in result] == ["ADDED", "ADDED"]
+            assert (result.ids[1], "idempotency_key" in result.items[1].reason) == (
+                first[-1].id,
+                True,
+            )
             assert {one.content for one in space.get_all()} == {items[0], "Ben has a cello."}
         memory.add("Tea is green.", id="tea")
         with pytest.raises(InvalidInput, match="taken"):
@@ -440,13 +443,13 @@ class IdempotencyKeys(StoreCase):
         self, memory: Memory, many: bool
     ) -> None:
         memory.add("Ana lives in Porto.", id="old")
-        given: dict[str, Any] = {"supersedes": "old", "idempotency_key": "move"}
-        first = outcome(memory, "Ana lives in Lisbon.", **given)
+        options: dict[str, Any] = {"supersedes": "old", "idempotency_key": "move"}
+        first = outcome(memory, "Ana lives in Lisbon.", **options)
         memory.delete("old")
         if many:
-            [again] = memory.add_many([{"content": "Ana lives in Lisbon.", **given}])
+            [again] = memory.add_many([{"content": "Ana lives in Lisbon.", **options}])
         else:
-            again = outcome(memory, "Ana lives in Lisbon.", **given)
+            again = outcome(memory, "Ana lives in Lisbon.", **options)
         assert (again.outcome, again.id) == ("SUPERSEDES", first.id)
         assert memory.get_all().total == 1
 
@@ -457,8 +460,8 @@ class IdempotencyKeys(StoreCase):
         assert len(result.ids) == 4
         assert memory.get_all().total == 2
         turns = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]
-        told = memory.add(turns, idempotency_key="talk")
-        assert memory.add(turns, idempotency_key="talk").ids == told.ids
+        added = memory.add(turns, idempotency_key="talk")
+        assert memory.add(turns, idempotency_key="talk").ids == added.ids
         assert memory.get_all().total == 4
 
     def test_a_key_with_an_id(self, memory: Memory) -> None:

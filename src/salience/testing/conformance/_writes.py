@@ -46,19 +46,25 @@ class Adding(StoreCase):
     """`add`, `add_many`, `get`."""
 
     def test_every_field_comes_back_as_given(self, memory: Memory, clock: Clock) -> None:
-        given = dict(FULL)
-        assert memory.add(given.pop("content"), **given).id == "full"
-        kept = get_record(memory, "full")
-        assert {name: getattr(kept, name) for name in FULL} == FULL
-        assert (kept.namespace, kept.status, kept.updated_at) == ("default", "active", clock.now)
-        assert (kept.access_count, kept.last_accessed) == (0, None)
+        fields = dict(FULL)
+        assert memory.add(fields.pop("content"), **fields).id == "full"
+        record = get_record(memory, "full")
+        assert {name: getattr(record, name) for name in FULL} == FULL
+        assert (record.namespace, record.status, record.updated_at) == (
+            "default",
+            "active",
+            clock.now,
+        )
+        assert (record.access_count, record.last_accessed) == (0, None)
 
     def test_what_is_not_given_has_its_default(self, memory: Memory, clock: Clock) -> None:
-        kept = get_record(memory, memory.add("Just a note.").id)
-        assert (kept.kind, kept.created_at, kept.updated_at) == ("note", clock.now, clock.now)
-        assert kept.title is kept.speaker is kept.session_id is kept.agent_id is kept.user_id
-        assert (kept.title, kept.importance) == (None, None)
-        assert (kept.tags, kept.entities, dict(kept.metadata)) == ((), (), {})
+        record = get_record(memory, memory.add("Just a note.").id)
+        assert (record.kind, record.created_at, record.updated_at) == ("note", clock.now, clock.now)
+        assert (
+            record.title is record.speaker is record.session_id is record.agent_id is record.user_id
+        )
+        assert (record.title, record.importance) == (None, None)
+        assert (record.tags, record.entities, dict(record.metadata)) == ((), (), {})
         assert get_record(memory, memory.add("Said.", session_id="s").id).kind == "turn"
 
     def test_nobody_is_none(self, memory: Memory) -> None:
@@ -104,17 +110,19 @@ class Adding(StoreCase):
         assert search_ids(memory, "moved packed", filters=since) == ["moved"]
 
     def test_the_last_moment_there_is_can_be_read_again(self, memory: Memory) -> None:
-        kept = get_record(memory, memory.add("Doomsday.", created_at=datetime.max).id)
-        assert abs(datetime.max.replace(tzinfo=timezone.utc) - kept.created_at).total_seconds() < 2
+        record = get_record(memory, memory.add("Doomsday.", created_at=datetime.max).id)
+        assert (
+            abs(datetime.max.replace(tzinfo=timezone.utc) - record.created_at).total_seconds() < 2
+        )
 
     def test_many_are_added_in_order_and_counted(self, memory: Memory) -> None:
-        told: list[int] = []
+        counts: list[int] = []
         items = [{"id": f"m{i:04}", "content": f"number {i}"} for i in range(5_000)]
-        result = memory.add_many(iter(items), progress=told.append)
+        result = memory.add_many(iter(items), progress=counts.append)
         assert [item.id for item in result] == [item["id"] for item in items]
         assert {item.outcome for item in result} == {"ADDED"}
-        assert told == sorted(told)
-        assert told[-1] == 5_000
+        assert counts == sorted(counts)
+        assert counts[-1] == 5_000
         assert memory.get_all(limit=1).total == 5_000
 
     def test_what_is_wrong_is_rejected_and_the_rest_added(self, memory: Memory) -> None:
@@ -194,7 +202,7 @@ class Listing(StoreCase):
         assert [r.id for r in memory.get_all(limit=3, cursor=page.cursor)] == ["m3", "m4", "m5"]
 
     @pytest.mark.parametrize(
-        "made",
+        "text",
         [
             "", "{}", "[1]", '["x", "m0"]', "[1, 5]", "[NaN, 1]", '[NaN, "m0"]',
             '[-Infinity, "m0"]', f'[1{"0" * 400}, "m0"]', r'[1, "\u0000"]', r'[1, "\ud800"]',
@@ -202,10 +210,10 @@ class Listing(StoreCase):
         ],
         ids=range(12),
     )  # fmt: skip
-    def test_a_cursor_that_no_listing_has_made_is_refused(self, memory: Memory, made: str) -> None:
+    def test_a_cursor_that_no_listing_has_made_is_refused(self, memory: Memory, text: str) -> None:
         memory.add_many({"id": f"m{i}", "content": "x"} for i in range(3))
         with pytest.raises(InvalidInput, match=r"^cursor: is not one of this listing"):
-            memory.get_all(cursor=urlsafe_b64encode(made.encode()).decode())
+            memory.get_all(cursor=urlsafe_b64encode(text.encode()).decode())
 
     def test_nothing_is_an_empty_page(self, memory: Memory) -> None:
         page = memory.get_all()
@@ -266,8 +274,8 @@ class Updating(StoreCase):
             assert _similarity(memory, "Words.") == similar
 
     def test_optional_fields_can_be_emptied(self, memory: Memory) -> None:
-        given = dict(FULL)
-        memory.add(given.pop("content"), **given)
+        fields = dict(FULL)
+        memory.add(fields.pop("content"), **fields)
         empty = memory.update(
             "full", title=None, speaker=None, tags=None, metadata=None, importance=None
         )
@@ -323,9 +331,9 @@ class Updating(StoreCase):
         drive(
             update("x", {"content": "The tea budget, edited."}, memory._core.write_context()), batch
         )
-        kept = get_record(memory, "x")
-        assert kept.content == "The tea budget, edited."
-        assert (kept.importance, kept.title, kept.review) == (0.9, "Plan", "incorrect")
+        record = get_record(memory, "x")
+        assert record.content == "The tea budget, edited."
+        assert (record.importance, record.title, record.review) == (0.9, "Plan", "incorrect")
         assert memory.verify()
 
     def test_an_update_of_what_is_erased_meanwhile_says_so(self, memory: Memory) -> None:

@@ -268,14 +268,14 @@ class _ThresholdAlgorithm:
         ranks = np.array([1.0 + np.count_nonzero(near > near[at]) for at in best.tolist()])
         equal = np.flatnonzero(np.isin(near, near[best]))
         if len(equal) > len(np.unique(near[best])):
-            [found] = yield [
+            [pairs] = yield [
                 Statement(
                     'SELECT "row", id FROM memories WHERE namespace = %s AND "row" = '
                     "ANY(%s::integer[])",
                     (self._namespace, IntegerArray(rows[equal])),
                 )
             ]
-            ids = dict(found)
+            ids = dict(pairs)
             for place, at in enumerate(best.tolist()):
                 same = rows[equal[near[equal] == near[at]]].tolist()
                 ranks[place] += sum(ids.get(row, "") < ids.get(rows[at], "") for row in same)
