@@ -14,7 +14,7 @@ demo-postgres: $(READY)
 	$(BIN)/python -m salience.testing.postgres $(BIN)/salience demo
 
 test: lint
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .
