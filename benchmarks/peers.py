@@ -42,7 +42,7 @@ Item = dict[str, Any]
 
 
 class Library(ABC):
-    """What is measured."""
+    """A memory library under measurement."""
 
     @abstractmethod
     def add(self, items: Sequence[Item]) -> None:

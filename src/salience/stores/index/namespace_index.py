@@ -154,7 +154,7 @@ class NamespaceIndex:
         return self.table.ids_at(self.table.ordinals(rows))
 
     def maybe_linked(self, rows: Rows) -> Rows:
-        """Those of the rows that may have links; of many rows, those that have."""
+        """Rows that may have links; of many rows, only those that have some."""
         if len(rows) <= _LINK_CHECK_ROWS:
             return rows
         ordinals = self.table.ordinals(rows)

@@ -101,7 +101,7 @@ class Occurrences:
     tail: Floats
 
     def take(self, keep: NDArray[Any]) -> Occurrences:
-        """Those at some places, or where a mask is True."""
+        """Occurrences at some places, or where a mask is True."""
         return Occurrences(
             self.term[keep], self.ordinal[keep], self.tf[keep], self.head[keep], self.tail[keep]
         )
@@ -123,7 +123,7 @@ class Occurrences:
         )
 
     def pooled(self) -> Occurrences:
-        """Those of one term, added up for each memory."""
+        """Occurrences of one term, added up for each memory."""
         ordinals, places = np.unique(self.ordinal, return_inverse=True)
 
         def summed(values: Floats) -> Floats:
