@@ -39,7 +39,7 @@ class SearchCache:
     in_memory: frozenset[str] = frozenset()
     """The namespaces that are answered about by the replicas of this process."""
     advanced: frozenset[str] = frozenset()
-    """The namespaces among them whose replicas were brought up to date for a search that is still to come."""
+    """The namespaces among them that were brought up to date for a search still to come."""
 
     def neighborhood_within(self, where: Filter | None) -> Neighborhood:
         """Links and neighbors that pass a filter; those of another filter are forgotten."""
