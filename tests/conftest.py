@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Settings that hold for every test."""
 
 import os
 

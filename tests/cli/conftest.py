@@ -21,7 +21,7 @@ NOTES = [
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command printed, and its exit code."""
+    """The output of a command, and its exit code."""
 
     code: int
     out: str

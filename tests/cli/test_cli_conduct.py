@@ -1,4 +1,4 @@
-"""How the command line behaves: shared options, errors, exit codes, streams, a real process."""
+"""The command line as a whole: shared options, errors, exit codes, streams, a real process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What import tells of each item, and what it does with memories that are there already."""
+"""The report of import on each item, and its treatment of existing memories."""
 
 from __future__ import annotations
 

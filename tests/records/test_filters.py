@@ -1,4 +1,4 @@
-"""What every operator means, one value at a time and over the columns of an index."""
+"""The meaning of every operator, one value at a time and over the columns of an index."""
 
 from datetime import datetime, timezone
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""What links tell, kept current as they come and go."""
+"""Figures of the link graph, kept current as they come and go."""
 
 from __future__ import annotations
 

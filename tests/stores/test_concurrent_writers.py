@@ -1,4 +1,4 @@
-"""What others write while a search or a write is under way, or have written since the last one."""
+"""Writes of others while a search or a write is under way, or have written since the last one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which store a URL opens, those from outside the package included."""
+"""The store that a URL opens, those from outside the package included."""
 
 from importlib.metadata import EntryPoint, EntryPoints
 

@@ -1,4 +1,4 @@
-"""What the tests of bad input and of bad queries share: values to refuse."""
+"""Values to refuse, shared by the tests of bad input and of bad queries."""
 
 from datetime import datetime, timezone, tzinfo
 from typing import Any

@@ -20,12 +20,12 @@ def put(folder: Path, name: str, content: Any, encoding: str = "utf-8") -> Path:
 
 
 def items(path: Path | str, format: str | None = None) -> list[Item]:
-    """What is read from a path."""
+    """The items read from a path."""
     return list(read(path, format))
 
 
 def by_id(path: Path) -> dict[str, Item]:
-    """What is read from a path, by id."""
+    """The items read from a path, by id."""
     return {item["id"]: item for item in read(path)}
 
 

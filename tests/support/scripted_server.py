@@ -19,7 +19,7 @@ DIMENSIONS = 8
 
 
 def vector(text: str, dimensions: int = DIMENSIONS) -> list[float]:
-    """What the server's "model" answers: the same for the same text, whatever is beside it."""
+    """The answer of the server's "model": the same for the same text, whatever is beside it."""
     seed = int.from_bytes(text.encode("utf-8"), "little") % 2**63
     return [float(x) for x in np.random.default_rng(seed).normal(size=dimensions)]
 

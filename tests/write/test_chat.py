@@ -298,7 +298,7 @@ def test_parts_may_be_plain_text(memory: Memory) -> None:
 
 
 def test_turns_may_stay_memories_of_their_own_with_the_vector_of_their_side() -> None:
-    """Who speaks first in a session is taken for the user, unless the speakers have roles."""
+    """The first speaker of a session counts as the user, unless the speakers have roles."""
 
     def turn(session: str, speaker: str, content: str) -> dict[str, Any]:
         return {"content": content, "speaker": speaker, "session_id": session}

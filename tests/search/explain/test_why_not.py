@@ -1,4 +1,4 @@
-"""Why not: the stage that dropped a memory, and by how much it missed."""
+"""Reasons for a miss: the stage that dropped a memory, and by how much it missed."""
 
 from __future__ import annotations
 

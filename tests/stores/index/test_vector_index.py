@@ -108,7 +108,7 @@ def scenes(draw: st.DrawFn) -> tuple[Matrix, Matrix, int, NDArray[np.bool_] | No
 def covers(
     rows: Matrix, query: Matrix, depth: int, mask: NDArray[np.bool_] | None, found: VectorIndex
 ) -> bool:
-    """Whether `nearest` holds every memory that may be among the first `depth`, ties included."""
+    """Test that `nearest` holds every memory that may be among the first `depth`, ties included."""
     near = found.nearest(query, depth, mask)
     assert len(set(near.tolist())) == len(near)
     allowed = np.flatnonzero(np.ones(len(rows), dtype=bool) if mask is None else mask)

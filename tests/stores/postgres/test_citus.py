@@ -51,7 +51,7 @@ EXPLAINED: set[str] = set()  # a statement is explained once a process
 
 
 class Plans:
-    """What the store says to the server; `check` explains each statement that is new."""
+    """Statements sent to the server; `check` explains each statement that is new."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -161,7 +161,7 @@ class TestCitusKept(TestCitus):
 def test_every_other_statement_is_one_task(
     cluster: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the suite above does not come to: segments, indexes of vectors, row-level security."""
+    """Parts beyond the suite above: segments, indexes of vectors, row-level security."""
     monkeypatch.setattr("salience.stores.postgres.write.segments.FLUSH_ROWS", 50)
     monkeypatch.setattr("salience.stores.postgres.schema.EXACT_BELOW", 100)
     EXPLAINED.clear()

@@ -1,4 +1,4 @@
-"""What a process keeps of PostgreSQL in its own memory is what is there, whoever writes."""
+"""A replica in the memory of a process equals the database, whoever writes."""
 
 import asyncio
 import threading
@@ -133,7 +133,7 @@ def store(database: str) -> Iterator[PostgresStore]:
 
 
 def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Whether a condition comes true in time."""
+    """Test whether a condition comes true in time."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""What is particular to the store on PostgreSQL."""
+"""Behaviour that only the store on PostgreSQL has."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def _usual_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def heard() -> list[Command]:
-    """What the store has said to the server."""
+    """The statements that the store has sent to the server."""
     return []
 
 

@@ -65,7 +65,7 @@ def late(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until(condition: Callable[[], bool], seconds: float = 30.0) -> bool:
-    """Whether a condition comes true in time."""
+    """Test whether a condition comes true in time."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:

@@ -382,7 +382,7 @@ def readable() -> Iterator[Path]:
 
 
 def as_nobody(path: Path, options: str = "") -> subprocess.CompletedProcess[str]:
-    """What a process says that may do nothing but what everybody may."""
+    """The output of a process without any special rights."""
     return subprocess.run(
         [sys.executable, "-c", UNPRIVILEGED, f"sqlite:///{path}{options}"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What the one file holds and does not hold: erased text, the change feed, the embedder."""
+"""Contents of the one file, and what is not in it: erased text, the change feed, the embedder."""
 
 import sqlite3
 from pathlib import Path
