@@ -13,16 +13,17 @@ from hypothesis import strategies as st
 
 from salience.records.link_graph import LinkGraph
 
-Edge = tuple[int, int]
-EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
+Edge = tuple[int, int, str]
+TYPES = st.sampled_from(["supports", "mentions", "contradicts"])
+EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11), TYPES), max_size=30)
 EDITS = st.lists(
     st.one_of(
-        st.tuples(st.just("link"), st.integers(0, 11), st.integers(0, 11)),
-        st.tuples(st.just("unlink"), st.integers(0, 11), st.integers(0, 11)),
-        st.tuples(st.just("add"), st.integers(0, 11), st.just(0)),
-        st.tuples(st.just("remove"), st.integers(0, 11), st.just(0)),
-        st.tuples(st.just("edit"), st.integers(0, 11), st.just(0)),
-        st.tuples(st.just("look"), st.integers(0, 11), st.just(0)),
+        st.tuples(st.just("link"), st.integers(0, 11), st.integers(0, 11), TYPES),
+        st.tuples(st.just("unlink"), st.integers(0, 11), st.integers(0, 11), TYPES),
+        st.tuples(st.just("add"), st.integers(0, 11), st.just(0), TYPES),
+        st.tuples(st.just("remove"), st.integers(0, 11), st.just(0), TYPES),
+        st.tuples(st.just("edit"), st.integers(0, 11), st.just(0), TYPES),
+        st.tuples(st.just("look"), st.integers(0, 11), st.just(0), TYPES),
     ),
     max_size=60,
 )
@@ -32,30 +33,30 @@ class World:
     """Links as a store has them, and the graph that is told of their changes."""
 
     def __init__(self, edges: Sequence[Edge], living: set[int]) -> None:
-        self.links = {(str(s), str(t)): float(i) for i, (s, t) in enumerate(edges)}
+        self.links = {(str(s), str(t), type): float(i) for i, (s, t, type) in enumerate(edges)}
         self.living = {str(id) for id in living}
         self.graph = LinkGraph(self.all_links(), self.living)
 
-    def all_links(self) -> list[tuple[str, str, float]]:
-        return [(s, t, at) for (s, t), at in self.links.items()]
+    def all_links(self) -> list[tuple[str, str, str, float]]:
+        return [(*key, at) for key, at in self.links.items()]
 
-    def of(self, ids: Sequence[str]) -> list[tuple[str, str, float]]:
+    def of(self, ids: Sequence[str]) -> list[tuple[str, str, str, float]]:
         return [one for one in self.all_links() if one[0] in ids or one[1] in ids]
 
-    def do(self, what: str, one: int, other: int, time: float) -> None:
+    def do(self, what: str, one: int, other: int, type: str, time: float) -> None:
         id, end = str(one), str(other)
         if what == "link":
-            self.links[id, end] = time
+            self.links[id, end, type] = time
             self.graph.relinked([id])
         elif what == "unlink":
-            self.links.pop((id, end), None)
+            self.links.pop((id, end, type), None)
             self.graph.relinked([id])
         elif what == "add" and id not in self.living:
             self.living.add(id)
             self.graph.added([id])
         elif what == "remove" and id in self.living:
             self.living.discard(id)
-            self.links = {k: at for k, at in self.links.items() if id not in k}
+            self.links = {k: at for k, at in self.links.items() if id not in k[:2]}
             self.graph.removed([id])
         elif what == "edit" and id in self.living:
             self.graph.removed([id])
@@ -65,16 +66,19 @@ class World:
 
     def check(self) -> None:
         self.graph.settle(self.of)
-        held = [(s, t, at) for s, t, at in self.all_links() if {s, t} <= self.living and s != t]
-        drawn = nx.Graph([(s, t) for s, t, _ in held])
+        links = [one for one in self.all_links() if {*one[:2]} <= self.living and one[0] != one[1]]
+        support = [(s, t, at) for s, t, type, at in links if type != "contradicts"]
+        drawn = nx.Graph([(s, t) for s, t, _ in support])
         assert self.graph.cuts == set(nx.articulation_points(drawn))
         ids = [str(i) for i in range(12)]
         cut = self.graph.column("is_cut_vertex", ids)
         assert {id for id, value in zip(ids, cut, strict=True) if value} == self.graph.cuts
-        degrees = [len({s for s, t, _ in held if t == id}) for id in ids]
+        degrees = [sum(t == id for _, t, _ in support) for id in ids]
         assert self.graph.column("in_degree", ids).tolist() == degrees
-        newest = [max((at for _, t, at in held if t == id), default=np.nan) for id in ids]
+        newest = [max((at for _, t, at in support if t == id), default=np.nan) for id in ids]
         assert np.array_equal(self.graph.column("newest_link", ids), newest, equal_nan=True)
+        linked = [float(any(id in one[:2] for one in links)) for id in ids]
+        assert self.graph.column("linked", ids).tolist() == linked
 
 
 @given(EDGES, st.sets(st.integers(0, 11)))
@@ -84,12 +88,12 @@ def test_a_graph_tells_what_networkx_does(edges: list[Edge], living: set[int]) -
 
 @given(EDGES, st.sets(st.integers(0, 11)), EDITS)
 def test_it_does_after_any_edits(
-    edges: list[Edge], living: set[int], edits: list[tuple[str, int, int]]
+    edges: list[Edge], living: set[int], edits: list[tuple[str, int, int, str]]
 ) -> None:
     world = World(edges, living)
     world.check()
-    for time, (what, one, other) in enumerate(edits, start=100):
-        world.do(what, one, other, float(time))
+    for time, (what, one, other, type) in enumerate(edits, start=100):
+        world.do(what, one, other, type, float(time))
     world.check()
 
 
@@ -97,15 +101,15 @@ def test_it_does_after_any_edits(
 def test_one_edge_after_another_gives_what_all_at_once_do(edges: list[Edge]) -> None:
     world = World([], set(range(12)))
     world.check()
-    for time, (one, other) in enumerate(edges):
-        world.do("link", one, other, float(time))
+    for time, (one, other, type) in enumerate(edges):
+        world.do("link", one, other, type, float(time))
         world.check()
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_long_chain_is_no_trouble(at_once: bool) -> None:
     ids = [str(i) for i in range(20_000)]
-    links = [(left, right, 0.0) for left, right in pairwise(ids)]
+    links = [(left, right, "mentions", 0.0) for left, right in pairwise(ids)]
     graph = LinkGraph(links if at_once else [], ids)
     if not at_once:
         assert not graph.cuts
@@ -113,5 +117,5 @@ def test_a_long_chain_is_no_trouble(at_once: bool) -> None:
         graph.settle(lambda asked: links)
     assert graph.cuts == set(ids[1:-1])
     graph.relinked([ids[0]])
-    graph.settle(lambda asked: [*links, (ids[0], ids[-1], 0.0)])  # closes the ring
+    graph.settle(lambda asked: [*links, (ids[0], ids[-1], "mentions", 0.0)])  # closes the ring
     assert not graph.cuts

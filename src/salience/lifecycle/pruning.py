@@ -177,11 +177,12 @@ def _reasons(table: Candidates, place: int, layer: str | None, now: float) -> tu
         used += f", last {_days((now - last) / DAY_SECONDS)} ago"
     layer = layer or "knowledge"
     degree = int(value("in_degree"))
+    links = "link" if degree == 1 else "links"
     reasons = [
         f"vitality {value('alive'):.3f} is below 0.1",
         f"{used}; written {_days(age)} ago",
         f"fades at rate {METABOLIC_RATES[layer]:g} ({layer})"
-        + (f", slowed by {degree} that link to it" if degree else "; nothing links to it"),
+        + (f", slowed by {degree} {links} to it" if degree else "; nothing links to it"),
     ]
     if value("boost") > 0.0:
         reasons.append("what the use of linked memories lent it has faded, too")

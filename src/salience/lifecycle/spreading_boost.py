@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from salience.ranking.signals.vitality import BOOST_HALF_LIFE_DAYS
 from salience.records.events import DAY_SECONDS, Event
-from salience.records.record import Link, MemoryRecord, to_json
+from salience.records.record import OPPOSING_LINKS, Link, MemoryRecord, to_json
 from salience.records.validation import unit
 from salience.retrieval.operations import LinksOf, Log
 from salience.retrieval.plan import Plan, ask
@@ -20,9 +20,9 @@ MAX_HOPS = 2
 def spread_boost(ids: Sequence[str], utility: float, scope: WriteContext) -> Plan[dict[str, float]]:
     """The plan of spreading a use: boost = utility * 0.6^hops within 2 hops; new boosts by id.
 
-    Breadth first over links in both directions, each memory by its shortest path; a memory that is
-    used gets nothing from its own use. The new boost is added to what is left of the old one:
-    1 - (1 - old * 2^(-days / 7)) * (1 - new). `utility` is in [0, 1].
+    Breadth first over links in both directions, except contradictions, each memory by its shortest
+    path; a memory that is used gets nothing from its own use. The new boost is added to what is
+    left of the old one: 1 - (1 - old * 2^(-days / 7)) * (1 - new). `utility` is in [0, 1].
 
     Raises:
         InvalidInput: the utility is not in [0, 1].
@@ -77,7 +77,8 @@ def _within(id: str, namespace: str) -> Plan[Mapping[str, int]]:
     frontier = [id]
     for hop in range(1, MAX_HOPS + 1):
         links: Sequence[Link] = yield from ask(LinksOf(namespace, tuple(frontier)))
-        reached = {end for link in links for end in (link.source, link.target)} - set(hops)
+        support = [link for link in links if link.type not in OPPOSING_LINKS]
+        reached = {end for link in support for end in (link.source, link.target)} - set(hops)
         hops |= dict.fromkeys(reached, hop)
         frontier = sorted(reached)
         if not frontier:

@@ -180,7 +180,7 @@ class _ReplayedMemories:
         }
         columns["accesses"] = self._accesses[places]
         columns["layer"] = np.array([self._layers[place] for place in places], dtype=object)
-        links = ((source, target, at) for (source, target, _), at in self._links.items())
+        links = ((*key, at) for key, at in self._links.items())
         graph = LinkGraph(links, ids)
         for name in GRAPH:
             columns[name] = graph.column(name, ids)

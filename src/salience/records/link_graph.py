@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.block_cut_tree import BlockCutTree
+from salience.records.record import OPPOSING_LINKS
 
-LinkTimes = Iterable[tuple[str, str, float]]
-"""Links as (source, target, created_at in seconds)."""
+LinkTimes = Iterable[tuple[str, str, str, float]]
+"""Links as (source, target, type, created_at in seconds)."""
 _MAX_CHANGED_SHARE = 0.1  # of the memories; beyond it all links are read again
 _MAX_CHANGED_MEMORIES = 1000  # or this number of them, if it is more
+
+
+class _Support(NamedTuple):
+    """The links from one memory to another that support it: their number, and the newest's time.
+
+    Where all of them oppose it, the number is 0 and the time NaN.
+    """
+
+    links: int
+    newest: float
+
+    def joined(self, other: _Support) -> _Support:
+        return _Support(self.links + other.links, float(np.fmax(self.newest, other.newest)))
+
+
+_OPPOSED = _Support(0, np.nan)
 
 
 class LinkGraph:
     """The links between existing memories, by id; a link from a memory to itself is ignored.
 
-    A link to an id that no memory has counts as soon as one has it. In-degrees and times are
-    updated as links come and go; cut vertices are those of `BlockCutTree`.
+    A link to an id that no memory has counts as soon as one has it. Links of `OPPOSING_LINKS` are
+    links, but count neither for in-degrees and times nor for cut vertices; two types of link from
+    one memory to another count as two. In-degrees and times are updated as links come and go; cut
+    vertices are those of `BlockCutTree`.
     """
 
     def __init__(self, links: LinkTimes, existing: Iterable[str]) -> None:
         self._existing = set(existing)
-        self._out: dict[str, dict[str, float]] = {}  # by source: when each target was last linked
-        self._in: dict[str, dict[str, float]] = {}
+        self._out: dict[str, dict[str, _Support]] = {}  # by source, then by target
+        self._in: dict[str, dict[str, _Support]] = {}  # by target, then by source
         self._new: set[str] = set()
         self._removed: set[str] = set()
         self._relinked: set[str] = set()
         self._blocks = BlockCutTree(self.neighbors)
-        for source, target, at in links:
-            if source != target and source in self._existing and target in self._existing:
-                newest = self._out.get(source, {}).get(target, at)
-                self._set(source, target, max(at, newest))
+        for (source, target), support in self._supports(links).items():
+            self._set(source, target, support)
         self._blocks.disconnect(self._out)  # everything is computed when first needed
 
     # Keeping current
@@ -72,29 +90,44 @@ class LinkGraph:
         self._new, self._removed, self._relinked = set(), set(), set()
         if not affected:
             return
-        current: dict[tuple[str, str], float] = {}
-        for source, target, at in read(sorted(affected)):
-            if source != target and source in self._existing and target in self._existing:
-                current[source, target] = max(at, current.get((source, target), at))
+        current = self._supports(read(sorted(affected)))
         for id in sorted(affected):
             links = [(id, target) for target in self._out.get(id, ())]
             links += [(source, id) for source in self._in.get(id, ())]
             for source, target in links:
                 if (source, target) not in current:
+                    was_connected = self._connected(source, target)
                     del self._out[source][target], self._in[target][source]
-                    if source not in self._out.get(target, ()):
+                    if was_connected and not self._connected(source, target):
                         self._blocks.disconnect((source, target))
-        for (source, target), at in sorted(current.items()):
-            if self._set(source, target, at):
+        for (source, target), support in sorted(current.items()):
+            was_connected = self._connected(source, target)
+            self._set(source, target, support)
+            is_connected = self._connected(source, target)
+            if is_connected and not was_connected:
                 self._blocks.connect(source, target)
+            elif was_connected and not is_connected:
+                self._blocks.disconnect((source, target))
 
-    def _set(self, source: str, target: str, at: float) -> bool:
-        """Set a link; True if its two ends were not linked before."""
-        targets = self._out.setdefault(source, {})
-        is_new = target not in targets and source not in self._out.get(target, ())
-        targets[target] = at
-        self._in.setdefault(target, {})[source] = at
-        return is_new
+    def _supports(self, links: LinkTimes) -> dict[tuple[str, str], _Support]:
+        """The links between existing memories by their ends."""
+        supports: dict[tuple[str, str], _Support] = {}
+        for source, target, type, at in links:
+            if source != target and source in self._existing and target in self._existing:
+                support = _OPPOSED if type in OPPOSING_LINKS else _Support(1, at)
+                before = supports.get((source, target))
+                supports[source, target] = support if before is None else before.joined(support)
+        return supports
+
+    def _set(self, source: str, target: str, support: _Support) -> None:
+        self._out.setdefault(source, {})[target] = support
+        self._in.setdefault(target, {})[source] = support
+
+    def _connected(self, one: str, other: str) -> bool:
+        """Test whether one of two memories supports the other."""
+        there = self._out.get(one, {}).get(other, _OPPOSED)
+        back = self._out.get(other, {}).get(one, _OPPOSED)
+        return there.links + back.links > 0
 
     def _drop(self, id: str) -> None:
         self._existing.discard(id)
@@ -109,8 +142,9 @@ class LinkGraph:
     # Looking up
 
     def neighbors(self, id: str) -> Iterator[str]:
-        """The memories that one links to or that link to it; twice if both is true."""
-        return chain(self._out.get(id, ()), self._in.get(id, ()))
+        """The memories that one supports or that support it; twice if both is true."""
+        supports = chain(self._out.get(id, {}).items(), self._in.get(id, {}).items())
+        return (other for other, support in supports if support.links)
 
     @property
     def cuts(self) -> frozenset[str]:
@@ -120,16 +154,18 @@ class LinkGraph:
     def column(self, name: str, ids: Sequence[str]) -> NDArray[np.float64]:
         """A column of `fields.GRAPH` for some memories, or `linked`: 1 for those with any link."""
         if name == "linked":
-            return np.array([id in self._out or id in self._in for id in ids], dtype=np.float64)
+            linked = (bool(self._out.get(id) or self._in.get(id)) for id in ids)
+            return np.fromiter(linked, np.float64, len(ids))
         if name == "in_degree":
-            return np.array([len(self._in.get(id, ())) for id in ids], dtype=np.float64)
+            degrees = (sum(s.links for s in self._in.get(id, {}).values()) for id in ids)
+            return np.fromiter(degrees, np.float64, len(ids))
         if name == "is_cut_vertex":
             return np.array([self._blocks.is_cut(id) for id in ids], dtype=np.float64)
-        newest = [max(self._in.get(id, {}).values(), default=np.nan) for id in ids]
-        return np.array(newest, dtype=np.float64)
+        times = ([s.newest for s in self._in.get(id, {}).values() if s.links] for id in ids)
+        return np.fromiter((max(at, default=np.nan) for at in times), np.float64, len(ids))
 
     @property
     def nbytes(self) -> int:
         """Memory used, roughly, in bytes."""
         links = sum(map(len, self._out.values()))
-        return self._blocks.nbytes + 100 * len(self._existing) + 600 * len(self._out) + 200 * links
+        return self._blocks.nbytes + 100 * len(self._existing) + 600 * len(self._out) + 280 * links

@@ -34,6 +34,7 @@ LINK_TYPES = (
     "supersedes",
     "consolidates",
 )
+OPPOSING_LINKS = frozenset({"contradicts"})  # types that lend a memory neither life nor support
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
 

@@ -510,9 +510,9 @@ class RamRecords:
 
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
-    ) -> list[tuple[str, str, float]]:
-        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
+    ) -> list[tuple[str, str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, type, created_at in seconds)."""
         return [
-            (link.source, link.target, codec.encode("created_at", link.created_at))
+            (link.source, link.target, link.type, codec.encode("created_at", link.created_at))
             for link in self.links_of(namespace, ids)
         ]

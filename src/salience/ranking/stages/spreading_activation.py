@@ -12,6 +12,7 @@ from salience.errors import InvalidInput, shown
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage, is_stored
+from salience.records.record import OPPOSING_LINKS
 from salience.retrieval.candidates import Candidates, ColumnData, Floats, Rows
 from salience.retrieval.operations import Edge, FetchColumns, LinksBetween
 from salience.retrieval.plan import Plan, ask
@@ -66,7 +67,7 @@ class Spread(Stage):
     seed: Signal
     hops: int = 2
     decay: float = 0.5
-    silent: tuple[str, ...] = ("contradicts",)
+    silent: tuple[str, ...] = tuple(sorted(OPPOSING_LINKS))
     into: str = "activation"
     around: ClassVar[str | None] = "links"
 

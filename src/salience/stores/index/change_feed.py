@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
+
+from salience.records.link_graph import LinkTimes
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,6 @@ class ChangeFeed(Protocol):
         """Identity of the embedder of the vectors, None if it is not known."""
         ...
 
-    def links(
-        self, namespace: str, ids: Sequence[str] | None = None
-    ) -> Iterable[tuple[str, str, float]]:
-        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
+    def links(self, namespace: str, ids: Sequence[str] | None = None) -> LinkTimes:
+        """Links, all or from and to some ids."""
         ...

@@ -332,11 +332,11 @@ class SqliteReader:
 
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
-    ) -> list[tuple[str, str, float]]:
-        """Links, all or from and to some ids, as (source, target, created_at in seconds)."""
-        rows = self._linked("source, target, created_at", namespace, ids)
+    ) -> list[tuple[str, str, str, float]]:
+        """Links, all or from and to some ids, as (source, target, type, created_at in seconds)."""
+        rows = self._linked("source, target, type, created_at", namespace, ids)
         with translate_damage(self.path):
-            codec.check_column("created_at", [created for _, _, created in rows])
+            codec.check_column("created_at", [created for *_, created in rows])
         return rows
 
     def _linked(

@@ -186,6 +186,37 @@ class UtilitySpreading(StoreCase):
         assert {id: self.boosts(memory)[id] for id in boosts} == pytest.approx(boosts)
         assert get_record(memory, "e").boosted_at == clock.now - timedelta(days=7)
 
+    def test_being_contradicted_makes_no_memory_livelier(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
+        clock.pass_(days=20)
+        before = {one.id: one for one in memory.zones()}
+        memory.contradict("a", "b")
+        memory.contradict("b", "c")
+        memory.touch("a", utility=1.0)
+        clock.pass_(days=1)
+        after = {one.id: one for one in memory.zones()}
+        assert not after["b"].bridge
+        assert memory.zones().protected == 0.0
+        for id in "bc":
+            assert get_record(memory, id).boost is None
+            assert after[id].vitality < before[id].vitality
+        memory.link("a", "b", "supports")  # beside the contradiction
+        assert {one.id: one for one in memory.zones()}["b"].vitality > before["b"].vitality
+
+    def test_two_types_of_link_from_one_memory_count_as_two(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many({"id": id, "content": id, "layer": "activity"} for id in "abc")
+        for target, type in (("b", "mentions"), ("c", "mentions"), ("c", "supports")):
+            memory.link("a", target, type)
+        clock.pass_(days=20)
+        vitality = {one.id: one.vitality for one in memory.zones()}
+        for id, stability in (("b", 1.1), ("c", 1.2)):
+            level = -1.5 / stability * math.log(20)
+            assert vitality[id] == pytest.approx(1 / (1 + math.exp(-level)))
+
     def test_several_at_once_lend_to_each_other(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": id} for id in "abc")
         memory.link("a", "b")

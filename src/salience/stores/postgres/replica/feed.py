@@ -9,6 +9,7 @@ import numpy as np
 
 from salience.records.events import ACCESSES, USE_EVENTS
 from salience.records.fields import FIELDS
+from salience.records.link_graph import LinkTimes
 from salience.retrieval.operations import STAGED
 from salience.stores import codec
 from salience.stores.access_queue import Batch, overlay
@@ -64,7 +65,7 @@ class ReplicaFeed:
         self.columns: Mapping[str, list[Any]] | None = None  # of all memories
         self.fresh_vectors: Sequence[tuple[str, list[int], list[bytes]]] = ()
         self.stored_embedder: str | None = None
-        self.stored_links: list[tuple[str, str, float, float, str]] | None = None
+        self.stored_links: list[tuple[str, str, str, float, float]] | None = None
 
     def changes(self, namespace: str, after: int) -> Changes:
         """See `ChangeFeed.changes`."""
@@ -102,9 +103,7 @@ class ReplicaFeed:
         """See `ChangeFeed.embedder`."""
         return self.stored_embedder
 
-    def links(
-        self, namespace: str, ids: Sequence[str] | None = None
-    ) -> Iterable[tuple[str, str, float]]:
+    def links(self, namespace: str, ids: Sequence[str] | None = None) -> LinkTimes:
         """See `ChangeFeed.links`.
 
         Raises:
@@ -112,12 +111,12 @@ class ReplicaFeed:
         """
         links = self.links_by_weight(namespace)
         if ids is None:
-            return [link[:3] for link in links]
+            return [link[:4] for link in links]
         wanted = set(ids)
-        return [link[:3] for link in links if not wanted.isdisjoint(link[:2])]
+        return [link[:4] for link in links if not wanted.isdisjoint(link[:2])]
 
-    def links_by_weight(self, namespace: str) -> Sequence[tuple[str, str, float, float, str]]:
-        """All links as (source, target, created_at, weight, type), by source, target and type.
+    def links_by_weight(self, namespace: str) -> Sequence[tuple[str, str, str, float, float]]:
+        """All links as (source, target, type, created_at, weight), by source, target and type.
 
         Raises:
             MissingColumns: they were not read yet.
@@ -277,7 +276,7 @@ def parse_rows(answer: Sequence[Any], offset: int) -> list[int]:
 def select_links(namespace: str) -> Statement:
     """Read all links of a namespace."""
     return Statement(
-        "SELECT source, target, created_at, weight, type FROM links WHERE namespace = %s "
+        "SELECT source, target, type, created_at, weight FROM links WHERE namespace = %s "
         "ORDER BY source, target, type",
         (namespace,),
     )

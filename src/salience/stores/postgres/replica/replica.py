@@ -29,7 +29,7 @@ class LinkTable:
     def __init__(self, links: Iterable[Sequence[Any]], row_of: Mapping[str, int]) -> None:
         self._edges: list[Edge] = []
         self._places: dict[int, list[int]] = {}
-        for source, target, _, weight, type_ in links:
+        for source, target, type_, _, weight in links:
             if source in row_of and target in row_of:
                 edge = Edge(row_of[source], row_of[target], weight, type_)
                 for end in dict.fromkeys(edge[:2]):

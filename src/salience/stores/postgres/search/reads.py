@@ -105,14 +105,14 @@ class StoreReader:
         if graph is None:
             [links] = yield [
                 Statement(
-                    "SELECT l.source, l.target, l.created_at FROM links l "
+                    "SELECT l.source, l.target, l.type, l.created_at FROM links l "
                     "JOIN memories s ON s.namespace = l.namespace AND s.id = l.source "
                     "JOIN memories t ON t.namespace = l.namespace AND t.id = l.target "
                     "WHERE l.namespace = %s",
                     (namespace,),
                 )
             ]
-            living = {end for source, target, _ in links for end in (source, target)}
+            living = {end for source, target, *_ in links for end in (source, target)}
             graph = LinkGraph(links, living)
             self._snapshots.store_graph(namespace, snapshot.linked, graph)
         return graph
