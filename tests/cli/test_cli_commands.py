@@ -113,10 +113,25 @@ def test_update_changes_words_and_fields(notes: Run) -> None:
     assert notes("search", "mat", "--limit", "1", "--json").json["hits"][0]["id"] == "river"
 
 
+def test_update_merges_metadata_or_replaces_them(notes: Run) -> None:
+    for option, keys in (
+        ("--replace-metadata", {"a": 1, "b": 2}),
+        ("--metadata", {"b": None, "c": 3}),
+    ):
+        assert notes("update", "river", option, json.dumps(keys)).code == 0
+    assert notes("get", "river", "--json").json["metadata"] == {"a": 1, "c": 3}
+    assert notes("update", "river", "--set", 'metadata={"a": null}').code == 0
+    assert notes("get", "river", "--json").json["metadata"] == {"c": 3}
+    assert notes("update", "river", "--set", "metadata=").code == 0
+    assert notes("get", "river", "--json").json["metadata"] == {}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "code"),
     [
-        (["river"], "give a text, or --set", 2),
+        (["river"], "give a text, --set or --metadata", 2),
+        (["river", "--metadata", "[1]"], "is no JSON object", 2),
+        (["river", "--metadata", "{}", "--replace-metadata", "{}"], "give one of the two", 2),
         (["river", "--set", "importance"], "write it as importance=0.8", 2),
         (["river", "--set", "importance=much"], "write its value as JSON", 2),
         (["river", "--set", "importance=7"], "between 0 and 1", 2),

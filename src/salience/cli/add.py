@@ -116,13 +116,23 @@ def update(
             help="The new value of a field; nothing after the = empties it. Repeat it for more.",
         ),
     ] = None,
+    metadata: Annotated[
+        str | None,
+        typer.Option(metavar="JSON", help="Metadata to set, key by key; null removes a key."),
+    ] = None,
+    replace_metadata: Annotated[
+        str | None, typer.Option(metavar="JSON", help="The metadata in the place of all others.")
+    ] = None,
 ) -> None:
     """Change the text of a memory, or its fields."""
     changes_by_field = dict(_parse_assignment(change) for change in changes or ())
+    for name, keys in (("metadata", metadata), ("replace_metadata", replace_metadata)):
+        if keys is not None:
+            changes_by_field[name] = parse_json(name, keys)
     if text is not None:
         changes_by_field["content"] = _from_stdin() if text == "-" else text
     if not changes_by_field:
-        raise InvalidInput("update", "has nothing to change", "give a text, or --set")
+        raise InvalidInput("update", "has nothing to change", "give a text, --set or --metadata")
     with settings.open() as memory:
         changed = memory.update(id, **changes_by_field)
     if settings.json:

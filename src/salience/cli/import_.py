@@ -315,7 +315,10 @@ def _changes(record: MemoryRecord, item: Mapping[str, Any]) -> dict[str, Any]:
     fields = {n: v for n, v in item.items() if n in CHECKS and n not in ("id", *assumed)}
     if isinstance(fields.get("metadata"), dict):
         fields["metadata"] = metadata_for(record, fields["metadata"])
-    return {n: v for n, v in fields.items() if CHECKS[n](n, v) != getattr(record, n)}
+    changes = {n: v for n, v in fields.items() if CHECKS[n](n, v) != getattr(record, n)}
+    if "metadata" in changes:  # the file has all of them
+        changes["replace_metadata"] = changes.pop("metadata")
+    return changes
 
 
 def _report(settings: Settings, done: _Import) -> None:

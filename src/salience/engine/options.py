@@ -145,10 +145,13 @@ class MemoryChanges(RecordFields, total=False):
 
     content: its text, which is embedded again.
     status: its status, such as "active" or "archived".
+    replace_metadata: the whole metadata, in the place of all that there are. `metadata` is merged
+        instead: its keys are set, those with the value None removed, and all others stay.
     """
 
     content: str
     status: str
+    replace_metadata: Mapping[str, Any] | None
 
 
 UNCHANGED: Mapping[str, Any] = dict.fromkeys(MemoryChanges.__annotations__, ...)

@@ -120,6 +120,12 @@ def _write(before: Values, event: Event) -> dict[str, Any]:
     return values
 
 
+def merged_metadata(old: Values, keys: Values) -> dict[str, Any]:
+    """Metadata with some keys set to other values; None removes a key."""
+    removed = {key for key, value in keys.items() if value is None}
+    return {key: value for key, value in {**old, **keys}.items() if key not in removed}
+
+
 def _use(before: Values, event: Event) -> dict[str, Any]:
     last = before["last_accessed"]
     return {
@@ -274,7 +280,15 @@ def unlink_event(link: Link, actor: str | None) -> Event:
 
 
 def apply_with_previous(before: Values, event: Event) -> tuple[dict[str, Any], Event]:
-    """The changes of an event, metadata included, and the event with the values before as `was`."""
+    """The changes of an event, metadata included, and the event with the values before as `was`.
+
+    `merge` in the payload are keys for the metadata as they are by then; the log has the outcome.
+    """
+    if "merge" in event.payload:
+        payload = {name: value for name, value in event.payload.items() if name != "merge"}
+        metadata = merged_metadata(before["metadata"], event.payload["merge"])
+        payload["set"] = {**payload.get("set", EMPTY), "metadata": metadata}
+        event = replace(event, payload=payload)
     changes = apply(before, event)
     fields_set = event.payload.get("set")
     if not fields_set:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from salience.errors import InvalidInput
-from salience.records.events import Event
+from salience.records.events import Event, merged_metadata
 from salience.records.fields import FIELDS
-from salience.records.record import Draft, Embedding, Link, MemoryRecord, to_json
+from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord, to_json
 from salience.records.validation import text
 from salience.retrieval.operations import Delete, Embed, Events, Extract, Log, Put, RowsById
 from salience.retrieval.plan import Plan, ask
@@ -26,6 +26,8 @@ from salience.write.items import (
     with_vector_texts,
 )
 from salience.write.reading import MAX_ATTEMPTS, contention_error, not_found, read_record
+
+_REPLACE_METADATA = "replace_metadata"
 
 
 def put_new(
@@ -96,28 +98,48 @@ def _check_only_raced(
 def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[MemoryRecord]:
     """The plan of updating a memory; changed text is embedded again.
 
+    `metadata` is merged by key, and `replace_metadata` takes the place of all of it.
+
     Raises:
         InvalidInput: a field is unknown, cannot be updated, or has a wrong value.
         NotFound: there is no such memory.
     """
-    allowed = set(CHECKS) - {"id"}
+    fields, merge = _checked_changes(changes)
+    in_place = all(FIELDS[name].patchable for name in fields)
+
+    def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
+        if merge:
+            merged = merged_metadata(record.metadata, merge)
+            return {**fields, "metadata": CHECKS["metadata"]("metadata", merged)}
+        if "metadata" in fields:
+            return {**fields, "metadata": metadata_for(record, fields["metadata"])}
+        return fields
+
+    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place, merge=merge)
+    if changed is None:
+        raise not_found(id, scope.namespace)
+    return changed
+
+
+def _checked_changes(changes: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+    """The checked fields that an update sets, and the keys that it merges into the metadata."""
+    allowed = set(CHECKS) - {"id"} | {_REPLACE_METADATA}
     unknown = set(changes) - allowed
     if unknown:
         raise InvalidInput(
             sorted(unknown)[0], "cannot be updated", f"use {', '.join(sorted(allowed))}"
         )
-    checked = {name: CHECKS[name](name, value) for name, value in changes.items()}
-    in_place = all(FIELDS[name].patchable for name in checked)
-
-    def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
-        if "metadata" not in checked:
-            return checked
-        return {**checked, "metadata": metadata_for(record, checked["metadata"])}
-
-    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place)
-    if changed is None:
-        raise not_found(id, scope.namespace)
-    return changed
+    if {"metadata", _REPLACE_METADATA} <= changes.keys():
+        raise InvalidInput(
+            _REPLACE_METADATA, "does not go with metadata, which is merged", "give one of the two"
+        )
+    fields = dict(changes)
+    if _REPLACE_METADATA in fields:
+        fields["metadata"] = fields.pop(_REPLACE_METADATA)
+    checked = {name: CHECKS[name](name, value) for name, value in fields.items()}
+    if changes.get("metadata") is None:  # as for every field, None empties it
+        return checked, EMPTY
+    return checked, checked.pop("metadata")
 
 
 def revise(
@@ -126,11 +148,12 @@ def revise(
     scope: WriteContext,
     *,
     in_place: bool = False,
+    merge: Mapping[str, Any] = EMPTY,
 ) -> Plan[MemoryRecord | None]:
     """The plan of changing a memory depending on its present state, again if others change it.
 
-    Changes `in_place`, of patchable fields, are made whatever others change. None if there is no
-    such memory, or if `changes_of` it is None.
+    Changes `in_place`, of patchable fields, are made whatever others change; `merge` are the keys
+    of the metadata that they set. None if there is no such memory, or if `changes_of` it is None.
     """
     vectors: dict[str, Embedding] = {}
     for _ in range(MAX_ATTEMPTS):
@@ -140,7 +163,7 @@ def revise(
             return None
         if not changes:
             return record
-        changed = yield from _updated(record, changes, vectors, scope, in_place)
+        changed = yield from _updated(record, changes, vectors, scope, in_place, merge)
         if changed is not None:
             return changed
     raise contention_error(id)
@@ -152,6 +175,7 @@ def _updated(
     vector_of: dict[str, Embedding],
     scope: WriteContext,
     in_place: bool,
+    merge: Mapping[str, Any],
 ) -> Plan[MemoryRecord | None]:
     """Change a memory that was just read; None if somebody else has changed it meanwhile.
 
@@ -167,7 +191,11 @@ def _updated(
     old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     if in_place:
         values = {name: to_json(value) for name, value in changes.items()}
-        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
+        payload: dict[str, Any] = {"set": values}
+        if merge:  # into what the metadata are by then: others may set other keys
+            del values["metadata"]
+            payload["merge"] = merge
+        event = Event("edit", id, scope.now, scope.actor, payload=payload)
         if (yield from ask(Log(scope.namespace, (event,)))):
             return None
         if new:

@@ -264,7 +264,7 @@ class Updating(StoreCase):
         memory.add("Words.", id="one", vectors={"image": [0.0, 1.0]}, metadata={"k": 1})
         similar = _similarity(memory, "Words.")
         before = get_record(memory, "one").to_dict()
-        memory.update("one", **{field: value})
+        memory.update("one", **{"replace_metadata" if field == "metadata" else field: value})
         after = get_record(memory, "one")
         assert getattr(after, field) == value
         changed = {n for n, v in after.to_dict().items() if v != before[n]}
