@@ -30,7 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.set_threshold(50_000, 20, 20)  # a command makes next to no cycles to collect
     try:
         from salience.cli.app import app
+        from salience.cli.completion import VARIABLE, complete
 
+        if VARIABLE in os.environ:
+            complete()
         app(None if arguments is None else list(arguments), prog_name="salience")
     except SystemExit as end:
         return _flushed(end.code if isinstance(end.code, int) else int(end.code is not None))

@@ -49,13 +49,13 @@ def add(
         str | None, typer.Option(metavar="JSON", help="Vectors by name, instead of the embedder's.")
     ] = None,
     gist: Annotated[str | None, typer.Option(help="A summary of it.")] = None,
-    tier: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
-    memory_nature: Annotated[str | None, typer.Option(help="episodic or semantic.")] = None,
+    tier: Annotated[str | None, typer.Option(help="One of short, medium, long.")] = None,
+    memory_nature: Annotated[str | None, typer.Option(help="One of episodic, semantic.")] = None,
     content_type: Annotated[
-        str | None, typer.Option(help="text, conversation, document, event or fact.")
+        str | None, typer.Option(help="One of text, conversation, document, event, fact.")
     ] = None,
     layer: Annotated[
-        str | None, typer.Option(help="episodic, knowledge, activity or entity.")
+        str | None, typer.Option(help="One of episodic, knowledge, activity, entity.")
     ] = None,
     relevance_score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,
     memory_score: Annotated[float | None, typer.Option(help="From 0 to 1.")] = None,

@@ -10,7 +10,20 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import salience
-from salience.cli import add, demo, evaluate, get, import_, judge, maintain, migrate, report, search
+from salience.cli import (
+    add,
+    completion,
+    demo,
+    evaluate,
+    get,
+    import_,
+    judge,
+    maintain,
+    migrate,
+    report,
+    search,
+)
+from salience.cli.help import MAX_HELP_COLUMNS, Commands, command, command_group, name_value
 from salience.cli.settings import Settings
 
 _Db = Annotated[
@@ -41,13 +54,74 @@ _SHARED = {
     "json": (_Json, False),
 }
 
+COMMANDS: Commands = {
+    "Remember": {
+        "add": add.add,
+        "update": add.update,
+        "import": import_.import_,
+        "delete": add.delete,
+    },
+    "Recall": {
+        "search": search.search,
+        "explain": search.explain,
+        "compare": search.compare,
+        "context": search.context,
+    },
+    "Look": {
+        "get": get.get,
+        "list": get.list_,
+        "history": judge.history,
+        "stats": get.stats,
+        "zones": get.zones,
+        "report": report.report,
+        "profiles": search.profiles,
+    },
+    "Judge": {
+        "touch": judge.touch,
+        "feedback": judge.feedback,
+        "promote": judge.promote,
+        "demote": judge.demote,
+        "pin": judge.pin,
+        "unpin": judge.unpin,
+        "supersede": judge.supersede,
+        "contradict": judge.contradict,
+    },
+    "Keep in order": {
+        "maintain": maintain.maintain,
+        "consolidate": maintain.consolidate,
+        "prune": maintain.prune,
+        "archive": maintain.archive,
+        "restore": maintain.restore,
+        "undo": maintain.undo,
+        "audit": maintain.audit,
+        "verify": judge.verify,
+    },
+    "Move and rebuild": {
+        "copy": migrate.copy,
+        "migrate": migrate.migrate,
+        "reembed": add.reembed,
+        "index": migrate.index,
+    },
+    "Try and measure": {
+        "demo": demo.demo,
+        "eval": evaluate.eval_,
+        "bench": evaluate.bench,
+        "completion": completion.completion,
+    },
+}
+"""All commands, in the order of --help."""
+
 app = typer.Typer(
+    cls=command_group(COMMANDS),
     help="The memory an AI agent keeps, and the engine that recalls from it what matters now.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # help as plain text: drawing it would cost every start some time
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": MAX_HELP_COLUMNS,
+    },
 )
 
 
@@ -83,6 +157,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     ]
     for name, parameter in own.items():
         if name != "settings":
+            name_value(hints[name])
             parameters.append(
                 parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
             )
@@ -103,45 +178,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_COMMANDS: dict[str, Callable[..., None]] = {
-    "add": add.add,
-    "update": add.update,
-    "import": import_.import_,
-    "search": search.search,
-    "explain": search.explain,
-    "compare": search.compare,
-    "context": search.context,
-    "get": get.get,
-    "list": get.list_,
-    "delete": add.delete,
-    "history": judge.history,
-    "touch": judge.touch,
-    "feedback": judge.feedback,
-    "promote": judge.promote,
-    "demote": judge.demote,
-    "pin": judge.pin,
-    "unpin": judge.unpin,
-    "supersede": judge.supersede,
-    "contradict": judge.contradict,
-    "verify": judge.verify,
-    "prune": maintain.prune,
-    "archive": maintain.archive,
-    "restore": maintain.restore,
-    "consolidate": maintain.consolidate,
-    "undo": maintain.undo,
-    "maintain": maintain.maintain,
-    "audit": maintain.audit,
-    "report": report.report,
-    "reembed": add.reembed,
-    "zones": get.zones,
-    "stats": get.stats,
-    "migrate": migrate.migrate,
-    "index": migrate.index,
-    "copy": migrate.copy,
-    "profiles": search.profiles,
-    "eval": evaluate.eval_,
-    "bench": evaluate.bench,
-    "demo": demo.demo,
-}
-for _name, _function in _COMMANDS.items():
-    app.command(_name)(_command(_function))
+_Command = command(_SHARED)
+for _group in COMMANDS.values():
+    for _name, _function in _group.items():
+        app.command(_name, cls=_Command)(_command(_function))

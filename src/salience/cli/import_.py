@@ -16,6 +16,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 import typer
 
 from salience.cli import output
+from salience.cli.completion import one_of
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, NotFound, shown
@@ -48,7 +49,11 @@ def import_(
     ],
     format: Annotated[
         str | None,
-        typer.Option(help=f"One of {', '.join(importers.FORMATS)}; else it is detected."),
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {', '.join(importers.FORMATS)}; else it is detected.",
+            autocompletion=one_of(importers.FORMATS),
+        ),
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Memories in a transaction.")] = 2048,
     mode: Annotated[

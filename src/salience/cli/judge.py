@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from salience.cli import output
+from salience.cli.completion import one_of
 from salience.cli.settings import Settings
+from salience.records.events import FEEDBACK_WEIGHTS
 from salience.records.record import MemoryRecord, to_json
 
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all
@@ -77,7 +79,12 @@ def touch(
 def feedback(
     settings: Settings,
     id: Id,
-    kind: Annotated[str, typer.Argument(help="useful, not_useful, outdated or incorrect.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help=f"One of {', '.join(FEEDBACK_WEIGHTS)}.", autocompletion=one_of(FEEDBACK_WEIGHTS)
+        ),
+    ],
     context: Annotated[str | None, typer.Option(help="The reason.")] = None,
 ) -> None:
     """Judge whether a memory was useful."""

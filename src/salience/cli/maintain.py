@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from salience.cli import output
+from salience.cli.completion import one_of
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
@@ -204,6 +205,7 @@ def maintain(
         typer.Option(
             "--step",
             metavar="STEP",
+            autocompletion=one_of(maintenance.STEPS),
             help=f"One of {', '.join(maintenance.STEPS)}; repeat the option for more. "
             f"[default: {', '.join(maintenance.DEFAULT_STEPS)}]",
         ),

@@ -8,14 +8,21 @@ from typing import Annotated
 import typer
 
 from salience.cli import output
+from salience.cli.completion import one_of
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.ranking import profiles as built_in
+from salience.search.context.formats import FORMATS
 
 Query = Annotated[str, typer.Argument(help="The question, in words.")]
 ProfileName = Annotated[
     str,
-    typer.Option("--profile", metavar="NAME", help="The ranking profile: a name, or a .json file."),
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="The ranking profile: a name, or a .json file.",
+        autocompletion=one_of(built_in.BUILT_IN),
+    ),
 ]
 Where = Annotated[
     str | None,
@@ -165,6 +172,7 @@ def compare(
             "--profile",
             metavar="NAME",
             help="A profile, by name or as a .json file; give two or more.",
+            autocompletion=one_of(built_in.BUILT_IN),
         ),
     ],
     limit: Annotated[int, typer.Option("--limit", "-n", help="Most hits of each profile.")] = 10,
@@ -194,7 +202,13 @@ def context(
     query: Query,
     tokens: Annotated[int, typer.Option("--max-tokens", help="Most tokens of the context.")] = 2000,
     form: Annotated[
-        str, typer.Option("--format", metavar="NAME", help="text, markdown, xml or messages.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"One of {', '.join(FORMATS)}.",
+            autocompletion=one_of(FORMATS),
+        ),
     ] = "text",
     profile: ProfileName = "balanced",
     where: Where = None,
@@ -231,9 +245,12 @@ def context(
 def profiles(
     settings: Settings,
     action: Annotated[
-        str | None, typer.Argument(metavar="[show NAME]", help="Show profile profile.")
+        str | None,
+        typer.Argument(metavar="[show NAME]", help="Show the formula of the profile NAME."),
     ] = None,
-    name: Annotated[str | None, typer.Argument(hidden=True)] = None,
+    name: Annotated[
+        str | None, typer.Argument(hidden=True, autocompletion=one_of(built_in.BUILT_IN))
+    ] = None,
 ) -> None:
     """List the ranking profiles, or show the formula of one."""
     if action not in (None, "show") or (action is None) != (name is None):

@@ -1,0 +1,102 @@
+"""The help of every command, and completion in real shells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+
+from salience.cli.app import COMMANDS, app
+
+if TYPE_CHECKING:
+    from cli.conftest import Run
+
+COMMAND_NAMES = [name for group in COMMANDS.values() for name in group]
+
+
+def test_the_help_lists_each_command_under_its_heading_in_a_whole_sentence(run: Run) -> None:
+    lines = run("--help").out.splitlines()
+    assert max(map(len, lines)) <= 80
+    shown = " ".join(" ".join(lines).split())
+    for heading, group in COMMANDS.items():
+        assert f"{heading}:" in lines
+        for name, function in group.items():
+            sentence = " ".join((function.__doc__ or "").split()).partition(". ")[0].rstrip(".")
+            assert f"{name} {sentence}." in shown
+
+
+def test_the_help_takes_the_width_of_the_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = run("search", "--help").out.splitlines()
+    assert 80 < max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize("name", COMMAND_NAMES)
+def test_the_text_of_each_option_is_a_sentence_in_plain_words(name: str) -> None:
+    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    context = typer.Context(command, info_name=name)
+    for parameter in command.params:
+        record = parameter.get_help_record(context)
+        if record is not None:
+            text = record[1].partition("  [")[0].partition(" [")[0]
+            assert text[:1].isupper(), record
+            assert text.endswith("."), record
+    help = command.get_help(context)
+    assert "<int>" not in help
+    assert "<str>" not in help
+    assert "{" not in help.partition("Options")[0]
+
+
+def _completed(shell: str, script: str, tmp_path: Path) -> str:
+    """The output of a script in a shell where the command `salience` is on the path."""
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"there is no {shell} here")
+    command = tmp_path / "bin" / "salience"
+    command.parent.mkdir()
+    code = "import sys; from salience.cli import main; sys.exit(main())"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    path = os.pathsep.join((str(command.parent), os.environ["PATH"]))
+    ran = subprocess.run(
+        [program, "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+    )
+    return ran.stdout
+
+
+def test_bash_completes_commands_options_and_values(tmp_path: Path) -> None:
+    script = 'eval "$(salience completion bash)"\n'
+    for words in ("salience sea", "salience search --pro", "salience search --profile six"):
+        count = len(words.split()) - 1
+        script += f"COMP_WORDS=({words}); COMP_CWORD={count}; COMPREPLY=()\n"
+        script += '_salience_completion salience; printf "%s\\n" "${COMPREPLY[@]}"\n'
+    assert _completed("bash", script, tmp_path).split() == ["search", "--profile", "six_factor"]
+
+
+def test_zsh_completes_values(tmp_path: Path) -> None:
+    script = (
+        "autoload -Uz compinit; compinit -u; "
+        'eval "$(salience completion zsh)"; echo $_comps[salience]; '
+        '_TYPER_COMPLETE_ARGS="salience feedback x use" _SALIENCE_COMPLETE=complete_zsh salience'
+    )
+    output = _completed("zsh", script, tmp_path)
+    assert output.startswith("_salience_completion\n")
+    assert '"useful"' in output
+
+
+def test_fish_completes_options(tmp_path: Path) -> None:
+    script = 'salience completion fish | source; complete -C "salience search --lim"'
+    assert _completed("fish", script, tmp_path).startswith("--limit")
