@@ -202,6 +202,15 @@ def test_notes_that_cannot_be_read_are_all_told_and_can_be_left_out(
     assert "2026-13-45" in told["n/month.md"][1]
 
 
+def test_blank_notes_are_counted_and_listed(run: Run, tmp_path: Path) -> None:
+    put(tmp_path, "n/2026-01-10.md", "Walked along the river.")
+    put(tmp_path, "n/2026-01-11.md", " \n")
+    assert run("import", "n").out == "1 added, 1 blank, 0 rejected\n"
+    assert run("get", "2026-01-10", "--json").json["created_at"] == "2026-01-10T00:00:00Z"
+    ran = run("import", "n", "--update", "--json")
+    assert (ran.json["blank"], ran.json["outcomes"]) == (["2026-01-11.md"], {"UNCHANGED": 1})
+
+
 def test_broken_lines_are_told_and_can_be_left_out(run: Run, tmp_path: Path) -> None:
     source = b'{"content": "One"}\n{"content": \n["Two"]\n{"content": "Three"}\n'
     (tmp_path / "n.jsonl").write_bytes(source)

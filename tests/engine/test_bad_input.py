@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from salience import Memory
 from salience.errors import InvalidInput, NotFound, StoreError, shown
-from salience.write.importers import ImportProblem
+from salience.importers import ImportProblem
 from support.bad_input import HUGE, LONE, NAN, NO_TIME, NOW, label
 
 INF = float("inf")

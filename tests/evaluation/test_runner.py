@@ -12,6 +12,7 @@ from salience.cli import main
 from salience.evaluation import datasets
 from salience.evaluation.metrics import MEASURES
 from salience.evaluation.runner import Check, evaluate
+from salience.importers import ImportProblem
 from salience.ranking.explanation import Explanation
 from salience.ranking.expressions import Col
 from salience.ranking.profile import Profile
@@ -20,7 +21,6 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import timestamp
 from salience.retrieval.routes import Vector
 from salience.search.results import Hit, SearchResult
-from salience.write.importers import ImportProblem
 
 TURNS = (
     ("a1", "Ana", "I adopted a greyhound called Comet last week."),

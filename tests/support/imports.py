@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from salience.write.importers import ImportProblem, Item, read
+from salience.importers import ImportProblem, Item, read
 
 
 def put(folder: Path, name: str, content: Any, encoding: str = "utf-8") -> Path:

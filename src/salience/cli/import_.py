@@ -15,14 +15,15 @@ from typing import Annotated, Any, BinaryIO, Literal
 
 import typer
 
+from salience import importers
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, NotFound, shown
+from salience.importers import ImportProblem
 from salience.records.record import MemoryRecord
-from salience.write import chat, importers
-from salience.write.importers import ImportProblem
+from salience.write import chat
 from salience.write.items import CHECKS, metadata_for
 from salience.write.link_targets import target_names
 from salience.write.outcomes import ADDING_OUTCOMES, Added
@@ -108,17 +109,19 @@ class _Source:
             ImportProblem: the source is damaged.
         """
         omitted: list[ImportProblem] = []
-        deque(self.read(omitted), maxlen=0)
+        deque(self.read(omitted, []), maxlen=0)
         return omitted
 
-    def read(self, omitted: list[ImportProblem]) -> Iterator[importers.Item]:
-        """The items; problems name the path as it was given."""
+    def read(self, omitted: list[ImportProblem], blank: list[str]) -> Iterator[importers.Item]:
+        """The items; parts without text go to `blank`. Problems name the path as it was given."""
 
         def omit(problem: ImportProblem) -> None:
             omitted.append(self._named(problem))
 
         try:
-            yield from importers.read(self.place, self.format, omit if self.lenient else None)
+            items = importers.read(self.place, self.format, omit if self.lenient else None)
+            yield from items
+            blank += items.blank
         except ImportProblem as problem:
             raise self._named(problem) from None
 
@@ -169,6 +172,7 @@ class _Import:
     counts: Counter[str] = field(default_factory=Counter)  # of outcomes
     not_added: list[tuple[Path, str, Added]] = field(default_factory=list)
     degraded: dict[str, None] = field(default_factory=dict)
+    blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
     has_pending: bool = False  # links whose targets did not exist when they were written
     unmet: list[tuple[str, str, str, float]] = field(default_factory=list)  # by changed memories
 
@@ -216,7 +220,7 @@ class _Import:
     def _accepted(self, source: _Source) -> Iterator[dict[str, Any]]:
         """The items that can be written to this namespace in this mode."""
         own = self.memory.namespace
-        for item in source.read([]):
+        for item in source.read([], self.blank):
             problem = None
             if item.namespace not in (None, own):
                 problem = InvalidInput(
@@ -341,6 +345,7 @@ def _report(settings: Settings, done: _Import) -> None:
                 "outcomes": dict(counts),
                 "rejected": [item for item in not_added if item["outcome"] == "REJECTED"],
                 "known": [item for item in not_added if item["outcome"] != "REJECTED"],
+                "blank": done.blank,
                 "degraded": list(done.degraded),
             }
         )
@@ -356,4 +361,5 @@ def _report(settings: Settings, done: _Import) -> None:
     )
     parts = [f"{added:,} added"]
     parts += [f"{counts[name]:,} {wording}" for name, wording in _WORDING.items() if counts[name]]
+    parts += [f"{len(done.blank):,} blank"] if done.blank else []
     print(", ".join([*parts, f"{counts['REJECTED']:,} rejected"]))

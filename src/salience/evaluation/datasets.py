@@ -7,10 +7,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from salience.importers import ImportProblem, conversation
+from salience.importers.conversation import Query
 from salience.records.validation import timestamp
 from salience.write import chat
-from salience.write.importers import ImportProblem, conversation
-from salience.write.importers.conversation import Query
 
 
 @dataclass(frozen=True, slots=True)

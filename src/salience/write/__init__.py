@@ -1,1 +1,1 @@
-"""Plans that add and change memories: items, dedup, chats, links, judgments, importers."""
+"""Plans that add and change memories: items, dedup, chats, links, judgments."""

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from salience.records.field_types import STATUSES
-from salience.records.fields import FIELDS
-from salience.write.importers._source import (
+from salience.importers._source import (
     ImportProblem,
     Item,
     LeftOut,
@@ -20,6 +18,8 @@ from salience.write.importers._source import (
     parsed,
     text,
 )
+from salience.records.field_types import STATUSES
+from salience.records.fields import FIELDS
 
 _ALIASES = {
     "text": "content",

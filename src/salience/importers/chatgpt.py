@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from salience.write.importers._source import (
+from salience.importers._source import (
     ImportProblem,
     Item,
     clean,

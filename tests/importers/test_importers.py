@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from salience import Memory, SalienceError
-from salience.write.importers import FORMATS, ImportProblem, conversation, detect, read
+from salience.importers import FORMATS, ImportProblem, conversation, detect, read
 from support.imports import items, problem, put
 
 

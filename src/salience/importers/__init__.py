@@ -1,7 +1,10 @@
-"""Memories from elsewhere: JSON lines, conversations, Markdown notes and ChatGPT exports.
+"""Memories from elsewhere: Markdown notes, ChatGPT exports, JSON lines and conversations.
 
->>> from salience.write.importers import read
+>>> from salience.importers import read
 >>> memory.add_many(read("notes/"))                                        # doctest: +SKIP
+
+`read` finds out the format of a file or folder by itself. What it yields are plain mappings, which
+can be looked at, changed and left out before they are added.
 """
 
 from __future__ import annotations
@@ -11,10 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from salience.write.importers import chatgpt, conversation, jsonl, markdown
-from salience.write.importers._source import ImportProblem, Item, LeftOut, decoded, head, unreadable
+from salience.importers import chatgpt, conversation, jsonl, markdown
+from salience.importers._source import ImportProblem, Item, LeftOut, decoded, head, unreadable
 
-__all__ = ["FORMATS", "ImportProblem", "Item", "detect", "read"]
+__all__ = ["FORMATS", "ImportProblem", "Item", "Items", "detect", "read"]
 
 FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
     {
@@ -25,11 +28,6 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
     }
 )
 """The readers by the name of their format."""
-
-_LENIENT: Mapping[str, Callable[[Path, LeftOut], Iterator[Item]]] = MappingProxyType(
-    {"jsonl": jsonl.read, "markdown": markdown.read}
-)
-"""The readers of formats with many parts, each of which can be left out."""
 
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -42,11 +40,31 @@ _TREE = re.compile(r'"mapping"\s*:\s*\{')
 _CONVERSATION = re.compile(r'"memories"\s*:\s*\[')
 
 
+class Items(Iterator[Item]):
+    """The memories of a file or folder, read while they are iterated over.
+
+    `blank` lists the notes without any text, which are skipped, as far as it has been read.
+    """
+
+    def __init__(self, path: Path, format: str, left_out: LeftOut | None = None) -> None:
+        self.format = format
+        self.blank: list[str] = []
+        if format == "markdown":
+            self._items = markdown.read(path, left_out, self.blank.append)
+        elif format == "jsonl":
+            self._items = jsonl.read(path, left_out)
+        else:
+            self._items = FORMATS[format](path)
+
+    def __next__(self) -> Item:
+        return next(self._items)
+
+
 def read(
     path: str | Path,
     format: str | None = None,
     left_out: LeftOut | None = None,
-) -> Iterator[Item]:
+) -> Items:
     """The memories at `path`, one after another, ready for `Memory.add_many`.
 
     Args:
@@ -71,9 +89,7 @@ def read(
     name = format or detect(path)
     if name not in FORMATS:
         raise ImportProblem(path, f"there is no format {name!r}", f"use one of {_names()}")
-    if left_out is not None and (reader := _LENIENT.get(name)):
-        return reader(path, left_out)
-    return FORMATS[name](path)
+    return Items(path, name, left_out)
 
 
 def detect(path: Path) -> str:

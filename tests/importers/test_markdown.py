@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from salience import Memory
-from salience.write.importers import ImportProblem, markdown, read
+from salience.importers import ImportProblem, markdown, read
 from support.imports import by_id, items, problem, put
 
 
@@ -161,12 +161,51 @@ def test_hidden_files_and_other_files_are_left_out(tmp_path: Path) -> None:
     assert set(by_id(tmp_path / "v")) == {"deep/er/note"}
 
 
-def test_empty_notes_stand_for_their_title(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("2026-01-10", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("2026-01-10 Meeting", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("Meeting of 2026-01-10, part 2", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("2026_01_10", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("2026.01.10", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("20260110-notes", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("IMG_20260110_0815", datetime(2026, 1, 10, tzinfo=UTC)),
+        ("202601101530 Zettel", datetime(2026, 1, 10, 15, 30, tzinfo=UTC)),
+        ("20260110T153012", datetime(2026, 1, 10, 15, 30, tzinfo=UTC)),
+        ("2026-13-45 then 2026-01-10", datetime(2026, 1, 10, tzinfo=UTC)),
+        *(
+            (name, None)
+            for name in ("2026-01", "2026-02-30", "v20260110", "120260110", "2026-01.10")
+        ),
+        *((name, None) for name in ("20260110999", "31122026", "2026-01-101", "99999999")),
+    ],
+)
+def test_a_date_in_the_name_of_the_file_is_its_time(
+    tmp_path: Path, name: str, meant: datetime | None
+) -> None:
+    path = put(tmp_path, f"{name}.md", "text")
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    [item] = items(path)
+    assert item["created_at"] == (meant or datetime.fromtimestamp(1_700_000_000, UTC))
+    assert item.assumed == (() if meant else ("created_at",))
+    [item] = items(put(tmp_path, f"{name}.md", "---\ndate: 2020-02-02\n---\ntext"))
+    assert item["created_at"] == datetime(2020, 2, 2, tzinfo=UTC)
+    [item] = items(put(tmp_path, f"{name}.md", "---\ndate: soon\n---\ntext"))
+    assert meant is None or item["created_at"] == meant
+
+
+def test_blank_notes_are_skipped_and_listed(tmp_path: Path) -> None:
     put(tmp_path, "v/Stub.md", "")
-    put(tmp_path, "v/b.md", "[[Stub]]")
-    notes = by_id(tmp_path / "v")
-    assert notes["stub"]["content"] == "Stub"
-    assert notes["b"]["links"][0]["target"] == "stub"
+    put(tmp_path, "v/deep/2026-01-10.md", "---\ndate: 2026-01-10\ntags: []\nmood:\n---\n \n\n")
+    put(tmp_path, "v/Ana.md", "---\naliases: [Anna]\n---\n")
+    put(tmp_path, "v/b.md", "[[Stub]] [[Anna]]")
+    notes = read(tmp_path / "v")
+    by_id = {item["id"]: item for item in notes}
+    assert set(by_id) == {"ana", "b"}
+    assert notes.blank == ["Stub.md", "deep/2026-01-10.md"]
+    assert by_id["ana"]["content"] == "Ana"
+    assert by_id["b"]["metadata"]["unresolved_links"] == ["Stub"]
 
 
 def test_a_long_note_is_divided_at_headings_and_its_parts_linked(tmp_path: Path) -> None:

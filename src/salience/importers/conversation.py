@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from salience.write.importers._source import ImportProblem, Item, clean, moment, parsed, text
+from salience.importers._source import ImportProblem, Item, clean, moment, parsed, text
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from salience.write.importers import ImportProblem
+from salience.importers import ImportProblem
 from support.imports import items, problem, put
 
 

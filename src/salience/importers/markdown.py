@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
-from importlib import import_module
-from itertools import chain
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from salience.importers._front_matter import divided
+from salience.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
 from salience.language.tokens import slug
-from salience.write.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
 
 MAX_NOTE_CHARACTERS = 20_000
 """A longer note is divided at its headings into several memories."""
 
-_MAX_FRONT_MATTER_VALUES = 100_000
 _MAX_TITLE_CHARACTERS = 500
 _LISTED_PROBLEMS = 10  # of the notes of a folder that cannot be read
 _MIN_SECONDS = 100_000_000  # since 1970; smaller numbers spell a date of at most 8 digits
 _BLANK = "\ufffc"  # neither a space nor a letter, so that a heading of code stays one
 _SUFFIXES = frozenset((".md", ".markdown"))
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)[^\n]*?\2", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
-_READ_KEYS = frozenset(("title", "tags", "tag", "date", "created"))
+_DATE_KEYS = ("date", "created")
+_READ_KEYS = frozenset(("title", "tags", "tag", *_DATE_KEYS))
+_NAMED_DATE = re.compile(
+    r"(?<![^\W_])(?P<year>(?:19|20)\d\d)(?P<sign>[-_.]?)(?P<month>\d\d)(?P=sign)(?P<day>\d\d)"
+    r"(?:(?<=\d{8})T?(?P<hour>[01]\d|2[0-3])(?P<minute>[0-5]\d)(?:[0-5]\d)?)?(?=[\W_T]|$)"
+)
 
 
 @dataclass(slots=True)
@@ -49,8 +50,21 @@ class _Note:
         title = str(written) if _is_word(written) else _words(heading, self.body)
         self.title = clean(title)[:_MAX_TITLE_CHARACTERS] or self.path.stem
 
+    @property
+    def file_name(self) -> str:
+        """The path within the folder."""
+        return self.place + self.path.suffix
 
-def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
+    @property
+    def is_blank(self) -> bool:
+        """True if it has no text, and nothing in its front matter but dates."""
+        values = (value for key, value in self.front.items() if key not in _DATE_KEYS)
+        return not clean(self.body) and not any(value or value == 0 for value in values)
+
+
+def read(
+    path: Path, left_out: LeftOut | None = None, blank: Callable[[str], object] | None = None
+) -> Iterator[Item]:
     """Yield the notes of a file, or of a folder and the folders in it.
 
     The id of a note is made of its path in the folder, its title of the front matter, the first
@@ -58,6 +72,9 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     named by path, file, title or alias; the targets that no note has are also listed in
     `metadata["unresolved_links"]`. Hidden files and folders are left out. Title and
     tags of the front matter that are no text, and dates that are no time, stay in the metadata.
+    The time of a note is a date in its front matter, else in the name of the file, else that of the
+    file's last change. A note that says nothing is skipped, and `blank` called with its path in the
+    folder.
 
     Raises:
         ImportProblem: a file cannot be read, or its front matter is broken; names all of them,
@@ -74,6 +91,10 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
             left_out(error)
     elif problems:
         raise _together(path, problems)
+    for note in notes:
+        if note.is_blank and blank is not None:
+            blank(note.file_name)
+    notes = [note for note in notes if not note.is_blank]
     taken: set[str] = set()
     for note in notes:
         note.id = _unused(_id(note.place), taken)
@@ -121,86 +142,10 @@ def _files(path: Path) -> list[Path]:
 
 def _note(file: Path, folder: Path) -> _Note:
     source = text(file)
-    front, body = _divided(file, source)
+    front, body = divided(file, source)
     body = body.strip()
     plain = _CODE.sub(lambda code: re.sub(r"[^\n]", _BLANK, code[0]), body)
     return _Note(file, file.relative_to(folder).with_suffix("").as_posix(), front, body, plain)
-
-
-def _divided(file: Path, source: str) -> tuple[dict[str, Any], str]:
-    """The front matter and the body of a note."""
-    front_matter = _FRONT.match(source)
-    if not front_matter:
-        return {}, source
-    try:
-        yaml = import_module("yaml")
-    except ImportError:
-        raise ImportProblem(
-            file, "has front matter, which needs PyYAML", "pip install 'salience[import]'"
-        ) from None
-    try:
-        if "*" in front_matter[1]:  # there may be aliases, which a few lines can nest without end
-            _check_size(yaml.compose(front_matter[1], yaml.SafeLoader))
-        front = _json(yaml.safe_load(front_matter[1]))
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as problem:
-        mark = getattr(problem, "problem_mark", None)
-        reason = getattr(problem, "problem", None) or str(problem)
-        line = 2 + mark.line if mark else 1
-        if (
-            isinstance(problem, ValueError)
-            and (wrong := _wrong_value(yaml, front_matter[1])) is not None
-        ):
-            line, reason = 2 + wrong.start_mark.line, f"{wrong.value}: {reason}"
-        raise ImportProblem(
-            file,
-            f"the front matter is not YAML: {reason}",
-            "repair it, or put quotes around the value",
-            line=line,
-        ) from None
-    if front is None:
-        return {}, source[front_matter.end() :]
-    if not isinstance(front, dict):  # two rules around a paragraph
-        return {}, source
-    return front, source[front_matter.end() :]
-
-
-def _wrong_value(yaml: Any, source: str) -> Any:
-    """The first value that looks like a date or a number and is none (2026-13-45)."""
-    loader = yaml.SafeLoader(source)
-    nodes = [loader.get_single_node()]
-    seen: set[int] = set()
-    while nodes:
-        node = nodes.pop()
-        if id(node) in seen or node is None:
-            continue
-        seen.add(id(node))
-        if isinstance(node.value, list):
-            parts = (part if isinstance(part, tuple) else (part,) for part in node.value)
-            nodes += reversed([*chain.from_iterable(parts)])
-            continue
-        try:
-            loader.construct_object(node)
-        except ValueError:
-            return node
-        except yaml.YAMLError:
-            continue
-    return None
-
-
-def _check_size(root: Any) -> None:
-    """Refuse a YAML node of too many values once its aliases are written out."""
-    sizes: dict[int, int] = {}
-
-    def size(node: Any) -> int:
-        if id(node) not in sizes:
-            sizes[id(node)] = 0  # until it is known: an alias may be within what it stands for
-            within = node.value if isinstance(node.value, list) else ()
-            parts = chain.from_iterable(p if isinstance(p, tuple) else (p,) for p in within)
-            sizes[id(node)] = 1 + sum(map(size, parts))
-        return sizes[id(node)]
-
-    if root is not None and size(root) > _MAX_FRONT_MATTER_VALUES:
-        raise ValueError(f"its aliases stand for more than {_MAX_FRONT_MATTER_VALUES:,} values")
 
 
 def _unused(name: str, taken: set[str]) -> str:
@@ -258,13 +203,14 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
     parts = _parts(note)
     written, unread = _created(note)
     unread |= {key for key in ("title", "tags", "tag") if not _is_read(key, note.front.get(key))}
+    written = written or _named_date(note.path.stem)
     created = written or datetime.fromtimestamp(note.path.stat().st_mtime, tz=UTC)
     in_metadata = unread | (note.front.keys() - _READ_KEYS)
     further = {key: value for key, value in note.front.items() if key in in_metadata}
     shared = {"kind": "note", "created_at": created, "tags": _tags(note)}
     for number, (start, stop) in enumerate(parts, start=1):
         links, unresolved = _links(note, note.plain[start:stop], targets)
-        metadata = {**further, "path": note.place + note.path.suffix}
+        metadata = {**further, "path": note.file_name}
         heading = _words(_HEADING.match(note.plain, start), note.body) if number > 1 else ""
         if unresolved:
             metadata["unresolved_links"] = unresolved
@@ -283,9 +229,7 @@ def _items(note: _Note, targets: dict[str, str]) -> Iterator[Item]:
             "metadata": metadata,
             "links": links,
         }
-        yield Item(
-            fields, note.place + note.path.suffix, assumed=() if written else ("created_at",)
-        )
+        yield Item(fields, note.file_name, assumed=() if written else ("created_at",))
 
 
 def _part_id(note: _Note, number: int) -> str:
@@ -348,11 +292,23 @@ def _tags(note: _Note) -> list[str]:
 
 def _created(note: _Note) -> tuple[datetime | None, set[str]]:
     """The time of a note by its front matter, and the keys whose values are no time."""
-    values = {key: moment(_spelt(note.front.get(key))) for key in ("date", "created")}
+    values = {key: moment(_spelt(note.front.get(key))) for key in _DATE_KEYS}
     times = {key: _time(value) for key, value in values.items()}
     unread = {key for key, value in values.items() if value is not None and times[key] is None}
     written = next((time for time in times.values() if time is not None), None)
     return written, unread
+
+
+def _named_date(name: str) -> datetime | None:
+    """The first date in the name of a file: 2026-01-10, 2026_01_10, 20260110 or 202601101530."""
+    for match in _NAMED_DATE.finditer(name):
+        parts = match.group("year", "month", "day", "hour", "minute")
+        year, month, day, hour, minute = (int(part or 0) for part in parts)
+        try:
+            return datetime(year, month, day, hour, minute, tzinfo=UTC)
+        except ValueError:  # no date of the calendar
+            continue
+    return None
 
 
 def _spelt(value: Any) -> Any:
@@ -368,20 +324,3 @@ def _time(value: Any) -> datetime | None:
         except ValueError:
             return None
     return value if isinstance(value, datetime) else None
-
-
-def _json(value: Any) -> Any:
-    """A YAML value in types that JSON has."""
-    if isinstance(value, dict):
-        return {str(key): _json(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple, set)):
-        return [_json(part) for part in value]
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    if value is None or isinstance(value, (str, bool)):
-        return value
-    if isinstance(value, int) and -(2**63) <= value < 2**64:  # larger ones are kept as text
-        return value
-    if isinstance(value, float) and math.isfinite(value):
-        return value
-    return str(value)
