@@ -201,8 +201,8 @@ def delete(
     missing = []
     with settings.open(embeds=False) as memory:
         if ids:
-            missing = [id for id in dict.fromkeys(ids) if not memory.delete(id)]
-            erased = len(set(ids)) - len(missing)
+            missing = [id for id in dict.fromkeys(ids) if memory.get(id) is None]
+            erased = memory.delete_many(ids)
         else:
             if not yes:
                 _confirm(settings, memory.get_all(filters, limit=1).total, memory.namespace)

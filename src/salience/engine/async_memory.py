@@ -217,6 +217,14 @@ class AsyncWriteApi(AsyncPlanRunner):
         """Erase one memory with its vectors and links; True if there was one."""
         return await self._run(update.delete(text("id", id), self._core.write_context()))
 
+    async def delete_many(self, ids: Iterable[str]) -> int:
+        """Erase the memories of some ids; returns how many there were.
+
+        Raises:
+            InvalidInput: an id is no text; nothing was erased.
+        """
+        return await self._run(ask(Delete(self._core.namespace, texts("ids", ids))))
+
     async def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
 

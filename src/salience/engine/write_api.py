@@ -17,7 +17,7 @@ from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.records.filters import filter_fields, parse_filter
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, callable_or_none, text
+from salience.records.validation import boolean, callable_or_none, text, texts
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.request import Filters
@@ -138,6 +138,14 @@ class WriteApi(PlanRunner):
     def delete(self, id: str) -> bool:
         """Erase one memory with its vectors and links; True if there was one."""
         return self._run(update.delete(text("id", id), self._core.write_context()))
+
+    def delete_many(self, ids: Iterable[str]) -> int:
+        """Erase the memories of some ids; returns how many there were.
+
+        Raises:
+            InvalidInput: an id is no text; nothing was erased.
+        """
+        return self._run(ask(Delete(self._core.namespace, texts("ids", ids))))
 
     def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.

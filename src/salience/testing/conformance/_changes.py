@@ -1,4 +1,4 @@
-"""Changes to what is there: metadata by key."""
+"""Changes to what is there: metadata by key, many erased at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.retrieval.operations import Log, Op, Put
 from salience.retrieval.plan import drive
-from salience.testing.conformance._case import Clock, StoreCase, get_record
+from salience.testing.conformance._case import Clock, StoreCase, get_record, list_ids, search_ids
 from salience.write.update import update
 
 OLD: dict[str, Any] = {"source": "chat", "seen": 1, "place": {"city": "Lisbon", "floor": 2}}
@@ -83,3 +83,35 @@ class MetadataMerging(StoreCase):
             with pytest.raises(InvalidInput, match="metadata: must be a mapping"):
                 memory.update("x", **{name: [1]})
         assert get_record(memory, "x").metadata == OLD
+
+
+class DeletingMany(StoreCase):
+    """`delete_many`."""
+
+    def test_the_memories_of_the_ids_are_erased_and_counted(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}"} for id in "abcd")
+        memory.within("other").add("thing a", id="a")
+        memory.link("d", "a")
+        assert memory.delete_many(["a", "nobody", "b", "a"]) == 2
+        assert memory.delete_many(id for id in "ab") == 0
+        assert list_ids(memory) == search_ids(memory, "thing") == ["c", "d"]
+        assert memory.links() == []
+        assert list_ids(memory.within("other")) == ["a"]
+
+    def test_no_ids_erase_nothing(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        assert memory.delete_many([]) == 0
+        assert list_ids(memory) == ["a"]
+
+    @pytest.mark.parametrize("ids", [["a", 7], ["a", ""], 7, {"a": 1}])
+    def test_what_is_no_list_of_ids_erases_nothing(self, memory: Memory, ids: Any) -> None:
+        memory.add("x", id="a")
+        with pytest.raises(InvalidInput, match=r"^ids: "):
+            memory.delete_many(ids)
+        assert list_ids(memory) == ["a"]
+
+    def test_more_ids_than_a_statement_takes(self, memory: Memory) -> None:
+        ids = [f"m{number}" for number in range(2500)]
+        memory.add_many({"id": id, "content": "x"} for id in ids[1:])
+        assert memory.delete_many(ids[:-1]) == len(ids) - 2
+        assert list_ids(memory) == ids[-1:]
