@@ -314,7 +314,8 @@ def test_sync_and_async_agree() -> None:
     memory = house()
 
     async def awaited() -> Context:
-        other = AsyncMemory(memory._core)
+        other = await AsyncMemory.open("ram://", embedder=None)
+        other._core = memory._core
         return await other.get_context(QUERY, 150, sections=ALL, touch=False)
 
     expected = memory.get_context(QUERY, 150, sections=ALL, touch=False)

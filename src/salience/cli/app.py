@@ -25,6 +25,7 @@ from salience.cli import (
 )
 from salience.cli.help import MAX_HELP_COLUMNS, Commands, command, command_group, name_value
 from salience.cli.settings import Settings
+from salience.stores.address import DB_VARIABLE
 
 _Db = Annotated[
     str | None,
@@ -143,7 +144,7 @@ def _shared(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    environment = Settings(os.environ.get("SALIENCE_DB"), os.environ.get("SALIENCE_NAMESPACE"))
+    environment = Settings(os.environ.get(DB_VARIABLE), os.environ.get("SALIENCE_NAMESPACE"))
     ctx.obj = Settings(db, namespace, embedder, json).over(environment)
 
 

@@ -10,8 +10,7 @@ from typing import Any
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
 from salience.ranking.profile import Profile
-
-_SQLITE = "sqlite:///"
+from salience.stores.address import SQLITE, store_url
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,14 @@ class Settings:
 
     @property
     def url(self) -> str:
-        """The URL of the store; a path names a SQLite file."""
-        address = self.db or "memory.db"
-        return address if "://" in address else f"{_SQLITE}{address}"
+        """The URL of the store."""
+        return store_url(self.db)
 
     def require(self) -> None:
         """Raise `StoreError` if the store is a file that does not exist."""
-        if not self.url.startswith(_SQLITE):
+        if not self.url.startswith(SQLITE):
             return
-        path = self.url.removeprefix(_SQLITE).partition("?")[0]
+        path = self.url.removeprefix(SQLITE).partition("?")[0]
         if path != ":memory:" and not Path(path).exists():
             raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
 

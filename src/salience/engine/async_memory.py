@@ -11,8 +11,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any, Self, Unpack
 
@@ -31,7 +32,7 @@ from salience.engine.options import (
 )
 from salience.engine.search_api import MAX_PAGE
 from salience.engine.time_travel import as_of
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
 from salience.lifecycle.audit import Audit
@@ -74,6 +75,7 @@ from salience.search.request import (
     SearchRequest,
 )
 from salience.search.results import SearchResult
+from salience.stores.address import Address
 from salience.stores.protocol import Store
 from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupPolicy
@@ -85,8 +87,7 @@ from salience.write.outcomes import AddResult
 class AsyncPlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    _core: Core
 
     async def _run(self, plan: Plan[T]) -> T:
         if self._core.trace is not None:
@@ -677,28 +678,53 @@ class AsyncLifecycleApi(AsyncPlanRunner):
 class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycleApi):
     """The memory of an agent: add to it, search it, ask why.
 
-    Open one with `AsyncMemory.open`; it is safe to share between threads, and several processes may
-    open the same file.
+    Open one with `AsyncMemory("agent.db")` or `AsyncMemory.open("agent.db")`.
+    It is safe to share between threads, and several processes may open the same file.
     """
 
-    @classmethod
     @takes(Settings, defaults=SETTINGS)
-    async def open(
-        cls, url: str | Store = "sqlite:///memory.db", **settings: Unpack[Settings]
-    ) -> Self:
-        """Open (or make) the store of a URL.
+    def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
+        """Open (or make) a store.
 
         Args:
-            url: `sqlite:///memory.db`, `sqlite:///:memory:`, `ram://`, `postgresql://...`, or a
-                store.
+            url: the path of a file, as "agent.db"; a URL: `sqlite:///agent.db`, `postgresql://...`,
+                `ram://`; or a store. By default the address in the environment's SALIENCE_DB, else
+                memory.db.
             {options}
 
         Raises:
             InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
+            EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        return cls(await in_thread(Core.open, url, **settings))
+        self._opening = partial(Core.open, url, **settings)
+
+    @classmethod
+    @takes(Settings, defaults=SETTINGS)
+    async def open(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
+        """Open (or make) a store, as `AsyncMemory(...)` does.
+
+        Args:
+            url: the path of a file, a URL or a store.
+            {options}
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            StoreError: the file cannot be used.
+            EmbedderError: the embedder can never work; says what is missing.
+            EmbedderMismatch: the stored vectors come from another embedder.
+        """
+        return await cls(url, **settings)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "_core":
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        remedy = "use it in `async with memory:`, or open it by `await memory`"
+        raise StoreClosed(f"the memory is not open yet; {remedy}")
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.__aenter__().__await__()
 
     @property
     def namespace(self) -> str:
@@ -707,7 +733,9 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
 
     def within(self, namespace: str) -> Self:
         """Give the memory of another namespace in the same store; closing either closes both."""
-        return type(self)(self._core.within(namespace))
+        memory = object.__new__(type(self))
+        memory._core = self._core.within(namespace)
+        return memory
 
     async def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them."""
@@ -716,7 +744,7 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
 
     @staticmethod
     async def reembed(
-        url: str | Store = "sqlite:///memory.db",
+        url: Address | Store | None = None,
         *,
         embedder: str | Embedder | None = None,
         missing: bool = False,
@@ -744,6 +772,8 @@ class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycl
         await self._core.dispatcher.aclose()
 
     async def __aenter__(self) -> Self:
+        if "_core" not in vars(self):
+            self._core = await in_thread(self._opening)
         return self
 
     async def __aexit__(

@@ -18,6 +18,7 @@ from salience.records.validation import boolean, callable_or_none, optional_text
 from salience.retrieval.plan import drive
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
+from salience.stores.address import Address
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
@@ -46,17 +47,19 @@ class Core:
 
     @classmethod
     def open(
-        cls, url: str | Store, *, replace_vectors: bool = False, **settings: Unpack[Settings]
+        cls,
+        url: Address | Store | None,
+        *,
+        replace_vectors: bool = False,
+        **settings: Unpack[Settings],
     ) -> Core:
-        """A core over the store of a URL.
+        """A core over a store, or over the one at an address.
 
         Raises:
             EmbedderMismatch: the stored vectors are another embedder's, and not to be replaced.
         """
         check_names("Memory.open", settings, Settings)
         values: dict[str, Any] = {**SETTINGS, **settings}
-        if not isinstance(url, str) and not hasattr(url, "batch"):
-            raise InvalidInput("url", f"must be text or a store, not {type(url).__name__}")
         callable_or_none("clock", values["clock"])
         callable_or_none("count_tokens", values["count_tokens"])
         entities, embedder = values["entities"], values["embedder"]
@@ -64,7 +67,7 @@ class Core:
             raise InvalidInput("entities", f"is {shown(entities)}", "give what has extract(text)")
         profile, aliases = profiles.get(values["profile"]), Aliases.of(values["aliases"])
         model = resolve(embedder)
-        store = open_store(url) if isinstance(url, str) else url
+        store = url if isinstance(url, Store) else open_store(url)
         dispatcher = Dispatcher(store, model, entities, owns_embedder=isinstance(embedder, str))
         try:
             stored = None if replace_vectors else store.embedder()
@@ -89,7 +92,7 @@ class Core:
     @classmethod
     def reembed(
         cls,
-        url: str | Store,
+        url: Address | Store | None,
         embedder: str | Embedder | None,
         missing: bool,
         progress: Callable[[int, int], None] | None,
@@ -139,12 +142,12 @@ class Core:
         return search_request(query, self.searches, options)
 
 
-def _release(dispatcher: Dispatcher, url: str | Store) -> None:
-    """Close a store that was opened by its URL; one that was given stays open."""
-    if isinstance(url, str):
-        dispatcher.close()
-    else:
+def _release(dispatcher: Dispatcher, source: Address | Store | None) -> None:
+    """Close a store that was opened by its address; one that was given stays open."""
+    if isinstance(source, Store):
         dispatcher.release()
+    else:
+        dispatcher.close()
 
 
 def _line_writer(trace: Any) -> Callable[[str], object] | None:

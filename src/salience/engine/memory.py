@@ -6,6 +6,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, Unpack
 
+# async: from collections.abc import Generator
+# async: from functools import partial
+# async: from salience.errors import StoreClosed
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
@@ -16,32 +19,62 @@ from salience.engine.write_api import WriteApi
 from salience.records.validation import boolean
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
+from salience.stores.address import Address
 from salience.stores.protocol import Store
 
 
 class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
     """The memory of an agent: add to it, search it, ask why.
 
-    Open one with `Memory.open`; it is safe to share between threads, and several processes may
-    open the same file.
+    Open one with `Memory("agent.db")` or `Memory.open("agent.db")`.
+    It is safe to share between threads, and several processes may open the same file.
     """
 
-    @classmethod
     @takes(Settings, defaults=SETTINGS)
-    def open(cls, url: str | Store = "sqlite:///memory.db", **settings: Unpack[Settings]) -> Self:
-        """Open (or make) the store of a URL.
+    def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
+        """Open (or make) a store.
 
         Args:
-            url: `sqlite:///memory.db`, `sqlite:///:memory:`, `ram://`, `postgresql://...`, or a
-                store.
+            url: the path of a file, as "agent.db"; a URL: `sqlite:///agent.db`, `postgresql://...`,
+                `ram://`; or a store. By default the address in the environment's SALIENCE_DB, else
+                memory.db.
             {options}
 
         Raises:
             InvalidInput: an argument is wrong.
             StoreError: the file cannot be used.
+            EmbedderError: the embedder can never work; says what is missing.
             EmbedderMismatch: the stored vectors come from another embedder.
         """
-        return cls(Core.open(url, **settings))
+        self._core = Core.open(url, **settings)  # sync only
+        # async: self._opening = partial(Core.open, url, **settings)
+
+    @classmethod
+    @takes(Settings, defaults=SETTINGS)
+    def open(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
+        """Open (or make) a store, as `Memory(...)` does.
+
+        Args:
+            url: the path of a file, a URL or a store.
+            {options}
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            StoreError: the file cannot be used.
+            EmbedderError: the embedder can never work; says what is missing.
+            EmbedderMismatch: the stored vectors come from another embedder.
+        """
+        return cls(url, **settings)  # sync only
+        # async: return await cls(url, **settings)
+
+    # async: def __getattr__(self, name: str) -> Any:
+    # async:     if name != "_core":
+    # async:         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    # async:     remedy = "use it in `async with memory:`, or open it by `await memory`"
+    # async:     raise StoreClosed(f"the memory is not open yet; {remedy}")
+
+    # async: def __await__(self) -> Generator[Any, None, Self]:
+    # async:     return self.__aenter__().__await__()
 
     @property
     def namespace(self) -> str:
@@ -50,7 +83,9 @@ class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
 
     def within(self, namespace: str) -> Self:
         """Give the memory of another namespace in the same store; closing either closes both."""
-        return type(self)(self._core.within(namespace))
+        memory = object.__new__(type(self))
+        memory._core = self._core.within(namespace)
+        return memory
 
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them."""
@@ -59,7 +94,7 @@ class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
 
     @staticmethod
     def reembed(
-        url: str | Store = "sqlite:///memory.db",
+        url: Address | Store | None = None,
         *,
         embedder: str | Embedder | None = None,
         missing: bool = False,
@@ -87,6 +122,8 @@ class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
         self._core.dispatcher.close()
 
     def __enter__(self) -> Self:
+        # async: if "_core" not in vars(self):
+        # async:     self._core = await in_thread(self._opening)
         return self
 
     def __exit__(

@@ -14,8 +14,7 @@ from salience.retrieval.plan import Plan, T, drive
 class PlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    _core: Core
 
     def _run(self, plan: Plan[T]) -> T:
         if self._core.trace is not None:

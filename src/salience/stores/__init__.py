@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from salience.errors import InvalidInput, StoreError, shown
 from salience.extensions import load_entry_point
+from salience.stores.address import SQLITE, Address, store_url, unknown_store
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.migrations import migrations
 from salience.stores.protocol import Store
@@ -25,23 +26,23 @@ StoreOpener = Callable[[str], Store]
 """Called with a whole URL, for example "mystore://host/name"."""
 
 
-def open_store(url: str) -> Store:
-    """The store of a URL: `sqlite:///path.db`, `sqlite:///:memory:`, `postgresql://...`, `ram://`.
+def open_store(address: Address | None = None) -> Store:
+    """The store of a path or a URL: `agent.db`, `sqlite:///agent.db`, `postgresql://...`, `ram://`.
 
-    `sqlite:///memory.db` is relative to the working directory, `sqlite:////var/memory.db` is not;
-    `?mode=ro` opens it for reading only. A PostgreSQL address is one as libpq takes it. The
-    schemes of `register_store` and of entry points in the group `salience.stores` work as well.
+    None is the address in SALIENCE_DB, else memory.db. `sqlite:///agent.db` is relative to the
+    working directory, `sqlite:////var/agent.db` is not; `?mode=ro` opens it for reading only. A
+    PostgreSQL address is one as libpq takes it. The schemes of `register_store` and of entry points
+    in the group `salience.stores` work as well.
 
     Raises:
-        InvalidInput: the URL is of no known form.
+        InvalidInput: the address is of no known form.
         StoreError: the store cannot be opened.
     """
-    if not isinstance(url, str):
-        raise InvalidInput("url", f"must be text, not {type(url).__name__}")
+    url = store_url(address)
     scheme = _scheme(url)
     opener = _BUILT_IN.get(scheme) or _registered.get(scheme) or _from_entry_point(scheme)
     if opener is None:
-        raise _unknown(url)
+        raise unknown_store(url, sorted(_registered))
     return opener(url)
 
 
@@ -67,7 +68,7 @@ def register_store(scheme: str, opener: StoreOpener) -> None:
     _registered[scheme] = opener
 
 
-def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> tuple[int, int]:
+def migrate(url: Address, row_security: bool | None = None, citus: bool = False) -> tuple[int, int]:
     """Bring the schema of the store of a URL up to date; return its versions before and after.
 
     A SQLite file is brought up to date whenever it is opened. `row_security` switches PostgreSQL's
@@ -78,6 +79,7 @@ def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> 
         InvalidInput: the URL is of no known form, or has no row-level security.
         StoreError: the store cannot be used.
     """
+    url = store_url(url)
     if _is_postgres(url):
         _require_postgres()
         from salience.stores.postgres import schema
@@ -97,13 +99,14 @@ def migrate(url: str, row_security: bool | None = None, citus: bool = False) -> 
     return version, version
 
 
-def build_indexes(url: str, progress: Callable[[int, int], None] | None = None) -> int:
+def build_indexes(url: Address, progress: Callable[[int, int], None] | None = None) -> int:
     """Build the vector indexes that namespaces of a PostgreSQL store lack; return their number.
 
     Raises:
         InvalidInput: the store needs none.
         StoreError: the store cannot be used, or the role may not build them.
     """
+    url = store_url(url)
     if not _is_postgres(url):
         raise InvalidInput("url", "is of a store that keeps its indexes by itself")
     _require_postgres()
@@ -122,25 +125,23 @@ def _scheme(url: str) -> str:
 
 
 def _is_postgres(url: str) -> bool:
-    return isinstance(url, str) and _BUILT_IN.get(_scheme(url)) is _open_postgres
+    return _BUILT_IN.get(_scheme(url)) is _open_postgres
 
 
 def _open_ram(url: str) -> Store:
     from salience.stores.ram import RamRecords
 
     if url != "ram://":
-        raise _unknown(url)
+        raise unknown_store(url)
     return EmbeddedStore(RamRecords())
 
 
 def _open_sqlite(url: str) -> Store:
     from salience.stores.sqlite.records import SqliteRecords
 
-    if not url.startswith("sqlite:///"):
-        raise _unknown(url)
-    path, _, options = url.removeprefix("sqlite:///").partition("?")
-    if not path:
-        raise InvalidInput("url", "names no file", "write sqlite:///memory.db")
+    path, _, options = url.removeprefix(SQLITE).partition("?")
+    if not url.startswith(SQLITE) or not path:
+        raise unknown_store(url)
     if options not in ("", "mode=ro"):
         raise InvalidInput("url", f"has the option {options!r}", "mode=ro is the only one")
     return EmbeddedStore(SqliteRecords(path, read_only=options == "mode=ro"))
@@ -166,16 +167,6 @@ def _from_entry_point(scheme: str) -> StoreOpener | None:
     if opener is not None:
         register_store(scheme, opener)
     return opener
-
-
-def _unknown(url: str) -> InvalidInput:
-    others = "".join(f", {scheme}://..." for scheme in sorted(_registered))
-    return InvalidInput(
-        "url",
-        f"{url!r} names no store",
-        "write sqlite:///memory.db, sqlite:///:memory:, postgresql://user@host/database"
-        f"{others} or ram://",
-    )
 
 
 _BUILT_IN: dict[str, StoreOpener] = {

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from salience.retrieval.operations import Op
 
 
+@runtime_checkable
 class Store(Protocol):
     """Answers operations; the only part of salience, besides embedders, that does input and output.
 

@@ -74,7 +74,7 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
 
 def test_a_folder_is_refused(path: Path) -> None:
     path.mkdir()
-    refused(path, "unable to open")
+    refused(path, "is a folder")
 
 
 def test_a_missing_folder_is_named(path: Path) -> None:
@@ -82,7 +82,7 @@ def test_a_missing_folder_is_named(path: Path) -> None:
 
 
 def test_a_missing_file_cannot_be_read(path: Path) -> None:
-    refused(path, "unable to open", options="?mode=ro")
+    refused(path, "there is no such file", options="?mode=ro")
     assert not path.exists()
 
 
@@ -101,13 +101,6 @@ def test_a_url_that_names_no_store_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         Memory.open(url)
     assert caught.value.field == "url"
-
-
-def test_what_is_no_url_is_refused() -> None:
-    for wrong in (5, None, Path("memory.db"), b"ram://"):
-        with pytest.raises(InvalidInput) as caught:
-            Memory.open(wrong)  # type: ignore[arg-type]
-        assert caught.value.field == "url"
 
 
 def test_damage_is_reported_and_never_silent(filled: Path) -> None:

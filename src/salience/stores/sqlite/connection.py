@@ -104,7 +104,7 @@ def _check_path(path: str, read_only: bool) -> None:
         for part in (folder, Path(path)):
             with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 part.stat()
-        has_folder = folder.is_dir()
+        has_folder, is_folder, exists = folder.is_dir(), Path(path).is_dir(), Path(path).exists()
     except UnicodeEncodeError:
         raise StoreError(f"{path}: has characters that are none; name the file otherwise") from None
     except ValueError:
@@ -112,7 +112,11 @@ def _check_path(path: str, read_only: bool) -> None:
     except (OSError, RuntimeError) as problem:  # too long, or links that go round in a circle
         reason = getattr(problem, "strerror", None) or str(problem)
         raise StoreError(f"{path}: cannot be a file: {reason}; give another path") from None
-    if not has_folder and not read_only:
+    if is_folder:
+        raise StoreError(f"{path}: is a folder; name a file in it, as {Path(path, 'memory.db')}")
+    if read_only and not exists:
+        raise StoreError(f"{path}: there is no such file; leave out ?mode=ro to make it")
+    if not has_folder:
         raise StoreError(f"{path}: there is no folder {folder}; make it first")
 
 

@@ -1,0 +1,95 @@
+"""The address of a store: a path or a URL; what names none is told how to be written."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+
+from salience.errors import InvalidInput, shown
+
+Address = str | os.PathLike[str]
+"""The path of a SQLite file, or the URL of a store."""
+
+DB_VARIABLE = "SALIENCE_DB"
+"""The environment variable with the address of the store that is opened by default."""
+DEFAULT_FILE = "memory.db"
+SQLITE = "sqlite:///"
+_SCHEME = re.compile("([A-Za-z][A-Za-z0-9+.-]+):(//)?")  # a single letter is a drive
+_EXAMPLES = "agent.db, sqlite:///agent.db, postgresql://user@host/database"
+_MEANT = {  # by what others call it
+    "file": "sqlite",
+    "mem": "ram",
+    "memory": "ram",
+    "pg": "postgresql",
+    "pgsql": "postgresql",
+    "psql": "postgresql",
+    "postgis": "postgresql",
+    "sqlite3": "sqlite",
+}
+_SCHEMES = ("sqlite", "postgresql", "postgres", "ram")
+
+
+def store_url(address: Address | None) -> str:
+    """The URL of a store; that of a SQLite file for a path, "~" at its front is the home folder.
+
+    None is the address in the environment's SALIENCE_DB, else memory.db in the working folder.
+
+    Raises:
+        InvalidInput: it is no text, empty, or a URL that was mistyped.
+    """
+    if address is None:
+        address = os.environ.get(DB_VARIABLE, DEFAULT_FILE)
+    is_path = isinstance(address, os.PathLike)
+    name = os.fspath(address) if is_path else address
+    if not isinstance(name, str):
+        kind = type(address).__name__
+        raise InvalidInput("url", f"must be a path, a URL or a store, not {kind}", _example())
+    name = str.__str__(name)
+    if not name.strip():
+        raise InvalidInput("url", "is empty", _example())
+    if name != name.strip() and not is_path:
+        raise InvalidInput("url", f"{shown(name)} begins or ends with a blank", "strip it")
+    scheme = None if is_path else _SCHEME.match(name)
+    if scheme is not None and scheme[2]:
+        path = name.removeprefix(SQLITE)
+        return SQLITE + os.path.expanduser(path) if name != path else name
+    if scheme is not None and (scheme[1].lower() in _MEANT or _nearest(scheme[1], _SCHEMES)):
+        raise unknown_store(name)
+    return SQLITE + os.path.expanduser(name)
+
+
+def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
+    """The error of a URL that names no store, with what may be meant; never with a password.
+
+    `others` are schemes besides those of salience itself.
+    """
+    scheme, _, rest = url.partition(":")
+    meant = _MEANT.get(scheme.lower()) or _nearest(scheme, (*_SCHEMES, *others))
+    if meant == "sqlite":
+        slashes = "//" if scheme.lower() == "file" or not rest.startswith("///") else "///"
+        path = rest.removeprefix(slashes)
+        problem = f"{shown(url)} names no {'store' if path else 'file'}"
+        path = path or "agent.db"
+        return InvalidInput("url", problem, f"write {SQLITE}{path}, or the path alone: {path}")
+    if meant == "ram":
+        return InvalidInput("url", f"{shown(url)} names no store", "write ram://")
+    if meant is not None:
+        right = "postgresql://user@host/database" if meant.startswith("postgres") else f"{meant}://"
+        return InvalidInput("url", f"{scheme}:// names no store", f"write {right}")
+    schemes = "".join(f", {other}://..." for other in others)
+    return InvalidInput(
+        "url", f"{scheme}:// names no store", f"write {_EXAMPLES}{schemes} or ram://"
+    )
+
+
+def _nearest(scheme: str, known: Iterable[str]) -> str | None:
+    """The known scheme that is most like another, None if none is."""
+    from difflib import get_close_matches  # needed only for an error
+
+    matches = get_close_matches(scheme.lower().partition("+")[0], list(known), 1, 0.7)
+    return matches[0] if matches else None
+
+
+def _example() -> str:
+    return f"write {_EXAMPLES} or ram://"
