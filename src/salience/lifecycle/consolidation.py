@@ -200,7 +200,7 @@ def _proposals(
 
 
 def _cluster(members: Sequence[MemoryRecord], summarise: Summariser) -> Cluster:
-    highest = max(0.5 if m.importance is None else m.importance for m in members)
+    highest = max(member.effective_importance for member in members)
     return Cluster(
         tuple(member.id for member in members),
         text("content", summarise(members)),

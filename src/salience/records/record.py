@@ -37,6 +37,7 @@ LINK_TYPES = (
 OPPOSING_LINKS = frozenset({"contradicts"})  # types that lend a memory neither life nor support
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
+DEFAULT_IMPORTANCE = 0.5  # of a memory whose importance nobody has set
 
 
 Share = Annotated[float | None, Field("number", patchable=True, maximum=1.0)]
@@ -101,6 +102,11 @@ class MemoryRecord:
         record = object.__new__(cls)
         object.__setattr__(record, "__dict__", values)
         return record
+
+    @property
+    def effective_importance(self) -> float:
+        """The importance, 0.5 where it is not set."""
+        return DEFAULT_IMPORTANCE if self.importance is None else self.importance
 
     def with_entities(self, entities: tuple[str, ...]) -> Self:
         """The same memory with other entities."""

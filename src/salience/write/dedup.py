@@ -221,8 +221,8 @@ def _strengthening(
 def _gains(old: MemoryRecord, new: MemoryRecord, outcome: Outcome) -> dict[str, Any]:
     """The fields that a memory takes on from an item: higher importance, text, tags, metadata."""
     gains: dict[str, Any] = {}
-    if new.importance is not None and new.importance > (old.importance or 0.0):
-        gains["importance"] = new.importance
+    if new.effective_importance > old.effective_importance:
+        gains["importance"] = new.effective_importance
     if outcome == "MERGED":
         gains["content"] = new.content
     tags = tuple(dict.fromkeys((*old.tags, *new.tags)))

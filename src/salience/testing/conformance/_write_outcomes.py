@@ -74,6 +74,25 @@ class WriteOutcomes(StoreCase):
         assert (record.importance, record.access_count, record.last_accessed) == (0.9, 3, at)
         assert memory.get_all().total == 1
 
+    @pytest.mark.parametrize(
+        ("first", "again", "effective"),
+        [(None, 0.3, 0.5), (None, 0.8, 0.8), (0.3, None, 0.5), (0.8, None, 0.8), (0.2, 0.3, 0.3)],
+    )
+    @pytest.mark.parametrize("together", [False, True])
+    def test_importance_is_the_maximum_where_unset_counts_as_half(
+        self,
+        memory: Memory,
+        first: float | None,
+        again: float | None,
+        effective: float,
+        together: bool,
+    ) -> None:
+        items = [{"content": FACT, "importance": first}, {"content": FACT, "importance": again}]
+        for batch in [items] if together else [[item] for item in items]:
+            memory.add_many(batch)
+        [record] = memory.get_all()
+        assert record.effective_importance == effective
+
     def test_it_is_known_of_its_owner_alone(self, memory: Memory) -> None:
         memory.add(FACT)
         for owner in ({"agent_id": "b"}, {"user_id": "u"}, {"speaker": "Ben"}):
