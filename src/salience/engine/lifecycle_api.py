@@ -72,12 +72,13 @@ class LifecycleApi(PlanRunner):
     ) -> Consolidation:
         """Merge active memories of one owner that say the same; a preview unless applied.
 
-        A cluster has at least 3 members, each at a cosine of 0.80 or more to the centroid. Only
-        owners (agent and user together) with more than 20 active memories are looked at. The memory
-        that replaces a cluster has the text that `summarise` makes of the members, most central
-        first. By default that is the text of the first, and clusters whose members differ in a
-        number, a date, a name or a negation are left as they are. Its importance is
-        min(largest + 0.1, 1). The originals become `consolidated` and stay linked to it.
+        A cluster has at least 3 members, each at a cosine of 0.80 or more to the centroid, and to
+        the oldest of them. Only owners (agent and user together) with more than 20 active memories
+        are looked at. The memory that replaces a cluster has the text that `summarise` makes of the
+        members, most central first. By default that is the text of the first, and clusters whose
+        members differ in a number, a date, a name, a negation or a word, or contradict each other
+        by a link, are left as they are. Its importance is min(largest + 0.1, 1). The originals
+        become `consolidated` and stay linked to it.
         Conversation turns and pinned memories are never merged.
 
         Only memories that are new since the last applied run are looked at, unless `everything` is

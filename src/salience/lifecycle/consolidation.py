@@ -14,15 +14,20 @@ from salience.lifecycle.undo import RUN_KEY, ChangeRun
 from salience.records.events import ACCESSES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.filters import And, Compare, Filter, Not
-from salience.records.record import MemoryRecord, new_id
+from salience.records.record import Link, MemoryRecord, new_id
 from salience.records.validation import boolean, text
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import FetchVectors, Log, Put, ReadRecords
+from salience.retrieval.operations import FetchVectors, LinksOf, Log, Put, ReadRecords
 from salience.retrieval.plan import Plan, ask
 from salience.write.embedding import embedded_drafts
 from salience.write.items import WriteContext
 from salience.write.reading import read_records, read_table
-from salience.write.text_differences import differences
+from salience.write.text_differences import (
+    content_stems,
+    differences,
+    has_replaced_words,
+    unshared_words,
+)
 
 MIN_OWNED_MEMORIES = 20
 """Owners (agent and user together) with no more active memories than this are left alone."""
@@ -31,6 +36,7 @@ CONSOLIDATES = "consolidates"
 EPISODIC_KINDS = ("turn", "chunk", "session", SESSION_CHUNK, TURN_CHUNK)
 """Kinds of memories of events: two of them that are alike are two events."""
 _IMPORTANCE_GAIN = 0.1
+_SHOWN_WORDS = 8  # of those in which members differ
 _SHARED_FIELDS = (
     "kind", "agent_id", "user_id", "speaker", "title", "tier", "memory_nature", "content_type",
     "layer", "expires_at",
@@ -137,7 +143,7 @@ def consolidate(
         fresh += int(is_new.sum())
         if is_new.any():
             step = _progress_step(progress, done, total, len(places))
-            proposals += yield from _proposals(owned, is_new, summarise, step)
+            proposals += yield from _proposals(scope.namespace, owned, is_new, summarise, step)
         done += len(places)
     clusters = tuple(cluster for cluster, _ in proposals)
     report = Consolidation(clusters, total, fresh, len(owners))
@@ -182,7 +188,11 @@ def _progress_step(progress: Progress | None, done: int, total: int, size: int) 
 
 
 def _proposals(
-    owned: Candidates, is_new: NDArray[np.bool_], summarise: Summariser, progress: Progress | None
+    namespace: str,
+    owned: Candidates,
+    is_new: NDArray[np.bool_],
+    summarise: Summariser,
+    progress: Progress | None,
 ) -> Plan[list[_Proposal]]:
     """The clusters of one owner's memories, with their members."""
     vectors = yield from ask(FetchVectors(owned.rows, "content"))
@@ -193,31 +203,48 @@ def _proposals(
     for group in find_clusters(vectors, fresh=fresh, progress=progress):
         center = most_central(vectors[group])
         order = np.concatenate([group[center : center + 1], np.delete(group, center)])
-        members = yield from ask(ReadRecords(owned.rows[order]))
+        members, links = yield [
+            ReadRecords(owned.rows[order]),
+            LinksOf(namespace, tuple(owned["id"][order].tolist())),
+        ]
         if all(member is not None for member in members):
-            proposals.append((_cluster(members, summarise), members))
+            apart = _difference(members, links) if summarise is central_text else ""
+            proposals.append((_cluster(members, summarise, apart), members))
     return proposals
 
 
-def _cluster(members: Sequence[MemoryRecord], summarise: Summariser) -> Cluster:
+def _cluster(members: Sequence[MemoryRecord], summarise: Summariser, apart: str) -> Cluster:
     highest = max(member.effective_importance for member in members)
     return Cluster(
         tuple(member.id for member in members),
         text("content", summarise(members)),
         min(highest + _IMPORTANCE_GAIN, 1.0),
-        _difference(members) if summarise is central_text else "",
+        apart,
     )
 
 
-def _difference(members: Sequence[MemoryRecord]) -> str:
-    """The kinds in which members differ from the central one, whose text would lose them."""
-    central = members[0]
+def _difference(members: Sequence[MemoryRecord], links: Sequence[Link]) -> str:
+    """The kinds in which members differ, and the words; the text of one of them would lose these.
+
+    Nothing where some only say more than others. The kinds of `differences` are equalities, so all
+    members are compared with one. Members that contradict each other by a link differ, too.
+    """
+    ids = {member.id for member in members}
+    if any(link.type == "contradicts" and {link.source, link.target} <= ids for link in links):
+        return "contradict each other"
+    first = members[0]
     kinds = {
         kind: None
         for member in members[1:]
-        for kind in differences(central.content, member.content, central.entities, member.entities)
+        for kind in differences(first.content, member.content, first.entities, member.entities)
     }
-    return f"differ in a {' and a '.join(kinds)}" if kinds else ""
+    if not kinds and has_replaced_words(content_stems(member.content) for member in members):
+        kinds["word"] = None
+    if not kinds:
+        return ""
+    unshared = unshared_words([member.content for member in members])
+    shown = ", ".join(unshared[:_SHOWN_WORDS]) + (", …" if len(unshared) > _SHOWN_WORDS else "")
+    return f"differ in a {' and a '.join(kinds)}" + (f": {shown}" if shown else "")
 
 
 def _apply(

@@ -31,7 +31,7 @@ from salience.write.items import Item, WriteContext
 from salience.write.match_index import MERGEABLE, MatchIndex, Owner, owner_of
 from salience.write.outcomes import Added, Outcome
 from salience.write.recall_loop import repeated_memory
-from salience.write.text_differences import content_stems, differences
+from salience.write.text_differences import content_stems, differences, has_replaced_words
 
 DUPLICATE_COSINE = 0.92
 """The cosine from which two facts or notes of one owner say the same."""
@@ -194,15 +194,12 @@ def _verdict(place: int, draft: Draft, index: MatchIndex) -> DedupVerdict | None
 
 
 def _kinds_of_difference(new: MemoryRecord, old: MemoryRecord) -> tuple[str, ...]:
-    """The kinds of difference between similar memories: number, date, name, negation; else word.
-
-    "word" if each has words that the other lacks: one thing was put in the place of another.
-    """
+    """The kinds of difference between similar memories: number, date, name, negation; else word."""
     kinds = differences(new.content, old.content, new.entities, old.entities)
     if kinds:
         return kinds
-    new_stems, old_stems = content_stems(new.content), content_stems(old.content)
-    return ("word",) if new_stems - old_stems and old_stems - new_stems else ()
+    replaced = has_replaced_words(content_stems(record.content) for record in (new, old))
+    return ("word",) if replaced else ()
 
 
 def _not_added(

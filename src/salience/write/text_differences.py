@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from salience.language.english import MONTHS, STOP_WORDS, WEEKDAYS
 from salience.language.entities import fold_name
@@ -29,6 +30,24 @@ _NEGATIONS = frozenset(
 def content_stems(text: str) -> frozenset[str]:
     """The stems of the words of a text that are no stop words."""
     return frozenset(stem(word) for word in words(text) if word not in STOP_WORDS)
+
+
+def has_replaced_words(stems: Iterable[frozenset[str]]) -> bool:
+    """Test whether two texts have words that the other lacks, by the stems of each.
+
+    Then one thing was put in the place of another; a text that only says more differs in no word.
+    """
+    by_size = sorted(set(stems), key=len)
+    return any(not few <= many for few, many in pairwise(by_size))
+
+
+def unshared_words(texts: Sequence[str]) -> list[str]:
+    """The content words, sorted, that some of the texts have and others do not."""
+    word_of = [
+        {stem(word): word for word in words(text) if word not in STOP_WORDS} for text in texts
+    ]
+    shared = frozenset.intersection(*map(frozenset, word_of))
+    return sorted({by_stem[each] for by_stem in word_of for each in by_stem.keys() - shared})
 
 
 def differences(

@@ -22,6 +22,8 @@ from salience.testing.conformance._case import WORDS, Clock, StoreCase, get_reco
 from salience.testing.conformance._events import events
 from salience.testing.conformance._links import ends
 
+POT = "Ana keeps the spare key of the flat under the pot"
+
 
 def everything(memory: Memory) -> dict[str, dict[str, Any]]:
     """All memories of a namespace, by id."""
@@ -190,7 +192,7 @@ class Lifecycle(StoreCase):
             for i in range(3)
         )
         [cluster] = memory.consolidate(apply=True).clusters
-        assert cluster.apart == "differ in a number"
+        assert cluster.apart == "differ in a number: 0, 1, 2"
         assert cluster.id is None
         assert {get_record(memory, f"n{i}").status for i in range(3)} == {"active"}
         done = memory.consolidate(
@@ -205,6 +207,45 @@ class Lifecycle(StoreCase):
         assert list(memory.undo(done.run).left) == [done.clusters[0].id]
         assert get_record(memory, done.clusters[0].id).status == "archived"
         assert {get_record(memory, f"n{i}").status for i in range(3)} == {"active"}
+
+    @pytest.mark.parametrize(
+        ("texts", "apart"),
+        [
+            (
+                [f"the walls of the new flat are {colour}" for colour in ("red", "green", "blue")],
+                "differ in a word: blue, green, red",
+            ),
+            ([POT, POT + " by the door", POT + " by the window"], "differ in a word: door, window"),
+            ([POT, POT + " in Rome", POT + " in town"], "differ in a name: rome, town"),
+            ([POT, POT + " by the door", POT], ""),
+            ([POT, POT.replace("keeps", "never keeps"), POT], "differ in a negation: never"),
+        ],
+    )
+    def test_what_differs_is_left_apart_unless_somebody_summarises(
+        self, memory: Memory, texts: list[str], apart: str
+    ) -> None:
+        alike(memory, 0, 20)
+        memory.add_many(
+            [{"id": f"m{i}", "content": text, "kind": "fact"} for i, text in enumerate(texts)],
+            dedup=False,
+        )
+        [cluster] = memory.consolidate(apply=True).clusters
+        assert sorted(cluster.members) == ["m0", "m1", "m2"]
+        assert cluster.apart == apart
+        assert (cluster.id is None) == bool(apart)
+        if apart:
+            assert {get_record(memory, id).status for id in cluster.members} == {"active"}
+            done = memory.consolidate(apply=True, everything=True, summarise=lambda _: "in one")
+            assert [(one.apart, one.text) for one in done.clusters] == [("", "in one")]
+            assert done.merged == 3
+
+    def test_facts_that_contradict_each_other_by_a_link_are_left_apart(
+        self, memory: Memory
+    ) -> None:
+        alike(memory)
+        memory.contradict("tea3", "tea1")
+        [cluster] = memory.consolidate(apply=True).clusters
+        assert (cluster.apart, cluster.id) == ("contradict each other", None)
 
     @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
     def test_what_was_said_in_two_chats_stays_two(self, memory: Memory, mode: Any) -> None:
