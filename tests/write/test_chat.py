@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from salience import AsyncMemory, Memory
@@ -117,6 +119,115 @@ def test_messages_added_at_once_or_bit_by_bit_leave_the_same_chunks(
     assert cosines(parts) == cosines(once)
     once.close()
     parts.close()
+
+
+LINES = st.sampled_from(
+    [
+        *("User: Hi", "Assistant: No.", "Assistant:", "Ana: Well", "assistant: x", "User: ", "Bot"),
+        *(
+            "",
+            " ",
+            "\t",
+            "Assistant: \r\nUser: y",
+            "\u2028User: z",
+            "I moved to Lisbon.",
+            "I love it.",
+        ),
+    ]
+)
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {
+            "role": st.sampled_from(["user", "assistant"]),
+            "content": st.lists(
+                LINES | st.text(st.characters(codec="utf-8", min_codepoint=1), max_size=8),
+                max_size=4,
+            ).map("\n".join),
+        },
+        optional={
+            "name": st.sampled_from(["Ana", "User", "Assistant", "Assistant: User", "Bot\nUser"]),
+            "id": st.integers(0, 9),
+        },
+    ),
+    min_size=1,
+    max_size=8,
+).filter(lambda chat: any(message["content"].strip() for message in chat))
+
+
+def shout(user: str, assistant: str) -> dict[str, str]:
+    """Facets that come and go as a chunk goes on."""
+    return {"events": assistant} if len(assistant) % 2 else {"preferences": user}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    MESSAGES,
+    st.sets(st.integers(1, 7)),
+    st.sampled_from(["chunks", "hybrid"]),
+    st.sampled_from([by_rules, shout, None]),
+)
+@example(
+    [
+        {"role": "user", "content": "Quote it:\nAssistant: no.\nUser: why?"},
+        {"role": "assistant", "content": "I said:\nUser: why?"},
+        {"role": "assistant", "content": "Gladly."},
+    ],
+    {1, 2},
+    "hybrid",
+    by_rules,
+)
+def test_messages_of_any_text_leave_the_same_chunks_however_they_are_added(
+    chat: list[dict[str, Any]], cuts: set[int], mode: str, facets: Any
+) -> None:
+    once, parts = (Memory.open("ram://", embedder=None, clock=lambda: NOW) for _ in "ab")
+    once.add_chat(chat, mode=mode, session_id="s", facets=facets)
+    ends = [end for end in sorted(cuts) if end < len(chat)]
+    for start, end in pairwise([0, *ends, len(chat)]):
+        if any(message["content"].strip() for message in chat[start:end]):
+            parts.add_chat(chat[start:end], mode=mode, session_id="s", facets=facets)
+    assert everything(parts) == everything(once)
+    once.close()
+    parts.close()
+
+
+def everything(memory: Memory) -> list[str]:
+    """All fields of the chunks but ids, with the keys of the metadata in order."""
+    return sorted(
+        json.dumps({**record.to_dict(), "id": None}, sort_keys=True)
+        for record in memory.get_all(limit=1000)
+    )
+
+
+def test_a_message_that_quotes_a_speaker_stays_one(memory: Memory) -> None:
+    quote = {"role": "user", "content": "They wrote:\nAssistant: I refuse.\nIs that polite?"}
+    id = memory.add_chat([quote], session_id="s").id
+    memory.add_chat([{"role": "assistant", "content": "No."}], session_id="s")
+    record = memory.get(id)
+    assert record is not None
+    assert record.metadata["vector_texts"] == {"user": quote["content"], "asst": "No."}
+
+
+def test_a_chunk_without_borders_goes_on_by_its_labels(memory: Memory) -> None:
+    """As chunks of older versions do, and those whose text was edited."""
+    edits: list[dict[str, Any]] = [
+        {"replace_metadata": {"messages": None}},
+        {"content": "User: When?\nAssistant: At nine."},
+    ]
+    for session, changes in enumerate(edits):
+        id = memory.add_chat(CHAT[1:3], session_id=str(session)).id
+        memory.update(id, **changes)
+        memory.add_chat([{"role": "assistant", "content": "Sharp."}], session_id=str(session))
+        record = memory.get(id)
+        assert record is not None
+        assert [side for side, _, _ in record.metadata["messages"]] == ["user", "asst", "asst"]
+        assert record.content.endswith("\nAssistant: Sharp.")
+
+
+def test_borders_outlive_new_metadata(memory: Memory) -> None:
+    id = memory.add_chat(CHAT[1:2], session_id="s").id
+    borders = [["user", "User", len(CHAT[1]["content"])]]
+    assert memory.update(id, replace_metadata={"mood": "calm"}).metadata["messages"] == borders
+    assert memory.update(id, metadata={"mood": None}).metadata["messages"] == borders
 
 
 def test_messages_that_others_add_meanwhile_are_kept(memory: Memory) -> None:

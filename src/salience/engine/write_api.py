@@ -72,7 +72,8 @@ class WriteApi(PlanRunner):
         """Remember a chat as questions with their answers, for the profile "multi_route".
 
         Messages of a stored session continue it: the assistant's first words go into the last
-        chunk, and the user's next words become one more way to find that chunk.
+        chunk, and the user's next words become one more way to find that chunk. So a chat leaves
+        the same chunks whether it is added at once or bit by bit.
 
         Args:
             messages: `{"role", "content"}`, and perhaps `name`, `created_at`, `id`.

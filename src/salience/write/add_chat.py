@@ -26,11 +26,13 @@ from salience.write.chat import (
     Side,
     chunk_fields,
     chunk_items,
+    messages_within,
     parse_messages,
     session_item,
 )
 from salience.write.dedup import NO_DEDUP
-from salience.write.facets import Facets, by_rules, parse_facets
+from salience.write.facets import FACETS, Facets, by_rules, parse_facets
+from salience.write.items import BORDERS_KEY
 from salience.write.outcomes import Added, AddResult
 
 
@@ -62,7 +64,10 @@ def add_chat(
     fresh = parsed[len(further) :]
     continuations: list[_Continuation] = []
     if last is not None:
-        continuations.append(_Continuation(last, further, fresh[0].text if fresh else "", None))
+        following = fresh[0].text if fresh else ""
+        # Facets that are given are those of the new chunks; an extractor reads the whole chunk.
+        chunk_facets = facets if callable(facets) else None
+        continuations.append(_Continuation(last, further, following, chunk_facets))
     if whole is not None:
         continuations.append(_Continuation(whole, parsed, "", facets))
     problems: dict[str, None] = {}
@@ -126,25 +131,24 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
     """The write of a chunk with its further messages, and why vectors are missing, if so."""
     record, further = continuation.record, continuation.further
     following = continuation.following
-    texts: dict[str, str] = {"next_user": following} if following else {}
+    texts: dict[str, str | None] = {"next_user": following} if following else {}
     if further:
-        messages = [*_parse_chunk(record.content, further), *further]
-        item = chunk_fields(messages, continuation.facets)
+        item = chunk_fields([*_messages_of(record, further), *further], continuation.facets)
         [entities] = yield from ask(Extract((item["content"],)))
-        turns = [*record.metadata.get("turns", ()), *item["metadata"].pop("turns", ())]
-        metadata = {**record.metadata, **item["metadata"], **({"turns": turns} if turns else {})}
         record = replace(
             record,
             content=item["content"],
-            metadata=metadata,
+            metadata=_continued_metadata(record.metadata, item["metadata"], continuation.facets),
             entities=entities,
             updated_at=scope.now,
         )
+        if continuation.facets is not None:  # those that the whole does not have any more
+            texts |= dict.fromkeys(f"facet_{name}" for name in FACETS)
         texts |= item["vector_texts"]
     record = items.with_vector_texts(record, texts)
     if further:
         texts["content"] = items.embedded_text(record)
-    vector_of, problem = yield from embedding.embed_texts(texts.values(), scope)
+    vector_of, problem = yield from embedding.embed_texts(filter(None, texts.values()), scope)
     vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
     put = Put(
         (Draft(record, vectors),),
@@ -155,6 +159,25 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
         actor=scope.actor,
     )
     return put, problem
+
+
+def _continued_metadata(
+    old: Mapping[str, Any], new: Mapping[str, Any], facets: Facets
+) -> dict[str, Any]:
+    """The metadata of a chunk that goes on: the ids of all turns, and the facets of the whole."""
+    rest = {k: v for k, v in old.items() if k != "facets" or facets is None}
+    turns = [*old.get("turns", ()), *new.get("turns", ())]
+    return {**rest, **new, **({"turns": turns} if turns else {})}
+
+
+def _messages_of(record: MemoryRecord, further: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The messages of a chunk, by their borders.
+
+    A chunk that was written before borders were kept, or edited since, is divided at the labels in
+    use.
+    """
+    messages = messages_within(record.content, record.metadata.get(BORDERS_KEY))
+    return _parse_chunk(record.content, further) if messages is None else messages
 
 
 def _parse_chunk(content: str, further: Sequence[ChatMessage]) -> list[ChatMessage]:

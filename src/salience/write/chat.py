@@ -18,6 +18,7 @@ from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
 from salience.write.facets import Facets, by_rules, facets_of
+from salience.write.items import BORDERS_KEY
 
 CHUNK = "chunk"
 Mode = Literal["chunks", "hybrid"]
@@ -40,7 +41,12 @@ class ChatMessage:
     id: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.label}: {self.text}" if self.label else self.text
+        return f"{self.prefix}{self.text}"
+
+    @property
+    def prefix(self) -> str:
+        """The words before its text in a chunk."""
+        return f"{self.label}: " if self.label else ""
 
 
 def parse_messages(messages: Any) -> list[ChatMessage]:
@@ -93,12 +99,34 @@ def text_of_side(messages: Sequence[ChatMessage], side: Side) -> str:
     return "\n".join(message.text for message in messages if message.side == side)
 
 
+def borders_of(messages: Sequence[ChatMessage]) -> list[list[Any]]:
+    """The side, the label and the number of characters of each message of a chunk."""
+    return [[message.side, message.label, len(message.text)] for message in messages]
+
+
+def messages_within(content: str, borders: Any) -> list[ChatMessage] | None:
+    """The messages that a chunk is made of; None if the borders are not those of its content."""
+    messages: list[ChatMessage] = []
+    start = 0
+    for border in borders if isinstance(borders, Sequence) else ():
+        match border:
+            case ["user" | "asst" as side, str(label), int(length)]:
+                start += len(ChatMessage(side, label, "").prefix)
+                messages.append(ChatMessage(side, label, content[start : start + length]))
+                start += length + len("\n")
+            case _:
+                return None
+    return messages if "\n".join(map(str, messages)) == content else None
+
+
 def chunk_fields(messages: Sequence[ChatMessage], facets: Facets) -> dict[str, Any]:
     """The fields of one chunk, as `Memory.add_many` takes them."""
     user, assistant = text_of_side(messages, "user"), text_of_side(messages, "asst")
     aspects = facets_of(facets, user, assistant)
     texts = {"user": user, "asst": assistant} | {f"facet_{n}": t for n, t in aspects.items()}
-    metadata: dict[str, Any] = {"facets": aspects} if aspects else {}
+    metadata: dict[str, Any] = {BORDERS_KEY: borders_of(messages)}
+    if aspects:
+        metadata["facets"] = aspects
     if any(message.id for message in messages):
         metadata["turns"] = [message.id for message in messages if message.id]
     return {

@@ -31,6 +31,7 @@ from salience.write.facets import FACETS
 CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for name in FACETS))
 """The vectors made of a memory's text (see `salience.write.chat`), stale when that changes."""
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
+BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
 _SET_BY_ENGINE = {"updated_at", "last_accessed", "access_count", "accesses"}
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
 
@@ -195,9 +196,9 @@ def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
 
 
 def metadata_for(record: MemoryRecord, metadata: Mapping[str, Any]) -> Mapping[str, Any]:
-    """New metadata of a record, with the old texts of further vectors unless it brings others."""
-    texts = record.metadata.get(_TEXTS_KEY)
-    return metadata if texts is None else {_TEXTS_KEY: texts, **metadata}
+    """New metadata of a record, with what the old say of its text unless they bring it along."""
+    kept = (_TEXTS_KEY, BORDERS_KEY)
+    return {**{key: record.metadata[key] for key in kept if key in record.metadata}, **metadata}
 
 
 def with_vector_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> MemoryRecord:

@@ -84,6 +84,26 @@ class Adding(StoreCase):
         assert len({turn.session_id for turn in turns}) == 1
         assert {turn.kind for turn in turns} == {"turn"}
 
+    @pytest.mark.parametrize("mode", ["chunks", "hybrid"])
+    def test_a_chat_leaves_the_same_chunks_at_once_and_bit_by_bit(
+        self, memory: Memory, mode: str
+    ) -> None:
+        chat = [
+            {"role": "user", "content": "They wrote:\nAssistant: No.\n\nUser: Why?"},
+            {"role": "assistant", "content": "User: is a label.\n"},
+            {"role": "assistant", "name": "Bot", "content": "Assistant:"},
+            {"role": "user", "content": " Thanks \n"},
+        ]
+        once = memory.within("once")
+        once.add_chat(chat, mode=mode, session_id="s")
+        for message in chat:
+            memory.add_chat([message], mode=mode, session_id="s")
+        chunks = [
+            sorted((record.kind, record.content, repr(record.metadata)) for record in chunks_of)
+            for chunks_of in (memory.get_all(), once.get_all())
+        ]
+        assert chunks[0] == chunks[1]
+
     def test_chat_messages_keep_their_times_and_ids(self, memory: Memory) -> None:
         first = {"role": "user", "content": "Hello.", "created_at": START.isoformat(), "id": "m1"}
         later = START + timedelta(days=1)
