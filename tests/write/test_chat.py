@@ -135,23 +135,25 @@ LINES = st.sampled_from(
         ),
     ]
 )
-MESSAGES = st.lists(
-    st.fixed_dictionaries(
-        {
-            "role": st.sampled_from(["user", "assistant"]),
-            "content": st.lists(
-                LINES | st.text(st.characters(codec="utf-8", min_codepoint=1), max_size=8),
-                max_size=4,
-            ).map("\n".join),
-        },
-        optional={
-            "name": st.sampled_from(["Ana", "User", "Assistant", "Assistant: User", "Bot\nUser"]),
-            "id": st.integers(0, 9),
-        },
-    ),
-    min_size=1,
-    max_size=8,
-).filter(lambda chat: any(message["content"].strip() for message in chat))
+
+
+def has_text(chat: list[dict[str, Any]]) -> bool:
+    return any(message["content"].strip() for message in chat)
+
+
+MESSAGE: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "role": st.sampled_from(["user", "assistant"]),
+        "content": st.lists(
+            LINES | st.text(st.characters(codec="utf-8", min_codepoint=1), max_size=8),
+            max_size=4,
+        ).map("\n".join),
+    },
+    optional={
+        "name": st.sampled_from(["Ana", "User", "Assistant", "Assistant: User", "Bot\nUser"]),
+        "id": st.integers(0, 9),
+    },
+)
 
 
 def shout(user: str, assistant: str) -> dict[str, str]:
@@ -161,7 +163,7 @@ def shout(user: str, assistant: str) -> dict[str, str]:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    MESSAGES,
+    st.lists(MESSAGE, max_size=8).filter(has_text),
     st.sets(st.integers(1, 7)),
     st.sampled_from(["chunks", "hybrid"]),
     st.sampled_from([by_rules, shout, None]),
@@ -183,7 +185,7 @@ def test_messages_of_any_text_leave_the_same_chunks_however_they_are_added(
     once.add_chat(chat, mode=mode, session_id="s", facets=facets)
     ends = [end for end in sorted(cuts) if end < len(chat)]
     for start, end in pairwise([0, *ends, len(chat)]):
-        if any(message["content"].strip() for message in chat[start:end]):
+        if has_text(chat[start:end]):
             parts.add_chat(chat[start:end], mode=mode, session_id="s", facets=facets)
     assert everything(parts) == everything(once)
     once.close()
