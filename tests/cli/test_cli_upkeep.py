@@ -72,7 +72,7 @@ def test_consolidate_previews_then_merges(old: Run, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("def one(members):\n    return f'{len(members)} say so'\n")
     done = old("consolidate", "--apply", "--summarise", "mine:one", "--json").json
     assert done["merged"] == 3
-    [made] = [one["id"] for one in done["clusters"] if one["text"] == "3 say so"]
+    [made] = [one["id"] for one in done["clusters"] if one["content"] == "3 say so"]
     assert old("get", made, "--json").json["content"] == "3 say so"
     assert old("undo", done["run"]).out == "3 restored, 1 erased\n"
     wrong = old("consolidate", "--summarise", "nowhere:nothing")
@@ -106,7 +106,7 @@ def test_audit_names_what_mends(old: Run) -> None:
 def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
     told = old("report", "--points", "3", "--ahead", "10", "--json").json
     assert len(told["times"]) == 3
-    assert told["zones"]["archived"] == [22, 22, 22]
+    assert told["counts"]["archived"] == [22, 22, 22]
     shown = old("report", "--points", "3")
     assert "22" in shown.out
     assert "if no memory is used again" in shown.err

@@ -151,7 +151,7 @@ FIELDS: list[tuple[str, Any, str]] = [  # argument, value, the field that the er
 
 
 def everything(memory: Memory) -> Any:
-    return memory.get_all(limit=1000).records, memory.links()
+    return memory.get_all(limit=1000).memories, memory.links()
 
 
 def named(problem: InvalidInput, field: str) -> bool:

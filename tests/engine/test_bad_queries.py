@@ -63,7 +63,6 @@ SEARCHES: list[tuple[str, Any, str]] = [
     ("token_budget", -HUGE, "token_budget"),
     ("min_score", HUGE, "min_score"),
     ("min_score", 10**400, "min_score"),
-    ("threshold", 10**400, "threshold"),
     ("min_similarity", 10**400, "min_similarity"),
     ("weights", {"similarity": 10**400}, "weights.similarity"),
     ("context", [], "context"),
@@ -185,12 +184,12 @@ OTHER: list[tuple[Callable[[Memory], Any], str]] = [
 def test_every_other_door_names_the_field(
     memory: Memory, call: Callable[[Memory], Any], field: str
 ) -> None:
-    before = memory.get_all(limit=1000).records, memory.links()
+    before = memory.get_all(limit=1000).memories, memory.links()
     with pytest.raises(InvalidInput) as caught:
         call(memory)
     assert caught.value.field == field
     assert len(str(caught.value)) < 1_000
-    assert (memory.get_all(limit=1000).records, memory.links()) == before
+    assert (memory.get_all(limit=1000).memories, memory.links()) == before
 
 
 ODD_QUERIES = [

@@ -151,7 +151,7 @@ def test_check_counts_what_is_broken() -> None:
 
     def result(score: float, explained: float | None) -> SearchResult:
         tree = None if explained is None else Explanation("score", explained)
-        return SearchResult("q", (Hit(record, score, 1, {}, tree),), "p", "s")
+        return SearchResult("q", (Hit.of(record, score, 1, {}, tree),), "p", "s")
 
     check = Check()
     check.add(result(1.0, 1.0), result(1.0, 1.0))

@@ -64,7 +64,7 @@ def test_another_embedder_is_refused_then_adopted(url: str) -> None:
 def test_ranks_as_if_it_had_always_been_so(url: str) -> None:
     Memory.reembed(url, embedder=Half())
     with Memory.open(url, embedder=Half()) as again, Memory.open("ram://", embedder=Half()) as new:
-        for page in (again.get_all().records,):
+        for page in (again.get_all().memories,):
             new.add_many([{"id": r.id, "content": r.content} for r in reversed(page)])
         asked = "who sleeps in the flat?"
         found = [(hit.id, hit.score) for hit in again.search(asked, touch=False)]

@@ -179,7 +179,7 @@ def test_zones_are_labels_that_move_nothing(memory: Memory) -> None:
     assert [(item.id, item.zone) for item in found] == [(fresh, "active"), (old, "archived")]
     assert dict(found.counts) == {"active": 1, "archived": 1}
     assert (found.protected, len(memory.zones({"layer": "entity"}))) == (0.0, 1)
-    assert found.items[0].vitality == part(memory, fresh, "vitality")
+    assert found.memories[0].vitality == part(memory, fresh, "vitality")
     record = memory.get(old)
     assert record is not None
     assert record.status == "active"

@@ -170,7 +170,7 @@ def test_what_no_longer_passes_the_filter_just_then_is_not_erased(
 
     before_erasing(memory, monkeypatch, happens)
     assert memory.delete_all({"metadata.old": {"gte": 1}}) == 2
-    assert memory.get_all().records[0].metadata == {"old": 0}
+    assert memory.get_all().memories[0].metadata == {"old": 0}
 
 
 class Other(WordHashEmbedder):
@@ -221,4 +221,4 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
 
         monkeypatch.setattr(store._records, "read", late)
         page = memory.get_all()
-        assert (page.total, [each.id for each in page.records]) == (1, ["cat"])
+        assert (page.total, [each.id for each in page.memories]) == (1, ["cat"])

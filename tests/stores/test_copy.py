@@ -45,7 +45,7 @@ def filled(url: str) -> None:
 
 def everything(url: str) -> dict[str, Any]:
     with Memory.open(url, embedder=EMBEDDER) as memory:
-        records = memory.get_all(limit=1000).records
+        records = memory.get_all(limit=1000).memories
         chosen = sorted(record.id for record in records)[:40]
         return {
             "records": [record.to_dict() for record in records],

@@ -119,7 +119,7 @@ def test_every_address_of_a_file_opens_it(
     with opening(address(tmp_path / "agent.db"), embedder=None) as memory:
         memory.add("Green tea", id="a")
     with Memory(tmp_path / "agent.db", embedder=None) as memory:
-        assert "a" in [record.id for record in memory.get_all().records]
+        assert "a" in [record.id for record in memory.get_all().memories]
     assert [path.name for path in tmp_path.iterdir()] == ["agent.db"]
 
 

@@ -250,7 +250,7 @@ def test_messages_that_others_add_meanwhile_are_kept(memory: Memory) -> None:
         answers[1:], context, mode="chunks", facets=by_rules, common={"session_id": "s"}
     )
     assert [item.outcome for item in drive(plan, batch)] == ["UPDATED"]
-    [kept] = memory.get_all().records
+    [kept] = memory.get_all().memories
     assert kept.content == f"User: {CHAT[1]['content']}\nAssistant: One.\nAssistant: Two."
 
 

@@ -98,8 +98,7 @@ def add(
             output.note(" ".join(filter(None, (item.outcome, item.match, item.reason))))
     output.pending(result.pending)
     if settings.json:
-        items = [item.to_dict() for item in result]
-        output.emit({"id": result.id, "items": items, "degraded": list(result.degraded)})
+        output.emit(result.to_dict())
     else:
         print(result.id)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -40,19 +39,13 @@ def list_(
     with settings.open(embeds=False) as memory:
         page = memory.get_all(filters, limit=limit, cursor=cursor)
     if settings.json:
-        output.emit(
-            {
-                "total": page.total,
-                "cursor": page.cursor,
-                "memories": [one.to_dict() for one in page.records],
-            }
-        )
+        output.emit(page.to_dict())
         return
     from salience.cli import render
 
     console = output.console()
-    if page.records:
-        console.print(render.records(page.records, console.width))
+    if page.memories:
+        console.print(render.records(page.memories, console.width))
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
         output.note(f"more with --cursor {page.cursor}")
@@ -68,15 +61,9 @@ def zones(
         raise InvalidInput("limit", f"is {limit}", "give a whole number")
     with settings.open(embeds=False) as memory:
         zones = memory.zones(parse_json("filter", where))
-    shown = zones.items[::-1][:limit]
+    shown = zones.memories[::-1][:limit]
     if settings.json:
-        output.emit(
-            {
-                "counts": dict(zones.counts),
-                "protected": zones.protected,
-                "memories": [asdict(one) for one in shown],
-            }
-        )
+        output.emit({**zones.to_dict(), "memories": [one.to_dict() for one in shown]})
         return
     from salience.cli import render
 

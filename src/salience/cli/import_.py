@@ -243,7 +243,7 @@ class _Import:
         records: dict[str, MemoryRecord | None] = {}
         while chunk := list(islice(ids, _LOOKUP_IDS)):
             page = self.memory.get_all({"id": {"in": chunk}}, limit=_LOOKUP_IDS)
-            records |= {record.id: record for record in page.records}
+            records |= {record.id: record for record in page.memories}
         return records
 
     def _add(self, path: Path, items: Sequence[dict[str, Any]]) -> None:

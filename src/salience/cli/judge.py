@@ -10,8 +10,9 @@ import typer
 from salience.cli import output
 from salience.cli.completion import one_of
 from salience.cli.settings import Settings
+from salience.display.result import to_json
 from salience.records.events import FEEDBACK_WEIGHTS
-from salience.records.record import MemoryRecord, to_json
+from salience.records.record import MemoryRecord
 
 _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 

@@ -70,7 +70,7 @@ def _candidates(report: Pruning) -> None:
         return
     rows = render.table("vitality", "memory", "why", numbers=("vitality",))
     for memory in report.candidates[:_MAX_ROWS]:
-        text = Text.assemble(memory.text, "\n", (memory.id, "dim"))
+        text = Text.assemble(memory.content, "\n", (memory.id, "dim"))
         rows.add_row(f"{memory.vitality:.3f}", text, Text("\n".join(memory.reasons[1:])))
     output.console().print(rows)
 
@@ -151,7 +151,7 @@ def _clusters(report: Consolidation) -> None:
     rows = render.table("members", "merged text", "", numbers=("members",))
     for cluster in report.clusters[:_MAX_ROWS]:
         ids = ", ".join(cluster.members[:5]) + (" …" if len(cluster.members) > 5 else "")
-        text = Text.assemble(shorten(cluster.text, 200), "\n", (ids, "dim"))
+        text = Text.assemble(shorten(cluster.content, 200), "\n", (ids, "dim"))
         rows.add_row(
             f"{len(cluster.members)}", text, Text(cluster.apart and f"left: they {cluster.apart}")
         )

@@ -182,6 +182,21 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
     return show
 
 
+_USUAL_NAMES = {
+    **dict.fromkeys(("k", "n", "n_results", "size", "top_k"), "limit"),
+    **dict.fromkeys(("filter", "where"), "filters"),
+    **dict.fromkeys(("threshold", "score_threshold"), "min_score"),
+    "tag": "tags",
+    "timestamp": "created_at",
+    "type": "kind",
+    "user": "user_id",
+    "agent": "agent_id",
+    "session": "session_id",
+    "run_id": "session_id",
+}
+"""Options as other memories and vector stores call them -> as they are called here."""
+
+
 def check_names(method: str, options: Mapping[str, Any], declared: type) -> None:
     """Refuse keyword arguments that a method does not take.
 
@@ -193,6 +208,8 @@ def check_names(method: str, options: Mapping[str, Any], declared: type) -> None
     from difflib import get_close_matches
 
     unknown = next(name for name in options if name not in declared.__annotations__)
-    nearest = get_close_matches(unknown, declared.__annotations__, 1)
+    known = _USUAL_NAMES.get(unknown, "")
+    nearest = [known] if known in declared.__annotations__ else []
+    nearest = nearest or get_close_matches(unknown, declared.__annotations__, 1)
     hint = f"; did you mean {nearest[0]!r}?" if nearest else ""
     raise TypeError(f"{method}() got an unexpected keyword argument {unknown!r}{hint}")

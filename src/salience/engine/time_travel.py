@@ -139,7 +139,7 @@ def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:
     cursor = None
     while True:
         page = yield from ask(ListRecords((namespace,), limit=READ_PAGE_ROWS, cursor=cursor))
-        records += page.records
+        records += page.memories
         cursor = page.cursor
         if cursor is None:
             return records

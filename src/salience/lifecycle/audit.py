@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.display.result import Result
 from salience.language.entities import fold_name
 from salience.lifecycle.clustering import similar_pairs
 from salience.lifecycle.consolidation import EPISODIC_KINDS
@@ -36,12 +37,15 @@ _VITALITY = score(vitality(), into="vitality")
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Result):
     """One kind of problem: how many of the memories looked at have it, examples, the remedy.
 
     An example is an id and the problem of that memory.
     """
+
+    _computed = ("rate",)
+    _shown = ("name", "count", "of", "remedy")
 
     name: str
     count: int
@@ -66,9 +70,11 @@ class Finding:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Audit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Audit(Result):
     """All findings about a namespace, in a fixed order."""
+
+    _shown = ("namespace", "memories", "findings")
 
     namespace: str
     memories: int
@@ -79,14 +85,6 @@ class Audit:
 
     def __getitem__(self, name: str) -> Finding:
         return next(finding for finding in self.findings if finding.name == name)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "namespace": self.namespace,
-            "memories": self.memories,
-            "findings": [finding.to_dict() for finding in self.findings],
-        }
 
 
 def audit(scope: WriteContext, *, progress: Progress | None = None) -> Plan[Audit]:

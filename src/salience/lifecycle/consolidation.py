@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.display.result import Result
 from salience.lifecycle.clustering import find_clusters, most_central
 from salience.lifecycle.undo import RUN_KEY, ChangeRun
 from salience.records.events import ACCESSES
@@ -48,39 +49,32 @@ Progress = Callable[[int, int], None]
 _Proposal = tuple["Cluster", Sequence[MemoryRecord]]  # with its members as they were read
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+@dataclass(frozen=True, slots=True, repr=False)
+class Cluster(Result):
     """Memories that say the same; `members` are ids, the most central first.
 
-    `text` and `importance`, min(largest of theirs + 0.1, 1), are those of the memory that takes
+    `content` and `importance`, min(largest of theirs + 0.1, 1), are those of the memory that takes
     their place, and `id` is its id, once it is written. `apart` tells in what they differ if the
-    text of one of them would lose it; then they are left as they are.
+    content of one of them would lose it; then they are left as they are.
     """
 
     members: tuple[str, ...]
-    text: str
+    content: str
     importance: float
     apart: str = ""
     id: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "id": self.id,
-            "members": list(self.members),
-            "text": self.text,
-            "importance": self.importance,
-            "apart": self.apart,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class Consolidation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Consolidation(Result):
     """The clusters that a run merged, or would: `run` is its name, None if it did not.
 
     `looked_at` counts the memories that might be merged, `fresh` those of them that are new since
     the last run, `owners` the owners that have enough of them.
     """
+
+    _computed = ("merged",)
+    _shown = ("run", "clusters", "merged", "looked_at")
 
     clusters: tuple[Cluster, ...]
     looked_at: int
@@ -93,18 +87,6 @@ class Consolidation:
     def merged(self) -> int:
         """The number of memories that are merged, or would be."""
         return sum(len(cluster.members) for cluster in self.clusters if not cluster.apart)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "run": self.run,
-            "clusters": [cluster.to_dict() for cluster in self.clusters],
-            "merged": self.merged,
-            "looked_at": self.looked_at,
-            "fresh": self.fresh,
-            "owners": self.owners,
-            "degraded": list(self.degraded),
-        }
 
 
 def central_text(members: Sequence[MemoryRecord]) -> str:
@@ -299,7 +281,7 @@ def _merged_item(cluster: Cluster, members: Sequence[MemoryRecord]) -> dict[str,
     """The item that takes the place of the members, with the values that they all share."""
     item: dict[str, Any] = {
         "id": new_id(),
-        "content": cluster.text,
+        "content": cluster.content,
         "importance": cluster.importance,
         "created_at": max(member.created_at for member in members),
         "tags": sorted({tag for member in members for tag in member.tags}),

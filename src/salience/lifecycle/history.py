@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from salience.display.result import Result
 from salience.records.events import Event, record_at
-from salience.records.record import MemoryRecord, to_json
+from salience.records.record import MemoryRecord
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
 from salience.write.reading import not_found, read_existing
 
 
-@dataclass(frozen=True, slots=True)
-class RecordVersion:
+@dataclass(frozen=True, slots=True, repr=False)
+class RecordVersion(Result):
     """A memory as it was from one edit to the next; `until` is None for the present version."""
+
+    _shown = ("record", "since", "until")
 
     record: MemoryRecord
     since: datetime
     until: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+@dataclass(frozen=True, slots=True, repr=False)
+class History(Result):
     """The events of a memory and its versions, oldest first."""
+
+    _shown = ("id", "versions", "events")
 
     id: str
     versions: tuple[RecordVersion, ...]
@@ -39,21 +43,6 @@ class History:
 
     def __getitem__(self, index: int) -> Event:
         return self.events[index]
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "id": self.id,
-            "versions": [
-                {
-                    "since": to_json(version.since),
-                    "until": to_json(version.until),
-                    **version.record.to_dict(),
-                }
-                for version in self.versions
-            ],
-            "events": [event.to_dict() for event in self.events],
-        }
 
 
 def history(id: str, namespace: str) -> Plan[History]:

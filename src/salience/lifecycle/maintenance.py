@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
 
+from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.lifecycle import maintenance_lock
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text, consolidate
@@ -31,8 +31,8 @@ _CONSOLIDATED_NOTE = "consolidated-until"  # key of the last row that consolidat
 Progress = Callable[[str, int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+@dataclass(frozen=True, slots=True, repr=False)
+class Step(Result):
     """The result of one step: how many memories it changes, their ids, and the name of its run.
 
     `held_back` is the command that does a step that was only looked at.
@@ -44,20 +44,13 @@ class Step:
     run: str | None = None
     held_back: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "name": self.name,
-            "changed": self.changed,
-            "ids": list(self.ids),
-            "run": self.run,
-            "held_back": self.held_back,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class Maintenance:
+@dataclass(frozen=True, slots=True, repr=False)
+class Maintenance(Result):
     """The changes of a run of maintenance, or with `dry_run` of one that would be, step by step."""
+
+    _computed = ("changed",)
+    _shown = ("namespace", "dry_run", "changed", "steps")
 
     namespace: str
     dry_run: bool
@@ -70,15 +63,6 @@ class Maintenance:
     def changed(self) -> int:
         """The number of changes made, or with `dry_run` to be made."""
         return sum(step.changed for step in self.steps if not step.held_back)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "namespace": self.namespace,
-            "dry_run": self.dry_run,
-            "changed": self.changed,
-            "steps": [step.to_dict() for step in self.steps],
-        }
 
 
 @dataclass(frozen=True)

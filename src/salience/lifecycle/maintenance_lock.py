@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from salience.display.result import to_json
 from salience.errors import Locked
-from salience.records.record import new_id, to_json
+from salience.records.record import new_id
 from salience.records.validation import timestamp
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, T, ask

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
 from salience.lifecycle.undo import ChangeRun
@@ -36,33 +36,27 @@ _VITALITY = score(vitality(), into="vitality")
 _COLUMNS = sorted((_ALIVE.reads() | _VITALITY.reads()) - {"alive"})
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+@dataclass(frozen=True, slots=True, repr=False)
+class Candidate(Result):
     """A memory that may be archived: the beginning of its text, its vitality, the reasons."""
 
     id: str
-    text: str
+    content: str
     vitality: float
     reasons: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "vitality": self.vitality,
-            "reasons": list(self.reasons),
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class Pruning:
+@dataclass(frozen=True, slots=True, repr=False)
+class Pruning(Result):
     """The memories that a run of pruning archived, or would: `run` is its name, None if it did not.
 
     `candidates` are the memories to archive, least alive first, at most `cap`; `faded` counts all
     below the bound. Of these `pinned` are exempt, and so are `bridges`, which hold the link graph
     together; `protected` is the share of bridges in all memories looked at. `zones` counts these.
     """
+
+    _computed = ("looked_at", "left")
+    _shown = ("run", "candidates", "looked_at", "left", "cap")
 
     candidates: tuple[Candidate, ...]
     zones: Mapping[Zone, int]
@@ -82,21 +76,6 @@ class Pruning:
     def left(self) -> int:
         """The number of candidates beyond the cap."""
         return self.faded - len(self.pinned) - len(self.bridges) - len(self.candidates)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "run": self.run,
-            "candidates": [candidate.to_dict() for candidate in self.candidates],
-            "looked_at": self.looked_at,
-            "zones": dict(self.zones),
-            "faded": self.faded,
-            "left": self.left,
-            "cap": self.cap,
-            "pinned": list(self.pinned),
-            "bridges": list(self.bridges),
-            "protected": self.protected,
-        }
 
 
 def prune(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from salience.display.result import to_json
 from salience.ranking.signals.vitality import BOOST_HALF_LIFE_DAYS
 from salience.records.events import DAY_SECONDS, Event
-from salience.records.record import OPPOSING_LINKS, Link, MemoryRecord, to_json
+from salience.records.record import OPPOSING_LINKS, Link, MemoryRecord
 from salience.records.validation import unit
 from salience.retrieval.operations import LinksOf, Log
 from salience.retrieval.plan import Plan, ask

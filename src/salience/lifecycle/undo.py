@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
-from salience.records.record import MemoryRecord, new_id, to_json
+from salience.records.record import MemoryRecord, new_id
 from salience.retrieval.operations import Delete, Events, Log
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
@@ -19,8 +20,8 @@ _MAX_SEQ_DIGITS = 18
 _CHUNK_MEMORIES = 2048  # changed in one transaction
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+@dataclass(frozen=True, slots=True, repr=False)
+class Undone(Result):
     """The result of undoing a run: memories restored and erased by id, others with the reason.
 
     Erased are memories that the run had written.
@@ -30,15 +31,6 @@ class Undone:
     restored: tuple[str, ...]
     erased: tuple[str, ...]
     left: Mapping[str, str]
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "run": self.run,
-            "restored": list(self.restored),
-            "erased": list(self.erased),
-            "left": dict(self.left),
-        }
 
 
 @dataclass(frozen=True)

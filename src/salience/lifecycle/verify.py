@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from salience.display.result import Result, to_json
 from salience.records.events import STATE, Event, replay
-from salience.records.record import to_json
 from salience.records.validation import boolean
 from salience.retrieval.operations import Events, ListRecords, SetFields
 from salience.retrieval.plan import Plan, ask
@@ -15,22 +15,22 @@ from salience.retrieval.plan import Plan, ask
 _PAGE_MEMORIES = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+@dataclass(frozen=True, slots=True, repr=False)
+class Difference(Result):
     """A field of a memory whose value differs from what its log says."""
 
     id: str
     field: str
-    kept: Any
+    stored: Any
     logged: Any
 
     def __str__(self) -> str:
-        stored, logged = to_json(self.kept), to_json(self.logged)
+        stored, logged = to_json(self.stored), to_json(self.logged)
         return f"{self.id}: {self.field} is {stored!r}, the log says {logged!r}"
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+@dataclass(frozen=True, slots=True, repr=False)
+class Verification(Result):
     """The result of verifying a namespace; true if all memories are what the log says."""
 
     memories: int
@@ -46,18 +46,6 @@ class Verification:
 
     def __len__(self) -> int:
         return len(self.differences)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "memories": self.memories,
-            "events": self.events,
-            "repaired": self.repaired,
-            "differences": [
-                {"id": d.id, "field": d.field, "kept": to_json(d.kept), "logged": to_json(d.logged)}
-                for d in self.differences
-            ],
-        }
 
 
 def verify(namespace: str, *, repair: bool) -> Plan[Verification]:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import USE_EVENTS, Event, apply, visible_at
 from salience.records.fields import GRAPH
 from salience.records.link_graph import LinkGraph
-from salience.records.record import ACCESSES_KEPT, to_json
+from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
@@ -32,13 +33,15 @@ _NUMBERS = ("access_count", "boost")
 Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class ZoneHistory:
+@dataclass(frozen=True, slots=True, repr=False)
+class ZoneHistory(Result):
     """The number of memories in each zone at each time, and the share protected as bridges.
 
     `now` is the time of the computation; times after it show what would come without further use.
     `uses` are the accesses since the previous time.
     """
+
+    _shown = ("times", "counts", "now")
 
     times: tuple[datetime, ...]
     counts: Mapping[Zone, tuple[int, ...]]
@@ -55,16 +58,6 @@ class ZoneHistory:
         """The share of a zone at each time; 0 without any memory."""
         pairs = zip(self.counts[zone], self.totals, strict=True)
         return tuple(count / total if total else 0.0 for count, total in pairs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "now": to_json(self.now),
-            "times": [to_json(at) for at in self.times],
-            "zones": {name: list(counts) for name, counts in self.counts.items()},
-            "protected": list(self.protected),
-            "uses": list(self.uses),
-        }
 
 
 def zone_history(

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from salience.display.result import Result
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import Keep, Pipeline, retrieve, score
 from salience.records.filters import Filter
@@ -18,8 +19,8 @@ _ALIVE = Pipeline(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ZonedMemory:
+@dataclass(frozen=True, slots=True, repr=False)
+class ZonedMemory(Result):
     """The vitality of one memory; `bridge` if the link graph would fall apart without it."""
 
     id: str
@@ -28,27 +29,30 @@ class ZonedMemory:
     bridge: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Zones:
+@dataclass(frozen=True, slots=True, repr=False)
+class Zones(Result):
     """The vitality of memories, the liveliest first."""
 
-    items: tuple[ZonedMemory, ...]
+    _computed = ("counts", "protected")
+    _shown = ("memories", "counts", "protected")
+
+    memories: tuple[ZonedMemory, ...]
 
     def __iter__(self) -> Iterator[ZonedMemory]:
-        return iter(self.items)
+        return iter(self.memories)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.memories)
 
     @property
     def counts(self) -> Mapping[Zone, int]:
         """The number of memories in each zone that has some."""
-        return Counter(item.zone for item in self.items)
+        return Counter(item.zone for item in self.memories)
 
     @property
     def protected(self) -> float:
         """The share of memories that hold the link graph together; 0 without any memory."""
-        return sum(item.bridge for item in self.items) / max(1, len(self.items))
+        return sum(item.bridge for item in self.memories) / max(1, len(self.memories))
 
 
 def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from salience.display.result import Result
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(Result):
     """One node of a score: its name, its value, and the operation on its children.
 
     `value` is the very number that entered the score (NaN where there was none). `how` is the
@@ -17,6 +19,8 @@ class Explanation:
     "product" they multiply to it, in order and without rounding. `doc` is the meaning of a named
     part in a line, `group` the heading above it.
     """
+
+    _shown = ("label", "value", "how", "children")
 
     label: str
     value: float

@@ -7,25 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from salience.display.result import Result
 from salience.ranking.explanation import Explanation, figure
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
 
 
-@dataclass(frozen=True, slots=True)
-class Unmet:
+@dataclass(frozen=True, slots=True, repr=False)
+class Unmet(Result):
     """A condition of the filter that a memory does not meet, and the values it has instead."""
 
     condition: str
     values: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {"condition": self.condition, "values": dict(self.values)}
 
-
-@dataclass(frozen=True, slots=True)
-class OnRoute:
+@dataclass(frozen=True, slots=True, repr=False)
+class OnRoute(Result):
     """A memory's exact score on one route and its rank there if the route had no depth.
 
     `rank` is None where the route has no evidence for it at all; `depth` is how many rows the route
@@ -38,13 +35,9 @@ class OnRoute:
     depth: int | None
     cut: float | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {name: getattr(self, name) for name in ("route", "score", "rank", "depth", "cut")}
 
-
-@dataclass(frozen=True, slots=True)
-class Part:
+@dataclass(frozen=True, slots=True, repr=False)
+class Part(Result):
     """A part or factor of the score as a memory and its rival have it, and what that costs."""
 
     name: str
@@ -52,13 +45,9 @@ class Part:
     rival: float
     behind: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {name: getattr(self, name) for name in ("name", "own", "rival", "behind")}
 
-
-@dataclass(frozen=True, slots=True)
-class WhyNot:
+@dataclass(frozen=True, slots=True, repr=False)
+class WhyNot(Result):
     """The `stage` that dropped a memory and, in a sentence, the `reason`.
 
     Where it was outranked, `rival` is the last that went on instead, `gap` what the memory lacks
@@ -72,18 +61,6 @@ class WhyNot:
     rival: str | None = None
     gap: float | None = None
     parts: tuple[Part, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "stage": self.stage,
-            "reason": self.reason,
-            "unmet": [condition.to_dict() for condition in self.unmet],
-            "routes": [route.to_dict() for route in self.routes],
-            "rival": self.rival,
-            "gap": self.gap,
-            "parts": [part.to_dict() for part in self.parts],
-        }
 
 
 @dataclass(frozen=True, eq=False)

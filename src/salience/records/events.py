@@ -13,9 +13,10 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal
 
+from salience.display.result import Result, to_json
 from salience.records.field_types import REVIEWS
 from salience.records.fields import FIELDS
-from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent, to_json
+from salience.records.record import BLANK, EMPTY, Draft, Link, MemoryRecord, recent
 from salience.records.validation import timestamp
 
 EventType = Literal[
@@ -41,14 +42,16 @@ _DEFAULT_VALUES = _values_at_write(vars(BLANK))
 Values = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+@dataclass(frozen=True, slots=True, repr=False)
+class Event(Result):
     """Something that happened to a memory, or (`id` None) to all of its namespace.
 
     `seq` is its place in the log, 0 until it has one; `actor` is who did it, `session` in which
     session. The payload is JSON: `set` maps fields to their new values, `was` these and changed
     contents to their old ones, as `MemoryRecord.to_dict` writes them.
     """
+
+    _shown = ("seq", "type", "id", "at", "actor")
 
     type: EventType
     id: str | None
@@ -57,18 +60,6 @@ class Event:
     session: str | None = None
     payload: Values = field(default_factory=lambda: EMPTY)
     seq: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "seq": self.seq,
-            "type": self.type,
-            "id": self.id,
-            "at": to_json(self.at),
-            "actor": self.actor,
-            "session": self.session,
-            "payload": dict(self.payload),
-        }
 
 
 def field_from_json(name: str, value: Any) -> Any:

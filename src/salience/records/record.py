@@ -13,6 +13,7 @@ from typing import Annotated, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from salience.display.result import Result
 from salience.records.field_types import (
     CONTENT_TYPES,
     LAYERS,
@@ -36,6 +37,7 @@ LINK_TYPES = (
 )
 OPPOSING_LINKS = frozenset({"contradicts"})  # types that lend a memory neither life nor support
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+UNSET_SHARE = 0.5  # the effective importance, relevance and score of a memory without them
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
 DEFAULT_IMPORTANCE = 0.5  # of a memory whose importance nobody has set
 
@@ -45,8 +47,8 @@ Amount = Annotated[float | None, Field("number", patchable=True)]
 Moment = Annotated[datetime | None, Field("time", patchable=True)]
 
 
-@dataclass(frozen=True)  # without slots, which take a search's records long to fill
-class MemoryRecord:
+@dataclass(frozen=True, repr=False)  # without slots, which take a search's records long to fill
+class MemoryRecord(Result):
     """One memory as stored, and the only list of its fields: `FIELDS` is read off the annotations.
 
     Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
@@ -124,18 +126,13 @@ class MemoryRecord:
         value = getattr(self, path)
         return value.timestamp() if isinstance(value, datetime) else value
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping: every field by name, times in ISO 8601."""
-        values = {name: to_json(getattr(self, name)) for name in self.__dataclass_fields__}
-        return {"namespace": self.namespace, **values}
-
 
 BLANK = MemoryRecord("", "", "", created_at=datetime.min, updated_at=datetime.min)
 """A record with the defaults of all fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+@dataclass(frozen=True, slots=True, repr=False)
+class Link(Result):
     """A typed, weighted edge from one memory to another in the same namespace; weight in [0, 1]."""
 
     namespace: str
@@ -167,19 +164,6 @@ def value_at(metadata: Mapping[str, Any], key: str) -> Any:
         for part in key.split("."):
             value = value.get(part) if isinstance(value, Mapping) else None
     return tuple(value) if isinstance(value, list) else value
-
-
-def to_json(value: Any) -> Any:
-    """A value as JSON writes it: times in ISO 8601, tuples as lists, NumPy numbers as Python's."""
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, tuple):
-        return [to_json(item) for item in value]
-    if isinstance(value, Mapping):
-        return dict(value)
-    return value
 
 
 def recent(*times: Iterable[Time]) -> tuple[Time, ...]:

@@ -11,9 +11,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS
-from salience.records.record import EMPTY, Embedding, to_json
+from salience.records.record import EMPTY, Embedding
 
 F = TypeVar("F")
 MAX_METADATA_DEPTH = 64  # levels of lists and mappings

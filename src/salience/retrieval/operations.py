@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from salience.display.result import Result
 from salience.language.analysis_types import Speakers, Wording
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
@@ -338,22 +339,24 @@ class AdoptVectors:
     embedder: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One page of a listing: records, how many match in all, the next cursor (None at the end)."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(Result):
+    """One page of a listing: memories, how many match in all, the next cursor (None at the end)."""
 
-    records: tuple[MemoryRecord, ...]
+    _shown = ("memories", "total", "cursor")
+
+    memories: tuple[MemoryRecord, ...]
     total: int
     cursor: str | None = None
 
     def __iter__(self) -> Iterator[MemoryRecord]:
-        return iter(self.records)
+        return iter(self.memories)
 
     def __len__(self) -> int:
-        return len(self.records)
+        return len(self.memories)
 
     def __getitem__(self, index: int) -> MemoryRecord:
-        return self.records[index]
+        return self.memories[index]
 
 
 @dataclass(frozen=True, eq=False)

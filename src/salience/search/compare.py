@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.ranking.profile import Profile
@@ -28,8 +29,8 @@ from salience.search.search import rank
 MAX_CAUSES = 3  # of a move
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+@dataclass(frozen=True, slots=True, repr=False)
+class Standing(Result):
     """The place of a memory under one profile.
 
     `rank` is its place among the hits; for another memory, among all that were scored. `left` is
@@ -41,18 +42,9 @@ class Standing:
     left: str | None
     lifts: Mapping[str, float]
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "rank": self.rank,
-            "score": self.score,
-            "left": self.left,
-            "lifts": dict(self.lifts),
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class Move:
+@dataclass(frozen=True, slots=True, repr=False)
+class Move(Result):
     """The move of a memory from the first profile to another.
 
     `by` is the number of places it rises (negative: falls), None if it has no place in one of the
@@ -68,9 +60,11 @@ class Move:
         return {"by": self.by, "causes": [{"part": p, "shift": s} for p, s in self.causes]}
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+@dataclass(frozen=True, slots=True, repr=False)
+class Compared(Result):
     """A memory that a profile returns: a standing for each, a move for each but the first."""
+
+    _shown = ("id", "standings", "moves")
 
     record: MemoryRecord
     standings: tuple[Standing, ...]
@@ -91,9 +85,11 @@ class Compared:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Result):
     """One query under several profiles; the memories in the order of the first profile."""
+
+    _shown = ("query", "profiles", "limit", "memories", "degraded")
 
     query: str
     profiles: tuple[str, ...]

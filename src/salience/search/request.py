@@ -52,7 +52,6 @@ class ExplainOptions(CompareOptions, total=False):
 
     profile: how to rank; the memory's profile by default.
     weights: other weights for named parts of the profile's score.
-    threshold: another name for `min_score`.
     min_similarity: leave out memories whose cosine with the query is below it.
     include_archived: find archived memories, too.
     context: a variant of the profile, such as "identity", "knowledge", "episodic" or "activity" of
@@ -61,7 +60,6 @@ class ExplainOptions(CompareOptions, total=False):
 
     profile: ProfileLike | None
     weights: Mapping[str, float] | None
-    threshold: float | None
     min_similarity: float | None
     include_archived: bool
     context: str | None
@@ -161,7 +159,7 @@ def search_request(
         as_of,
         limit,
         _visible(where, profile, now, about is not None, include_archived),
-        _min_score(options["min_score"], options["threshold"]),
+        _finite("min_score", options["min_score"]),
         as_of is None and boolean("touch", options["touch"]),
         boolean("explain", options["explain"]),
         token_budget,
@@ -220,14 +218,6 @@ def _finite(name: str, value: Any) -> float | None:
     if isinstance(plain, bool) or not isinstance(plain, (int, float)) or not finite(plain):
         raise InvalidInput(name, f"is {shown(value)}", "give a finite number")
     return float(plain)
-
-
-def _min_score(min_score: Any, threshold: Any) -> float | None:
-    """The least score, given by either of its names."""
-    lowest, other = _finite("min_score", min_score), _finite("threshold", threshold)
-    if other is not None and lowest not in (None, other):
-        raise InvalidInput("threshold", "is another name for min_score", "give one of them")
-    return lowest if other is None else other
 
 
 def _layer(where: Filter | None) -> str | None:

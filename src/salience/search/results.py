@@ -4,53 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
+from salience.display.result import Result, field_names, to_json
 from salience.language.analysis_types import TimeRange
 from salience.ranking.explanation import Explanation
 from salience.ranking.signals.vitality import Zone, zone
-from salience.records.record import MemoryRecord, to_json
+from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.routes import SearchType
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """A memory that a search returns, with its rank (from 1), its score, its rank on each route.
+@dataclass(frozen=True, repr=False)  # without slots, like the record
+class Hit(MemoryRecord):
+    """A memory that a search returns: its fields, with its rank (from 1), score and evidence.
 
-    `details` are the reasons that the profile's stages left, such as the memory that it lost to;
-    `neighbors` are the turns right before and after it, if the profile gives them.
-    `similarity` is max(0, cosine) with the query, None if the profile compares no vectors.
+    `importance` and `relevance_score` are those in effect, 0.5 where the memory has none; `record`
+    is the memory as stored. `routes` gives its rank on each route, `similarity` max(0, cosine) with
+    the query, None if the profile compares no vectors. `details` are the reasons that the profile's
+    stages left, such as the memory that it lost to; `neighbors` are the turns right before and
+    after it, if the profile gives them.
     """
 
-    record: MemoryRecord
-    score: float
-    rank: int
-    routes: Mapping[str, int]
+    _shown = ("rank", "score", "id", "content")
+
+    importance: float = UNSET_SHARE
+    relevance_score: float = UNSET_SHARE
+    record: MemoryRecord = field(kw_only=True)
+    score: float = field(kw_only=True)
+    rank: int = field(kw_only=True)
+    routes: Mapping[str, int] = field(kw_only=True)
     explanation: Explanation | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     neighbors: tuple[MemoryRecord, ...] = ()
     similarity: float | None = None
 
-    @property
-    def combined_score(self) -> float:
-        """The score, under the name that the publication of "six_factor" gives it."""
-        return self.score
-
-    @property
-    def id(self) -> str:
-        """The memory's id."""
-        return self.record.id
-
-    @property
-    def content(self) -> str:
-        """The memory's text."""
-        return self.record.content
-
-    @property
-    def created_at(self) -> datetime:
-        """The time that the memory is from."""
-        return self.record.created_at
+    @classmethod
+    def of(
+        cls,
+        record: MemoryRecord,
+        score: float,
+        rank: int,
+        routes: Mapping[str, int],
+        explanation: Explanation | None = None,
+        details: Mapping[str, Any] = EMPTY,
+        neighbors: tuple[MemoryRecord, ...] = (),
+        similarity: float | None = None,
+    ) -> Self:
+        """The hit of a record."""
+        values = {
+            **record.__dict__,
+            "record": record,
+            "score": score,
+            "rank": rank,
+            "routes": routes,
+            "explanation": explanation,
+            "details": details,
+            "neighbors": neighbors,
+            "similarity": similarity,
+        }
+        if values["importance"] is None:
+            values["importance"] = UNSET_SHARE
+        if values["relevance_score"] is None:
+            values["relevance_score"] = UNSET_SHARE
+        return cls.from_values(values)
 
     @property
     def zone(self) -> Zone | None:
@@ -58,52 +74,51 @@ class Hit:
         return zone(self.details.get("vitality"))
 
     @property
-    def tier(self) -> str | None:
-        """The memory's tier: short, medium or long."""
-        return self.record.tier
+    def supporting_turn_count(self) -> int | None:
+        """The number of turns that support a whole session; None if the profile counts none."""
+        return self.details.get("turn_support.supporting_turn_count")
 
     @property
-    def relevance_score(self) -> float | None:
-        """The memory's stored relevance, moved by decay and feedback; not a part of the score."""
-        return self.record.relevance_score
+    def best_turn(self) -> str | None:
+        """The id of the best of the turns that support a whole session."""
+        return self.details.get("turn_support.best_turn")
 
     @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The memory's metadata."""
-        return self.record.metadata
+    def best_turn_routes(self) -> Mapping[str, int]:
+        """The rank of the best supporting turn on each route that found it."""
+        return self.details.get("turn_support.best_turn_routes", EMPTY)
 
     def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping: the record with score, rank, routes and everything else."""
-        values: dict[str, Any] = {
-            "rank": self.rank,
-            "score": self.score,
-            "combined_score": self.score,
-            "similarity": self.similarity,
-            "routes": dict(self.routes),
-            **self.record.to_dict(),
-        }
-        if self.zone is not None:
-            values["zone"] = self.zone
-        if self.details:
-            values["details"] = {name: to_json(value) for name, value in self.details.items()}
-        if self.neighbors:
-            values["neighbors"] = [neighbor.to_dict() for neighbor in self.neighbors]
-        if self.explanation is not None:
-            values["explanation"] = self.explanation.to_dict()
+        """A mapping of values that JSON has: the fields, and of the evidence what there is."""
+        values = {name: to_json(getattr(self, name)) for name in _ALWAYS}
+        for name in _IF_ANY:
+            value = getattr(self, name)
+            if value is not None and value != () and value != {}:
+                values[name] = to_json(value)
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+_EVIDENCE = ("rank", "score", "similarity", "routes")
+_ALWAYS = (*_EVIDENCE, *field_names(MemoryRecord))
+_IF_ANY = (
+    "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details", "neighbors",
+    "explanation",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchResult(Result):
     """The hits of a search, best first.
 
     `degraded` names everything that the search had to do without, and why; it is empty if nothing
     was missing. `timings_ms` gives milliseconds by step. `search_type` is "semantic" for a profile
-    that compares vectors, "text" for one that compares words, "hybrid" for both; `threshold` is the
-    minimum score of a hit, if there is one, `during` the time that the search kept to, if any.
+    that compares vectors, "text" for one that compares words, "hybrid" for both; `min_score` is the
+    lowest that a hit may have, if there is one, `during` the time that the search kept to, if any.
     `read` says how many memories were read to find the best of all, and of how many; None if the
     profile does not rank all, or the store has them in memory.
     """
+
+    _shown = ("query", "profile", "hits", "degraded")
 
     query: str
     hits: tuple[Hit, ...]
@@ -112,7 +127,7 @@ class SearchResult:
     degraded: tuple[str, ...] = ()
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     search_type: SearchType = "hybrid"
-    threshold: float | None = None
+    min_score: float | None = None
     during: TimeRange | None = None
     read: tuple[int, int] | None = None
 
@@ -136,7 +151,7 @@ class SearchResult:
             "query": self.query,
             "profile": self.profile,
             "search_type": self.search_type,
-            "threshold": self.threshold,
+            "min_score": self.min_score,
             "during": None if self.during is None else self.during.to_dict(),
             "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
             "search_id": self.search_id,

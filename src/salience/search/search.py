@@ -260,7 +260,7 @@ def _hits(
         if record is None:
             continue  # erased by someone else since it was ranked
         hits.append(
-            Hit(
+            Hit.of(
                 record,
                 scores[i],
                 len(hits) + 1,

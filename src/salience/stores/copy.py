@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.display.result import Result
 from salience.errors import StoreError
 from salience.records.events import Event
 from salience.records.record import Draft, Embedding, Link
@@ -26,8 +27,8 @@ Progress = Callable[[str, int, int], None]
 """Called with the step, how much of it is done, and how much there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
+@dataclass(frozen=True, slots=True, repr=False)
+class Copied(Result):
     """The contents of a copied namespace; the checksum is of everything in it."""
 
     namespace: str
@@ -35,10 +36,6 @@ class Copied:
     links: int
     events: int
     checksum: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)

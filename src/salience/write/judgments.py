@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.events import FEEDBACK_WEIGHTS, SCORE_STEPS, USE_EVENTS, Event, EventType
-from salience.records.record import Link, MemoryRecord, to_json
+from salience.records.record import Link, MemoryRecord
 from salience.records.validation import optional_text, text, texts
 from salience.retrieval.operations import LinksOf, Log, Put, RowsById, Touch
 from salience.retrieval.plan import Plan, ask

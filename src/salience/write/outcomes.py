@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.records.record import Link
 
@@ -16,8 +17,8 @@ ADDING_OUTCOMES = ("ADDED", "CONFLICTS", "SUPERSEDES")
 """The outcomes of items that are memories of their own now."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
+@dataclass(frozen=True, slots=True, repr=False)
+class Added(Result):
     """The outcome of one item of a write, and its reason.
 
     ADDED: it is a memory now, with this `id`. CONFLICTS: so it is, but it says otherwise than the
@@ -28,27 +29,25 @@ class Added:
     is the cosine of the two, if they were compared.
     """
 
+    _shown = ("id", "outcome", "match", "similarity", "reason")
+
     id: str | None
     outcome: Outcome
     reason: str = ""
     match: str | None = None
     similarity: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping; `similarity` only if there is one."""
-        values = {name: getattr(self, name) for name in ("id", "outcome", "reason", "match")}
-        if self.similarity is not None:
-            values["similarity"] = self.similarity
-        return values
 
-
-@dataclass(frozen=True, slots=True)
-class AddResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class AddResult(Result):
     """The outcome of every item of a write, in the order given.
 
     `pending` are the links that lead to no memory yet; they will, once one has that id, title or
     alias.
     """
+
+    _computed = ("ids",)
+    _shown = ("ids", "items", "degraded", "pending")
 
     items: tuple[Added, ...]
     degraded: tuple[str, ...] = ()
@@ -65,16 +64,23 @@ class AddResult:
 
         InvalidInput when there is none.
         """
-        matches = (item.match for item in self.items if item.outcome not in ADDING_OUTCOMES)
-        ids = (*self.ids, *filter(None, matches))
-        if not ids:
+        id = self._first_id()
+        if id is None:
             raise InvalidInput("items", "nothing was added", "look at .items for the reasons")
-        return ids[0]
+        return id
+
+    def _first_id(self) -> str | None:
+        matches = (item.match for item in self.items if item.outcome not in ADDING_OUTCOMES)
+        return next(iter((*self.ids, *filter(None, matches))), None)
 
     @property
     def rejected(self) -> tuple[Added, ...]:
         """The items that cannot be kept, with their reasons."""
         return tuple(item for item in self.items if item.outcome == "REJECTED")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A mapping of values that JSON has; `id` is null where nothing was added."""
+        return {"id": self._first_id(), **Result.to_dict(self)}
 
     def __iter__(self) -> Iterator[Added]:
         return iter(self.items)

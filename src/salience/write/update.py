@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from salience.display.result import to_json
 from salience.errors import InvalidInput
 from salience.records.events import Event, merged_metadata
 from salience.records.fields import FIELDS
-from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord, to_json
+from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.operations import Delete, Embed, Events, Extract, Log, Put, RowsById
 from salience.retrieval.plan import Plan, ask

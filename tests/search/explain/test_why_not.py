@@ -110,7 +110,7 @@ def test_what_a_search_can_be_asked_can_be_explained() -> None:
     assert dropped.stage == "min_value"
     assert dropped.reason == "its vector.score is 0.3000, 0.2000 below 0.5"
     assert dropped.gap == pytest.approx(0.2, abs=1e-3)
-    assert why_not(memory, "salad", profile="composite", threshold=0.5).stage == "min_score"
+    assert why_not(memory, "salad", profile="composite", min_score=0.5).stage == "min_score"
     memory.update("risotto", status="archived")
     assert why_not(memory, "risotto").stage == "filter"
     assert memory.explain(QUERY, "risotto", include_archived=True).why_not is None

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.ranking.profiles import ProfileLike
 from salience.records.filters import And, parse_filter
@@ -36,8 +37,8 @@ from salience.search.request import (
 SECTION_HITS = 100  # of the search that fills a section which sets no limit
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+@dataclass(frozen=True, slots=True, repr=False)
+class Provenance(Result):
     """The memory that a piece of the text comes from; `left_out` counts the tokens cut off it."""
 
     ref: str
@@ -47,13 +48,9 @@ class Provenance:
     score: float | None
     left_out: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
-
-@dataclass(frozen=True, slots=True)
-class Filled:
+@dataclass(frozen=True, slots=True, repr=False)
+class Filled(Result):
     """A section after packing: its tokens, the allowed ones, and the memories without room."""
 
     name: str
@@ -63,25 +60,16 @@ class Filled:
     cut: tuple[str, ...]
     without_room: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "name": self.name,
-            "tokens": self.tokens,
-            "allowed": self.allowed,
-            "ids": list(self.ids),
-            "cut": list(self.cut),
-            "without_room": self.without_room,
-        }
 
-
-@dataclass(frozen=True, slots=True)
-class Context:
+@dataclass(frozen=True, slots=True, repr=False)
+class Context(Result):
     """A text for an agent to read: tokens = counter(text) <= max_tokens.
 
     `provenance` names the memories in the order of the text. `degraded` names everything that had
     to be done without. In the format "messages", `text` holds the `messages` as JSON.
     """
+
+    _shown = ("query", "tokens", "max_tokens", "format", "ids", "degraded")
 
     query: str
     text: str
@@ -102,20 +90,6 @@ class Context:
     def truncated(self) -> tuple[str, ...]:
         """The ids of the memories that were cut to fit."""
         return tuple(source.id for source in self.provenance if source.left_out)
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "query": self.query,
-            "text": self.text,
-            "tokens": self.tokens,
-            "max_tokens": self.max_tokens,
-            "format": self.format,
-            "sections": [section.to_dict() for section in self.sections],
-            "provenance": [source.to_dict() for source in self.provenance],
-            "messages": [dict(message) for message in self.messages],
-            "degraded": list(self.degraded),
-        }
 
     def __str__(self) -> str:
         return self.text

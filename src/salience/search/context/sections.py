@@ -188,8 +188,8 @@ def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
     """The newest memories, the newest first; of the same time the one written last."""
     page = yield from ask(ListRecords(request.namespaces, request.where, request.limit))
     [namespace] = request.namespaces
-    rows = yield from ask(RowsById(namespace, tuple(record.id for record in page.records)))
-    items = (Item(record, rows[record.id]) for record in page.records if record.id in rows)
+    rows = yield from ask(RowsById(namespace, tuple(record.id for record in page.memories)))
+    items = (Item(record, rows[record.id]) for record in page.memories if record.id in rows)
     return tuple(sorted(items, key=lambda item: (item.record.created_at, item.row), reverse=True))
 
 

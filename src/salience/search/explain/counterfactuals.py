@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.display.result import Result
 from salience.ranking.explanation import Explanation
 from salience.ranking.functions import Apply
 from salience.retrieval.candidates import Candidates, best_first
@@ -19,13 +20,16 @@ from salience.retrieval.query import Query
 _SEARCH_POWERS = 20  # values are tried from 2^-20 to 2^20 times the part's range away
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+@dataclass(frozen=True, slots=True, repr=False)
+class Change(Result):
     """One part of a score, and the value nearest to its own at which the outcome turns.
 
     `low` and `high` are the part's extremes among the candidates, `score` is the formula's value
     with the value `needed`: computed again, not estimated.
     """
+
+    _computed = ("possible", "share")
+    _shown = ("part", "value", "needed", "possible")
 
     part: str
     value: float
@@ -44,19 +48,6 @@ class Change:
         """|needed - value| / (high - low): the change as a share of the part's range."""
         width = self.high - self.low
         return abs(self.needed - self.value) / width if width > 0.0 else math.inf
-
-    def to_dict(self) -> dict[str, Any]:
-        """A JSON-ready mapping."""
-        return {
-            "part": self.part,
-            "value": self.value,
-            "needed": self.needed,
-            "low": self.low,
-            "high": self.high,
-            "score": self.score,
-            "possible": self.possible,
-            "share": self.share if math.isfinite(self.share) else None,
-        }
 
 
 def beyond(change: Change) -> str:

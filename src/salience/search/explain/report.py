@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from salience.display.result import Result, to_json
 from salience.errors import NotFound
 from salience.language.tokens import shorten
 from salience.ranking.explanation import Explanation, figure
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
-from salience.records.record import MemoryRecord, to_json
+from salience.records.record import MemoryRecord
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import ReadRecords, ReadStats, RowsById
 from salience.retrieval.plan import Plan, ask
@@ -28,8 +29,8 @@ from salience.search.search import rank
 MAX_LISTED = 5  # lines of a list; the rest is counted
 
 
-@dataclass(frozen=True, slots=True)
-class ExplainReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExplainReport(Result):
     """The reasons a query returned a memory or not, and what would change that.
 
     `rank` is its place among the hits, or else among the `of` that were scored; None where it has
@@ -39,6 +40,8 @@ class ExplainReport:
     score, such as `conflict.by`. `read` says how many memories a search reads to find the best of
     all, and of how many, where the store tells the best without reading all.
     """
+
+    _shown = ("id", "verdict", "query", "profile")
 
     query: str
     record: MemoryRecord

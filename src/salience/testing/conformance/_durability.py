@@ -75,11 +75,11 @@ class Durability(StoreCase):
         memory.within("other").add("elsewhere")
         memory.search("word3", limit=1)
         memory.flush()
-        records = memory.get_all().records
+        records = memory.get_all().memories
         links, stats = memory.links(), memory.stats(everywhere=True)["namespaces"]
         hits = [(h.id, h.score) for h in memory.search("apple word3", touch=False)]
         again = self.reopen(memory)
-        assert again.get_all().records == records
+        assert again.get_all().memories == records
         assert again.links() == links
         assert again.stats(everywhere=True)["namespaces"] == stats
         assert [(h.id, h.score) for h in again.search("apple word3", touch=False)] == hits

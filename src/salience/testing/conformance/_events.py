@@ -412,11 +412,11 @@ class Judgments(StoreCase):
         memory.supersede("b", "c")  # a chain may be told in any order
         memory.supersede("a", "b")
         memory.supersede("c", "d")
-        before = memory.get_all().records, memory.links()
+        before = memory.get_all().memories, memory.links()
         for old, new in (("b", "a"), ("d", "a"), ("d", "c")):
             with pytest.raises(InvalidInput, match=r"superseded by 'd|b'.*status=\"active\""):
                 memory.supersede(old, new)
-        assert (memory.get_all().records, memory.links()) == before
+        assert (memory.get_all().memories, memory.links()) == before
         memory.update("a", status="active", valid_to=None)
         memory.supersede("d", "a")
         assert (get_record(memory, "a").status, get_record(memory, "d").status) == (

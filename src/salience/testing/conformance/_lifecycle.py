@@ -164,12 +164,16 @@ class Lifecycle(StoreCase):
         assert everything(memory) == before
         assert sorted(cluster.members) == ["tea0", "tea1", "tea2", "tea3"]
         assert cluster.importance == pytest.approx(0.7)  # the largest is 0.6
-        assert cluster.text == before[cluster.members[0]]["content"]
+        assert cluster.content == before[cluster.members[0]]["content"]
         done = memory.consolidate(apply=True)
         assert done.run is not None
         assert done.clusters[0].id is not None
         one = get_record(memory, done.clusters[0].id)
-        assert (one.content, one.importance, one.kind) == (cluster.text, cluster.importance, "fact")
+        assert (one.content, one.importance, one.kind) == (
+            cluster.content,
+            cluster.importance,
+            "fact",
+        )
         assert one.tags == ("t0", "t1", "t2", "t3")
         assert {get_record(memory, id).status for id in cluster.members} == {"consolidated"}
         assert {(e.source, e.type, e.target) for e in memory.links(one.id)} == {

@@ -237,14 +237,14 @@ class Listing(StoreCase):
 
     def test_nothing_is_an_empty_page(self, memory: Memory) -> None:
         page = memory.get_all()
-        assert (page.records, page.total, page.cursor) == ((), 0, None)
+        assert (page.memories, page.total, page.cursor) == ((), 0, None)
 
     def test_a_filter_counts_too(self, memory: Memory) -> None:
         items = [{"content": "x", "kind": "fact" if i % 3 else "note"} for i in range(9)]
         memory.add_many(items, dedup=False)
         page = memory.get_all({"kind": "fact"}, limit=2)
         assert (len(page), page.total) == (2, 6)
-        assert page[0] is page.records[0]
+        assert page[0] is page.memories[0]
 
 
 class Updating(StoreCase):

@@ -1,0 +1,89 @@
+"""Results: plain mappings as JSON has them, and a `repr` of one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, ClassVar
+
+import numpy as np
+
+MAX_REPR_CHARACTERS = 100
+_TEXT_ROOMS = (48, 24, 12)  # characters of a text in a `repr`, the most that fit
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """The base of everything that methods return; subclasses are dataclasses with `repr=False`.
+
+    `to_dict` holds all fields and the properties named in `_computed`. `repr` shows the attributes
+    named in `_shown` (all fields by default), as far as they have a value and fit into one line.
+    """
+
+    _computed: ClassVar[tuple[str, ...]] = ()
+    _shown: ClassVar[tuple[str, ...]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """A mapping of values that JSON has: the fields, and what is computed from them."""
+        names = (*field_names(type(self)), *self._computed)
+        return {name: to_json(getattr(self, name)) for name in names}
+
+    def __repr__(self) -> str:
+        names = self._shown or field_names(type(self))
+        return short_repr(type(self).__name__, {name: getattr(self, name) for name in names})
+
+
+def field_names(kind: type[Result]) -> tuple[str, ...]:
+    """The names of the fields of a dataclass."""
+    return tuple(field.name for field in fields(kind))
+
+
+def to_json(value: Any) -> Any:
+    """A value as JSON has it: times in ISO 8601, tuples as lists, no NaN, results as mappings."""
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, np.generic):
+        return to_json(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: to_json(item) for key, item in value.items()}
+    if isinstance(value, (Sequence, Set)):
+        return [to_json(item) for item in value]
+    return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def short_repr(name: str, values: Mapping[str, Any]) -> str:
+    """The name with its values, in at most `MAX_REPR_CHARACTERS`; what is empty is left out.
+
+    Texts are cut, collections are counted.
+    """
+    present = {key: value for key, value in values.items() if not _is_empty(value)}
+    for room in _TEXT_ROOMS:
+        line = f"{name}({', '.join(f'{key}={_shown(v, room)}' for key, v in present.items())})"
+        if len(line) <= MAX_REPR_CHARACTERS:
+            return line
+    return f"{line[: MAX_REPR_CHARACTERS - 2]}…)"
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, (str, Mapping, Sequence, Set)) and not value)
+
+
+def _shown(value: Any, room: int) -> str:
+    if isinstance(value, str):
+        return repr(value if len(value) <= room else f"{value[: room - 1]}…")
+    if isinstance(value, (float, np.floating)):
+        return f"{value:.4g}"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    if isinstance(value, (Mapping, Sequence, Set)):
+        return f"<{len(value)}>"
+    if isinstance(value, Result):
+        return f"<{type(value).__name__}>"
+    text = repr(value)
+    return text if len(text) <= room else f"{text[: room - 1]}…"
