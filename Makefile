@@ -11,7 +11,7 @@ demo: $(READY)
 
 # The same on a PostgreSQL server that is started for it.
 demo-postgres: $(READY)
-	$(BIN)/python -m salience.testing.postgres $(BIN)/salience demo
+	$(BIN)/python -m salience.testing.postgres sh -c '$(BIN)/salience demo --db "$$SALIENCE_DB"'
 
 test: lint
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal

@@ -145,7 +145,7 @@ def _shared(
     ] = False,
 ) -> None:
     environment = Settings(os.environ.get(DB_VARIABLE), os.environ.get("SALIENCE_NAMESPACE"))
-    ctx.obj = Settings(db, namespace, embedder, json).over(environment)
+    ctx.obj = Settings.from_options(db, namespace, embedder, json).over(environment)
 
 
 def _command(function: Callable[..., None]) -> Callable[..., None]:
@@ -170,7 +170,7 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
         )
 
     def run(ctx: typer.Context, **options: Any) -> None:
-        settings = Settings(**{name: options.pop(name) for name in shared})
+        settings = Settings.from_options(**{name: options.pop(name) for name in shared})
         function(settings.over(ctx.obj), **options)
 
     run.__doc__ = function.__doc__

@@ -17,40 +17,41 @@ from salience.engine.memory import Memory
 from salience.evaluation import sample
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from salience.search.results import SearchResult
 
-_QUESTION_IDS = ("q01", "q05", "q13", "q19", "q29")
-_HITS = 3  # shown for each question
+_QUESTION_ID = "q01"
+_HITS = 3
 
 
 def demo(settings: Settings) -> None:
-    """Recall from nine months of an invented agent's memories, and show why."""
+    """Recall from nine months of an invented agent's memories, and show why.
+
+    The memories go to a temporary file, or to the namespace "demo" of the store that --db names.
+    """
     settings = _demo_settings(settings)
     memories = sample.memories()
-    questions = [question for question in sample.questions() if question["id"] in _QUESTION_IDS]
+    question = next(one for one in sample.questions() if one["id"] == _QUESTION_ID)
     now = max(item["created_at"] for item in memories)
     with settings.open(make=True) as memory:
         _load(memory, memories)
-        results = [
-            memory.search(question["text"], limit=_HITS, now=now, touch=False, explain=True)
-            for question in questions
-        ]
-    output.degraded(dict.fromkeys(reason for result in results for reason in result.degraded))
+        result = memory.search(question["text"], limit=_HITS, now=now, touch=False, explain=True)
+    output.degraded(result.degraded)
     if settings.json:
-        output.emit({"db": settings.db, "results": [result.to_dict() for result in results]})
+        output.emit({"db": settings.db, "result": result.to_dict()})
         return
-    _show(settings, len(memories), now, questions, results)
+    _show(settings, len(memories), now, frozenset(question["relevant"]), result)
 
 
 def _demo_settings(settings: Settings) -> Settings:
-    """Settings with a temporary file, or with the namespace `demo` in the store that was given."""
-    if settings.db:
+    """Settings with a temporary file, or with the namespace `demo` in the store of --db.
+
+    The environment names the store of the user's own memories, so it is left alone.
+    """
+    if settings.db_is_option:
         return replace(settings, namespace=settings.namespace or "demo")
-    handle, path = tempfile.mkstemp(prefix="salience-demo-", suffix=".db")
+    handle, path = tempfile.mkstemp(prefix="demo-", suffix=".db")
     os.close(handle)
-    return replace(settings, db=path)
+    return replace(settings, db=path, namespace=None)
 
 
 def _load(memory: Memory, memories: list[dict[str, Any]]) -> None:
@@ -66,11 +67,7 @@ def _load(memory: Memory, memories: list[dict[str, Any]]) -> None:
 
 
 def _show(
-    settings: Settings,
-    count: int,
-    now: str,
-    questions: list[dict[str, Any]],
-    results: list[SearchResult],
+    settings: Settings, count: int, now: str, relevant: frozenset[str], result: SearchResult
 ) -> None:
     from rich.text import Text
 
@@ -78,34 +75,24 @@ def _show(
 
     console = output.console()
     console.print(
-        f"{count} memories of an assistant, written to {settings.db}. It is asked on {now[:10]}; "
-        "✓ marks what answers the question.\n",
+        f"{count} memories of an invented assistant are in {settings.db}.\n"
+        f"It is asked on {now[:10]}; ✓ marks what answers the question:\n",
         markup=False,
     )
-    for question, result in zip(questions, results, strict=True):
-        console.print(Text(question["text"], style="bold yellow"))
-        relevant = frozenset(question["relevant"])
-        console.print(render.hits(result.hits, console.width, ticked=relevant))
-    _explain(console, settings, results[0])
-
-
-def _explain(console: Console, settings: Settings, result: SearchResult) -> None:
-    from rich.text import Text
-
-    from salience.cli import render
-
+    console.print(Text(result.query, style="bold yellow"))
+    console.print(render.hits(result.hits, console.width, ticked=relevant, lines=1, why=False))
     first = result[0]
     assert first.explanation is not None
-    console.print(Text(f"Why {first.id} is the first hit for “{result.query}”:", style="bold"))
-    console.print(render.explanation(first.explanation))
+    console.print(Text(f"\nWhy {first.id} is the first:", style="bold"))
+    console.print(render.score_parts(first.explanation))
+    console.print(Text("\nTry next:", style="bold"))
     where = f"--db {quote(settings.db or '')}"
     if settings.namespace:
         where += f" --namespace {quote(settings.namespace)}"
-    console.print(Text("\nTry next:", style="bold"))
     for command in (
-        f"search {where} {quote('Why did the disk run full in July?')}",
-        f"add {where} {quote('The stand-up moved to 9:30.')} --speaker Marit",
-        f"explain {where} {quote(result.query)} {first.id}",
+        f"search {where} {quote('Why did the disk run full?')}",
+        f"explain {where} telemetry fact-retention",
+        f"add {where} {quote('The stand-up moved to 9:30.')}",
     ):
         console.print(f"  {_program()} {command}", soft_wrap=True, markup=False)
 

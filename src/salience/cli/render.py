@@ -1,4 +1,4 @@
-"""Results for people: tables of hits, trees of explanations, records, figures."""
+"""Results for people: lists of hits and records, parts of scores, tables of figures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
-from rich.tree import Tree
 
 from salience.language.tokens import shorten
 from salience.lifecycle.zones import ZonedMemory
@@ -19,9 +18,8 @@ from salience.ranking.explanation import Explanation
 from salience.records.record import MemoryRecord
 from salience.search.results import Hit
 
-_CONTENT_LINES = 4  # of a memory's text in a table
+_CONTENT_LINES = 3  # of a memory's text in a list
 _REASONS = 3  # largest parts of a score shown beside it
-_ID_COLUMNS = 34
 
 
 def when(moment: datetime) -> str:
@@ -54,24 +52,46 @@ def vitals(memories: Sequence[ZonedMemory]) -> Table:
     return rows
 
 
-def hits(hits: Sequence[Hit], width: int, *, ticked: frozenset[str] | None = None) -> Table:
-    """A table of hits: rank, score, content with its origin, the largest parts of the score.
+def hits(
+    hits: Sequence[Hit],
+    width: int,
+    *,
+    ticked: frozenset[str] | None = None,
+    lines: int = _CONTENT_LINES,
+    why: bool = True,
+) -> Table:
+    """The hits: rank, score, content; below it where it is from and, with `why`, its largest parts.
 
-    Hits whose id is in `ticked` get a tick.
+    Hits whose id is in `ticked` get a tick; at most `lines` lines of a content are shown.
     """
-    rows = table("#", "score", "memory", "why", numbers=("#", "score"))
-    rows.columns[0].min_width = 3 if ticked is not None else 1
-    rows.columns[1].style = "cyan"
-    rows.columns[2].ratio = 1
-    rows.columns[3].min_width = 16
-    room = max(20, width - 36)
+    columns = {"rank": 2 if ticked is None else 4, "score": 6}
+    entries = _entries(**columns)
+    room = max(20, width - sum(columns.values()) - 2 * len(columns))
     for hit in hits:
         tick = "✓ " if ticked and hit.id in ticked else ""
         rank = Text.assemble((tick, "green"), f"{hit.rank}", style="bold")
-        content = Group(Text(shorten(hit.content, _CONTENT_LINES * room)), _origin(hit.record))
-        rows.add_row(rank, f"{hit.score:.3f}", content, Text("\n".join(reasons(hit.explanation))))
-        rows.add_row()
-    return rows
+        score = Text(f"{hit.score:.3f}", style="cyan")
+        content = Text(shorten(hit.content, lines * room - lines))
+        about = [_origin(hit.record)]
+        if why and (parts := largest_parts(hit.explanation)):
+            about.append(Text(", ".join(parts), style="cyan"))
+        entries.add_row(rank, score, Group(content, *_joined(about, room)))
+    return entries
+
+
+def _entries(**columns: int) -> Table:
+    """An empty list of entries: narrow columns of figures, and the rest of the width for text."""
+    entries = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for width in columns.values():
+        entries.add_column(justify="right", no_wrap=True, min_width=width)
+    entries.add_column(overflow="fold")
+    return entries
+
+
+def _joined(texts: Sequence[Text], width: int) -> list[Text]:
+    """Texts on one line if they fit into `width` columns, else a line each."""
+    line = Text(" · ", style="dim").join(texts)
+    return [line] if line.cell_len <= width else list(texts)
 
 
 def _origin(record: MemoryRecord) -> Text:
@@ -80,60 +100,41 @@ def _origin(record: MemoryRecord) -> Text:
     return Text(" · ".join(parts), style="dim")
 
 
-def reasons(tree: Explanation | None) -> list[str]:
+def largest_parts(tree: Explanation | None) -> list[str]:
     """The largest parts of a score, such as "semantic 1.20"."""
     if tree is None:
         return []
-    parts = [part for part in _parts(tree) if part.value and not math.isnan(part.value)]
-    parts.sort(key=lambda part: -abs(part.value))
-    return [f"{part.label.rpartition(' * ')[2]} {part.value:.2f}" for part in parts[:_REASONS]]
+    return [f"{name} {value:.2f}" for name, value in _by_size(tree.contributions())[:_REASONS]]
 
 
-def _parts(tree: Explanation) -> list[Explanation]:
-    """The summands of a sum, of sums within it too; of anything else the children."""
-    return [
-        part
-        for child in tree.children
-        for part in (_parts(child) if child.how == "sum" == child.label else [child])
-    ]
+def _by_size(parts: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The parts that are not 0, the largest first."""
+    sized = [(name, value) for name, value in parts.items() if value and not math.isnan(value)]
+    return sorted(sized, key=lambda part: -abs(part[1]))
 
 
-def explanation(tree: Explanation) -> Tree:
-    """An explanation with the value of every part."""
-    root = Tree(_node(tree), guide_style="dim")
-    headings = {
-        group: root.add(Text.assemble((f"{subtotal:.4f}", "cyan"), f"  {group}"))
-        for group, subtotal in tree.groups().items()
-    }
-    _grow(root, tree, headings)
-    return root
-
-
-def _grow(branch: Tree, tree: Explanation, headings: Mapping[str, Tree]) -> None:
-    for child in tree.children:
-        if not _is_constant(child):  # a weight is in the label of its term
-            part = child.part_node
-            text = _node(child)
-            if headings and part.doc:
-                text.append(f"  # {part.doc}", style="dim")
-            _grow(headings.get(part.group, branch).add(text), child, {})
-
-
-def _is_constant(tree: Explanation) -> bool:
-    try:
-        return not tree.children and math.isfinite(float(tree.label))
-    except ValueError:
-        return False
-
-
-def _node(tree: Explanation) -> Text:
-    number = "—" if math.isnan(tree.value) else f"{tree.value:.4f}"
-    text = Text.assemble((number, "bold cyan"), "  ", (tree.label, "bold"))
-    if tree.how and tree.how != tree.label:
-        text.append(f"  {tree.how}", style="dim")
-    if tree.note:
-        text.append(f"  ({tree.note})", style="italic")
-    return text
+def score_parts(tree: Explanation) -> Table:
+    """A score folded to the parts that are not 0: a line a group, or else a line a part."""
+    lines = _entries(value=7)
+    lines.add_row(Text(f"{tree.value:.4f}", style="bold cyan"), Text(tree.label, style="bold"))
+    subtotals = tree.groups()
+    columns = max(map(len, subtotals), default=0)
+    for group, subtotal in subtotals.items():
+        parts = {
+            child.part: child.value for child in tree.children if child.part_node.group == group
+        }
+        if named := ", ".join(f"{name} {value:.2f}" for name, value in _by_size(parts)):
+            heading = Table.grid(padding=(0, 2, 0, 0))
+            heading.add_column(min_width=columns, no_wrap=True)
+            heading.add_row(Text(group), Text(named, style="dim"))
+            lines.add_row(Text(f"{subtotal:.4f}", style="cyan"), heading)
+    if not subtotals:
+        summands, factors = tree.factored()
+        for name, value in _by_size(summands):
+            lines.add_row(Text(f"{value:.4f}", style="cyan"), Text(name))
+        for name, value in factors.items():
+            lines.add_row(Text(f"* {value:.4f}", style="cyan"), Text(name))
+    return lines
 
 
 def record(memory: MemoryRecord) -> Group:
@@ -149,19 +150,14 @@ def record(memory: MemoryRecord) -> Group:
 
 
 def records(memories: Sequence[MemoryRecord], width: int) -> Table:
-    """A table with a row for each memory."""
-    names = [memory.speaker or memory.kind for memory in memories]
-    id_width = min(_ID_COLUMNS, max((len(memory.id) for memory in memories), default=0))
-    room = max(20, width - max(map(len, names), default=0) - id_width - 28)
-    rows = table("when", "who", "memory", "id")
-    rows.columns[0].no_wrap = rows.columns[1].no_wrap = True
-    rows.columns[2].ratio = 1
-    rows.columns[3].style, rows.columns[3].overflow = "dim", "fold"
-    rows.columns[3].max_width = _ID_COLUMNS
-    for speaker, memory in zip(names, memories, strict=True):
-        content = Text(shorten(memory.content, 2 * room))
-        rows.add_row(when(memory.created_at), Text(speaker), content, Text(memory.id))
-    return rows
+    """A list of memories: time, content, and below it the speaker or kind and the id."""
+    entries = _entries(when=16)
+    room = max(20, width - 20)
+    for memory in memories:
+        about = Text(f"{memory.speaker or memory.kind} · {memory.id}", style="dim")
+        content = Text(shorten(memory.content, 2 * room - 2))
+        entries.add_row(when(memory.created_at), Group(content, about))
+    return entries
 
 
 def figures(values: Mapping[str, Any]) -> Table:

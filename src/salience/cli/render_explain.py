@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from rich.console import Console
+from textwrap import wrap
+
+from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
@@ -17,29 +19,42 @@ def show_report(console: Console, report: ExplainReport) -> None:
     """Print a report with its verdict in colour."""
     for line in report.lines():
         style = "bold green" if report.found else "bold red"
-        shown = Text(line, style=style if line == report.verdict else "")
+        shown = Text(_wrapped(line, console.width), style=style if line == report.verdict else "")
         console.print(shown, soft_wrap=True)
 
 
+def _wrapped(line: str, width: int) -> str:
+    """A line of a report in lines of `width`; what is carried over is indented further."""
+    indent = len(line) - len(line.lstrip()) + 4
+    return "\n".join(
+        wrap(
+            line,
+            width,
+            subsequent_indent=" " * min(indent, width // 2),
+            break_on_hyphens=False,
+            drop_whitespace=True,
+        )
+    )
+
+
 def show_comparison(console: Console, comparison: Comparison) -> None:
-    """Print one query under several profiles side by side."""
+    """Print one query under several profiles: the ranks of each memory, and what moved it."""
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("memory", no_wrap=True)
+    table.add_column("memory", ratio=1, overflow="fold")
     for name in comparison.profiles:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("moved by")
-    table.add_column("content")
     for row in comparison:
         moves = [None, *row.moves]
         ranks = [
             _rank(standing, None if move is None else move.by)
             for standing, move in zip(row.standings, moves, strict=True)
         ]
-        causes = "\n".join(
-            ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes) for move in row.moves
-        )
-        content = shorten(row.record.content, 60)
-        table.add_row(Text(row.id), *ranks, Text(causes.strip()), Text(content))
+        content = Text(shorten(row.record.content, console.width // 2))
+        lines = [content, Text(row.id, style="dim")]
+        for name, move in zip(comparison.profiles[1:], row.moves, strict=True):
+            if causes := ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes):
+                lines.append(Text(f"{name}: {causes}", style="dim"))
+        table.add_row(Group(*lines), *ranks)
     console.print(table)
     for position, name in enumerate(comparison.profiles[1:], 1):
         shared, first = comparison.shared(position), comparison.profiles[0]

@@ -112,8 +112,8 @@ def search(
         console.print(render.hits(result.hits, console.width))
         for hit in result.hits if explain else ():
             assert hit.explanation is not None
-            console.print(f"{hit.rank}. {hit.id}", style="bold", markup=False)
-            console.print(render.explanation(hit.explanation))
+            console.print(f"\n{hit.rank}. {hit.id}", style="bold", markup=False)
+            console.print(render.score_parts(hit.explanation))
         if explain and result.read is not None:
             console.print(f"{result.read[0]:,} of {result.read[1]:,} memories were read")
     if not result.hits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
@@ -17,6 +17,8 @@ from salience.stores.address import SQLITE, store_url
 class Settings:
     """Settings of a command; None where none was given.
 
+    `db_is_option` tells a store named by `--db` from that of the environment.
+
     Raises:
         InvalidInput: one is empty, as from a shell variable that was never set.
     """
@@ -25,11 +27,23 @@ class Settings:
     namespace: str | None = None
     embedder: str | None = None
     json: bool = False
+    db_is_option: bool = False
 
     def __post_init__(self) -> None:
         for name in ("db", "namespace", "embedder"):
             if getattr(self, name) == "":
                 raise InvalidInput(name, "is empty", "give it a value, or leave it out")
+
+    @classmethod
+    def from_options(
+        cls,
+        db: str | None = None,
+        namespace: str | None = None,
+        embedder: str | None = None,
+        json: bool = False,
+    ) -> Self:
+        """The settings of a command line."""
+        return cls(db, namespace, embedder, json, db_is_option=db is not None)
 
     def over(self, other: Settings) -> Settings:
         """These settings, with those of `other` where these have none."""

@@ -123,7 +123,8 @@ class Explanation(Result):
         repeated = (node.label, node.value) in shown
         folded_up = bool(node.children) and repeated
         shown.add((node.label, node.value))
-        how = f"  = {node.how}" if node.children and not folded_up else ""
+        computed = node.children and not folded_up and node.how != node.label
+        how = f"  = {node.how}" if computed else ""
         notes = dict.fromkeys(note for note in (self.note, node.note) if note)
         note = f"  ({'; '.join(notes)})" if notes else ""
         doc = f"  # {node.doc}" if node.doc and not repeated else ""
