@@ -240,7 +240,7 @@ class Lifecycle(StoreCase):
         if apart:
             assert {get_record(memory, id).status for id in cluster.members} == {"active"}
             done = memory.consolidate(apply=True, everything=True, summarise=lambda _: "in one")
-            assert [(one.apart, one.text) for one in done.clusters] == [("", "in one")]
+            assert [(one.apart, one.content) for one in done.clusters] == [("", "in one")]
             assert done.merged == 3
 
     def test_facts_that_contradict_each_other_by_a_link_are_left_apart(
