@@ -295,3 +295,33 @@ def test_the_exit_code_where_there_is_nothing(
 def test_json_has_null_for_what_is_no_number(capsys: pytest.CaptureFixture[str]) -> None:
     output.emit({"a": [float("nan"), 1.5], "b": {"c": float("inf")}})
     assert json.loads(capsys.readouterr().out) == {"a": [None, 1.5], "b": {"c": None}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("add", ""), 2),
+        (("add", "x", "--importance", "7"), 2),
+        (("add", "x", "--supersedes", "nobody"), 2),
+        (("add", "x", "--embedder", "nobody"), 2),
+        (("import", "bad.jsonl"), 1),
+        (("import", "broken.jsonl"), 2),
+        (("import", "empty.jsonl"), 0),
+        (("search", "x"), 3),
+        (("maintain",), 3),
+    ],
+)
+def test_no_command_leaves_an_empty_database(
+    run: Run, tmp_path: Path, arguments: tuple[str, ...], code: int
+) -> None:
+    for name, text in (("bad", '{"content": ""}\n'), ("broken", "{"), ("empty", "")):
+        (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    ran = run(*arguments)
+    assert (ran.code, list(tmp_path.glob("*.db*"))) == (code, []), ran.err
+
+
+def test_a_database_without_memories_that_was_there_stays(run: Run, tmp_path: Path) -> None:
+    run("add", "x", "--id", "x")
+    run("delete", "x")
+    assert run("add", "").code == 2
+    assert (tmp_path / "memory.db").exists()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -50,15 +50,16 @@ def report(
         if simulate_year:
             from salience.evaluation.simulated_year import Setup, simulate
 
-            memory, clock = simulate(Setup(memories, uses, days, seed), progress=progress)
+            simulated, clock = simulate(Setup(memories, uses, days, seed), progress=progress)
+            source: AbstractContextManager[Memory] = closing(simulated)
             title = f"A simulated {'year' if days == 365 else f'span of {days} days'}"
             title += f": {memories:,} memories, {uses:,} uses a day"
             until = clock.now
         else:
-            memory = settings.open(embeds=False)
-            title = f"How the memories of {memory.namespace!r} fade"
+            source = settings.open(embeds=False)
+            title = f"How the memories of {settings.namespace or 'default'!r} fade"
             until = datetime.now(timezone.utc) + timedelta(days=ahead)
-        with closing(memory):
+        with source as memory:
             history = memory.zone_shares(
                 since=since,
                 until=until,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -55,26 +57,51 @@ class Settings:
         """The URL of the store."""
         return store_url(self.db)
 
+    @property
+    def missing_file(self) -> Path | None:
+        """The path of the store if that is a file which does not exist; None otherwise."""
+        if not self.url.startswith(SQLITE):
+            return None
+        path = self.url.removeprefix(SQLITE).partition("?")[0]
+        return None if path == ":memory:" or Path(path).exists() else Path(path)
+
     def require(self) -> None:
         """Raise `StoreError` if the store is a file that does not exist."""
-        if not self.url.startswith(SQLITE):
-            return
-        path = self.url.removeprefix(SQLITE).partition("?")[0]
-        if path != ":memory:" and not Path(path).exists():
+        if path := self.missing_file:
             raise StoreError(f"{path}: there is no such file; add memories first, or give --db")
 
+    @contextmanager
     def open(
         self, *, profile: str | Profile = "balanced", embeds: bool = True, make: bool = False
-    ) -> Memory:
-        """The memory of the namespace; a new file is made only with `make`."""
+    ) -> Iterator[Memory]:
+        """The memory of the namespace during a block.
+
+        A new file is made only with `make`, and not left behind without a memory in it.
+        """
+        new_file = self.missing_file
         if not make:
             self.require()
-        return Memory.open(
-            self.url,
-            namespace=self.namespace or "default",
-            embedder=(self.embedder or "default") if embeds else None,
-            profile=profile,
-        )
+        try:
+            with Memory.open(
+                self.url,
+                namespace=self.namespace or "default",
+                embedder=(self.embedder or "default") if embeds else None,
+                profile=profile,
+            ) as memory:
+                yield memory
+        finally:
+            if new_file is not None and new_file.exists():
+                _remove_if_empty(new_file)
+
+
+def _remove_if_empty(path: Path) -> None:
+    """Remove the file of a store that holds no memory; leave alone what cannot be read."""
+    with suppress(StoreError, OSError):
+        with Memory.open(path, embedder=None) as memory:
+            empty = not memory.stats(everywhere=True)["memories"]
+        if empty:
+            for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+                file.unlink(missing_ok=True)
 
 
 def parse_json(name: str, text: str | None, kind: type = dict) -> Any:
