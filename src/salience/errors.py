@@ -5,7 +5,8 @@ from __future__ import annotations
 import reprlib
 
 MAX_MESSAGE_CHARACTERS = 2_000
-MAX_PART_CHARACTERS = 400
+MAX_PART_CHARACTERS = 400  # of what the caller wrote
+MAX_REMEDY_CHARACTERS = 1_200  # room for the names of all fields
 
 
 class _ShortRepr(reprlib.Repr):
@@ -49,7 +50,7 @@ class InvalidInput(SalienceError, ValueError):
     def __init__(self, field: str, problem: str, remedy: str = "") -> None:
         self.field = _printable(field, MAX_PART_CHARACTERS)
         self.problem = _printable(problem, MAX_PART_CHARACTERS)
-        self.remedy = _printable(remedy, MAX_PART_CHARACTERS)
+        self.remedy = _printable(remedy, MAX_REMEDY_CHARACTERS)
         parts = f"{self.field}: {self.problem}"
         super().__init__(f"{parts}; {self.remedy}" if remedy else parts)
 

@@ -1,5 +1,6 @@
 """Any input: a sensible result, or InvalidInput that names the field, with nothing written."""
 
+import re
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.errors import InvalidInput, NotFound, StoreError, shown
 from salience.importers import ImportProblem
+from salience.records.fields import FIELDS as FIELD_TYPES
+from salience.write.items import ITEM_KEYS
 from support.bad_input import HUGE, LONE, NAN, NO_TIME, NOW, label
 
 INF = float("inf")
@@ -358,3 +361,13 @@ def test_any_text_is_kept_as_it_is_or_refused(memory: Memory, content: str) -> N
     assert (record.content, record.title) == (content, content)
     memory.search(content)
     memory.delete(id)
+
+
+def test_an_unknown_field_is_told_all_that_there_are() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        [rejected] = memory.add_many([{"content": "x", "colour": 1}]).rejected
+        assert all(name in (rejected.reason or "").split("use ")[1] for name in ITEM_KEYS)
+        with pytest.raises(InvalidInput) as refused:
+            memory.get_all({"colour": 1})
+        named = set(re.findall(r"\w+", refused.value.remedy))
+        assert FIELD_TYPES.keys() - {"namespace", "accesses"} <= named

@@ -103,11 +103,43 @@ ReportProgress = Callable[[str, int, int | None], None]
 
 
 @contextmanager
-def progress() -> Iterator[ReportProgress]:
-    """A progress bar on stderr during the block; none where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield lambda step, done, total: None
-        return
+def progress(aftermath: str = "") -> Iterator[ReportProgress]:
+    """A progress bar on stderr during the block; none where stderr is no terminal.
+
+    An interrupt prints how far the work got, and its `aftermath`: what has become of that part.
+    """
+    latest: tuple[str, int, int | None] = ("", 0, None)
+
+    def note_latest(step: str, done: int, total: int | None) -> None:
+        nonlocal latest
+        latest = step, done, total
+
+    try:
+        if not sys.stderr.isatty():
+            yield note_latest
+            return
+        with _bar() as show:
+
+            def note_and_show(step: str, done: int, total: int | None) -> None:
+                note_latest(step, done, total)
+                show(step, done, total)
+
+            yield note_and_show
+    except KeyboardInterrupt:
+        note("; ".join(filter(None, ("interrupted" + _reached(*latest), aftermath))))
+        raise
+
+
+def _reached(step: str, done: int, total: int | None) -> str:
+    """How far a step got, as in " while embedding, at 2,048 of 9,000"."""
+    if not step:
+        return ""
+    return f" while {step}, at {done:,}" + ("" if total is None else f" of {total:,}")
+
+
+@contextmanager
+def _bar() -> Iterator[ReportProgress]:
+    """A progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
