@@ -113,6 +113,14 @@ def test_update_changes_words_and_fields(notes: Run) -> None:
     assert notes("search", "mat", "--limit", "1", "--json").json["hits"][0]["id"] == "river"
 
 
+def test_add_replaces_or_skips_if_told(notes: Run) -> None:
+    assert notes("add", "New.", "--id", "river").code == 2
+    for rule, note in (("skip", "SKIPPED river the id is taken"), ("replace", "UPDATED river")):
+        ran = notes("add", "New.", "--id", "river", "--on-conflict", rule)
+        assert (ran.code, ran.out, ran.err.strip()) == (0, "river\n", note)
+    assert notes("get", "river", "--json").json["content"] == "New."
+
+
 def test_update_merges_metadata_or_replaces_them(notes: Run) -> None:
     for option, keys in (
         ("--replace-metadata", {"a": 1, "b": 2}),

@@ -125,6 +125,22 @@ def test_update_changes_what_changed(run: Run, tmp_path: Path) -> None:
     assert run("stats", "--json").json["links"] == 2
 
 
+def test_an_id_that_exists_is_replaced_or_skipped_if_told(run: Run, tmp_path: Path) -> None:
+    entry = {"id": "x", "content": "One", "tags": ["a"]}
+    put(tmp_path, "a.jsonl", lines(entry, {"id": "y", "content": "Two", "status": "archived"}))
+    assert run("import", "a.jsonl").code == 0
+    assert run("import", "a.jsonl").out == "0 added, 2 rejected\n"
+    ran = run("import", "a.jsonl", "--on-conflict", "skip")
+    assert ran.out == "0 added, 2 skipped, 0 rejected\n"
+    put(tmp_path, "a.jsonl", lines({**entry, "content": "New"}, {"id": "y", "content": "Two"}))
+    ran = run("import", "a.jsonl", "--on-conflict", "replace")
+    assert (ran.code, ran.out) == (0, "0 added, 1 updated, 1 skipped, 0 rejected\n")
+    assert run("get", "x", "--json").json["content"] == "New"
+    assert run("get", "y", "--json").json["status"] == "archived"
+    ran = run("import", "a.jsonl", "--update", "--on-conflict", "skip")
+    assert "leave one of them out" in ran.err
+
+
 def test_update_of_every_format(run: Run, tmp_path: Path) -> None:
     said = {"id": "m", "author": {"role": "user"}, "content": {"parts": ["Hi"]}, "create_time": 1.7}
     put(tmp_path, "conversations.json", [{"mapping": {"a": {"message": said}}}])

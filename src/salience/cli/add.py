@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -81,6 +81,10 @@ def add(
         str | None,
         typer.Option(help="A key; a second write with it adds nothing and prints the same id."),
     ] = None,
+    on_conflict: Annotated[
+        Literal["error", "replace", "skip"],
+        typer.Option(help="The way to go on where a memory has the id: an error by default."),
+    ] = "error",
     dedup: Annotated[
         bool | None, typer.Option(help="Look for memories that say the same, or not.")
     ] = None,

@@ -27,16 +27,18 @@ from salience.write import chat
 from salience.write.items import CHECKS, metadata_for
 from salience.write.link_targets import target_names
 from salience.write.outcomes import ADDING_OUTCOMES, Added
+from salience.write.upsert import OnConflict
 
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
 _STDIN = Path("-")
 _LOOKUP_IDS = 1_000  # looked up at once
-_NOT_ADDED = ("MERGED", "DUPLICATE", "LOOP")
+_NOT_ADDED = ("MERGED", "DUPLICATE", "LOOP", "SKIPPED")
 _WORDING = {
     "CONFLICTS": "of them conflicting",
     "SUPERSEDES": "of them superseding",
     "UPDATED": "updated",
     "UNCHANGED": "unchanged",
+    "SKIPPED": "skipped",
     "MERGED": "merged",
     "DUPLICATE": "duplicate",
     "LOOP": "just recalled",
@@ -67,6 +69,12 @@ def import_(
     update: Annotated[
         bool, typer.Option("--update", help="Change memories whose ids exist already.")
     ] = False,
+    on_conflict: Annotated[
+        Literal["error", "replace", "skip"],
+        typer.Option(
+            help="Reject memories whose ids exist already, let them replace these, or skip them."
+        ),
+    ] = "error",
     lenient: Annotated[
         bool,
         typer.Option(
@@ -77,10 +85,12 @@ def import_(
     """Import files: JSON lines, Markdown notes, conversations, ChatGPT exports."""
     if update and mode != "turns":
         raise InvalidInput("update", f"does not go with --mode {mode}", "leave one of them out")
+    if update and on_conflict != "error":
+        raise InvalidInput("update", "does not go with --on-conflict", "leave one of them out")
     with _sources(paths, format, lenient) as sources:
         omitted = [problem for source in sources for problem in source.checked()]
         with settings.open(make=True) as memory, output.progress() as progress:
-            done = _Import(memory, mode, update)
+            done = _Import(memory, mode, update, on_conflict)
             for problem in omitted:
                 refused = Added(None, "REJECTED", "; ".join((problem.problem, problem.remedy)))
                 done.count(problem.path, problem.place, refused)
@@ -169,6 +179,7 @@ class _Import:
     memory: Memory
     mode: Mode
     update: bool
+    on_conflict: OnConflict
     counts: Counter[str] = field(default_factory=Counter)  # of outcomes
     not_added: list[tuple[Path, str, Added]] = field(default_factory=list)
     degraded: dict[str, None] = field(default_factory=dict)
@@ -255,11 +266,12 @@ class _Import:
         result = self.memory.add_many(
             ({name: value for name, value in item.items() if name != "status"} for item in items),
             dedup=False if with_status else None,
+            on_conflict=self.on_conflict,
         )
         self.degraded |= dict.fromkeys(result.degraded)
         self.has_pending |= bool(result.pending)
         for item, status, outcome in zip(items, statuses, result.items, strict=True):
-            if status and outcome.id and outcome.outcome == "ADDED":
+            if status and outcome.id and outcome.outcome in ("ADDED", "UPDATED"):
                 self.memory.update(outcome.id, status=status)
             self.count(path, _place(item), outcome)
 

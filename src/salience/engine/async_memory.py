@@ -82,6 +82,7 @@ from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.items import parse_link
 from salience.write.outcomes import AddResult
+from salience.write.upsert import OnConflict, conflict_rule
 
 
 class AsyncPlanRunner:
@@ -109,7 +110,7 @@ class AsyncPlanRunner:
 class AsyncWriteApi(AsyncPlanRunner):
     """Add, change and erase memories."""
 
-    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": ()})
+    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"})
     async def add(
         self, content: str | Sequence[Mapping[str, Any]], **fields: Unpack[MemoryFields]
     ) -> AddResult:
@@ -134,8 +135,10 @@ class AsyncWriteApi(AsyncPlanRunner):
         """
         check_names("AsyncMemory.add", fields, MemoryFields)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
+        rule = conflict_rule(fields.pop("on_conflict", "error"))
         items = chat.items_of(content, fields)
-        return await self._run(add.add(items, self._core.write_context(), policy, strict=True))
+        scope = self._core.write_context()
+        return await self._run(add.add(items, scope, policy, strict=True, on_conflict=rule))
 
     async def add_chat(
         self,
@@ -184,20 +187,23 @@ class AsyncWriteApi(AsyncPlanRunner):
         *,
         strict: bool = False,
         dedup: DedupPolicy | bool | float | None = None,
+        on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
         """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
-        The `content` of a mapping has to be text, and `dedup` holds for all items. They are written
-        in transactions of some thousand. A wrong item is REJECTED with its reason and the others
-        are added; with `strict` it raises an error instead. `progress` is called with the number of
-        items done.
+        The `content` of a mapping has to be text; `dedup` and `on_conflict` hold for all items.
+        They are written in transactions of some thousand. A wrong item is REJECTED with its reason
+        and the others are added; with `strict` it raises an error instead. `progress` is called
+        with the number of items done.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
+        rule = conflict_rule(on_conflict)
         progress = callable_or_none("progress", progress)
         strict = boolean("strict", strict)
         scope = self._core.write_context()
-        return await self._run(add.add(items, scope, policy, strict=strict, progress=progress))
+        plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
+        return await self._run(plan)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     async def update(self, id: str, **changes: Any) -> MemoryRecord:

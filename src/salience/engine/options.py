@@ -11,6 +11,7 @@ from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
 from salience.search.request import Moment
 from salience.write.dedup import DedupPolicy
+from salience.write.upsert import OnConflict
 
 F = TypeVar("F", bound=Callable[..., Any])
 Clock = Callable[[], datetime]
@@ -130,6 +131,8 @@ class MemoryFields(RecordFields, total=False):
         outcome of the first.
     dedup: how a fact or note is compared with what is stored: True, False, the cosine from which
         two say the same, or a `DedupPolicy`; the policy of the memory by default.
+    on_conflict: if a memory has the id already: "error", "replace" to give that memory these
+        contents (see `salience.write.upsert`), or "skip" to leave it as it is.
     """
 
     id: str | None
@@ -138,6 +141,7 @@ class MemoryFields(RecordFields, total=False):
     supersedes: str | None
     idempotency_key: str | None
     dedup: DedupPolicy | bool | float | None
+    on_conflict: OnConflict
 
 
 class MemoryChanges(RecordFields, total=False):

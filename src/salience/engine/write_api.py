@@ -25,12 +25,13 @@ from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.outcomes import AddResult
+from salience.write.upsert import OnConflict, conflict_rule
 
 
 class WriteApi(PlanRunner):
     """Add, change and erase memories."""
 
-    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": ()})
+    @takes(RecordFields, MemoryFields, defaults={"tags": (), "links": (), "on_conflict": "error"})
     def add(
         self, content: str | Sequence[Mapping[str, Any]], **fields: Unpack[MemoryFields]
     ) -> AddResult:
@@ -55,8 +56,10 @@ class WriteApi(PlanRunner):
         """
         check_names("Memory.add", fields, MemoryFields)
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
+        rule = conflict_rule(fields.pop("on_conflict", "error"))
         items = chat.items_of(content, fields)
-        return self._run(add.add(items, self._core.write_context(), policy, strict=True))
+        scope = self._core.write_context()
+        return self._run(add.add(items, scope, policy, strict=True, on_conflict=rule))
 
     def add_chat(
         self,
@@ -105,20 +108,23 @@ class WriteApi(PlanRunner):
         *,
         strict: bool = False,
         dedup: DedupPolicy | bool | float | None = None,
+        on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:
         """Remember many items: texts, or mappings with the arguments of `add` as keys.
 
-        The `content` of a mapping has to be text, and `dedup` holds for all items. They are written
-        in transactions of some thousand. A wrong item is REJECTED with its reason and the others
-        are added; with `strict` it raises an error instead. `progress` is called with the number of
-        items done.
+        The `content` of a mapping has to be text; `dedup` and `on_conflict` hold for all items.
+        They are written in transactions of some thousand. A wrong item is REJECTED with its reason
+        and the others are added; with `strict` it raises an error instead. `progress` is called
+        with the number of items done.
         """
         policy = DedupPolicy.of(dedup, self._core.dedup)
+        rule = conflict_rule(on_conflict)
         progress = callable_or_none("progress", progress)
         strict = boolean("strict", strict)
         scope = self._core.write_context()
-        return self._run(add.add(items, scope, policy, strict=strict, progress=progress))
+        plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
+        return self._run(plan)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, id: str, **changes: Any) -> MemoryRecord:

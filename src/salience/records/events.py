@@ -223,13 +223,12 @@ def write_event(draft: Draft, actor: str | None) -> Event:
     return Event("write", record.id, at, actor, payload=payload)
 
 
-def edit_event(
-    old: MemoryRecord, new: MemoryRecord, actor: str | None, vectors: Iterable[str]
-) -> Event:
+def edit_event(old: MemoryRecord, draft: Draft, actor: str | None, vectors: Iterable[str]) -> Event:
     """The event of replacing a memory by a new version: the fields that differ.
 
     `vectors` are the names of the vectors that the old version did not have.
     """
+    new = draft.record
     differing = [
         name
         for name in FIELDS
@@ -237,7 +236,7 @@ def edit_event(
     ]
     was = {name: to_json(getattr(old, name)) for name in differing}
     values = {name: to_json(getattr(new, name)) for name in differing if name in STATE}
-    payload: dict[str, Any] = {"was": was}
+    payload: dict[str, Any] = {**draft.note, "was": was}
     if values:
         payload["set"] = values
     added = sorted(vectors)

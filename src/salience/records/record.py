@@ -147,7 +147,7 @@ class Link(Result):
 class Draft:
     """A record about to be written, with its vectors by name (unit length, or empty).
 
-    The `note` becomes part of the payload of its "write" event.
+    The `note` becomes part of the payload of its "write" event, or of the "edit" of a replacement.
     """
 
     record: MemoryRecord

@@ -378,9 +378,9 @@ class Put:
 
     With `replace=True` each draft replaces the memory of the same id. Its accesses count on, and it
     keeps a vector whose name the draft does not have and `stale` does not list (if nothing is
-    stale, also those that are staged). The answer is then the ids that do not exist, and the id of
-    `was` if that memory, accesses apart, is not as it was when it was read, so that no change of
-    others is undone.
+    stale, also those that are staged). The answer is then the ids that do not exist, and those of
+    the memories in `was` that are not, accesses apart, as they were when they were read, so that no
+    change of others is undone.
 
     `also` are events of other memories, in the same transaction; the ids of those that do not exist
     are in the answer, too. Nothing is written unless the answer is empty. With a `past`, the log is
@@ -391,7 +391,7 @@ class Put:
     links: tuple[Link, ...] = ()
     unlinks: tuple[Link, ...] = ()
     replace: bool = False
-    was: MemoryRecord | None = None
+    was: tuple[MemoryRecord, ...] = ()
     stale: tuple[str, ...] = ()
     embedder: str | None = None  # identity of the vectors' embedder, compared with the store's
     actor: str | None = None  # the author of the write

@@ -203,10 +203,10 @@ def conflicting_ids(op: Put, old: Mapping[tuple[str, str], Mapping[str, Any]]) -
     """
     keys = [(draft.record.namespace, draft.record.id) for draft in op.drafts]
     conflicts = [id for namespace, id in keys if (namespace, id) not in old]
-    if op.was is not None and not conflicts:
-        now = record_of(op.was.namespace, old[op.was.namespace, op.was.id])
-        if not now.equals_except(ACCESSES, op.was):
-            conflicts.append(op.was.id)
+    for was in op.was:
+        values = old.get((was.namespace, was.id))
+        if values and not record_of(was.namespace, values).equals_except(ACCESSES, was):
+            conflicts.append(was.id)
     return conflicts
 
 

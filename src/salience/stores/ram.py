@@ -174,7 +174,7 @@ class RamRecords:
             vectors = {name: old_vectors[name] for name in staying}
             event = edit_event(
                 codec.record_of(namespace, before),
-                draft.record,
+                draft,
                 op.actor,
                 draft.vectors.keys() - old_vectors.keys(),
             )

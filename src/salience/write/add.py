@@ -21,10 +21,12 @@ from salience.write.judgments import supersede
 from salience.write.outcomes import ADDING_OUTCOMES, Added, AddResult
 from salience.write.reading import MAX_ATTEMPTS, contention_error
 from salience.write.update import put_new, revise
+from salience.write.upsert import OnConflict, Upserts, upsert
 
 _CHUNK_ITEMS = 2048  # memories in one transaction
 _ID_TAKEN = (
-    "the id is taken; update that memory (as `salience import --update` does), or leave the id out"
+    'the id is taken; give on_conflict="replace" or "skip", update that memory (as `salience '
+    "import --update` does), or leave the id out"
 )
 _SUPERSEDED_MISSING = (
     "what it was to supersede is not there: it was not added, or has been erased meanwhile"
@@ -68,9 +70,12 @@ def add(
     policy: DedupPolicy,
     *,
     strict: bool,
+    on_conflict: OnConflict = "error",
     progress: Any = None,
 ) -> Plan[AddResult]:
     """The plan of adding items: chunk by chunk, each chunk one transaction.
+
+    Items whose ids memories have are refused, or replace or leave these by `on_conflict`.
 
     With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
     items are REJECTED and the rest is added.
@@ -80,9 +85,11 @@ def add(
     outcomes: list[Added] = []
     degraded: dict[str, None] = {}
     links: list[Link] = []
-    for chunk in _chunks(items):
+    for chunk in _chunks(items) if on_conflict == "error" else _chunks_of_distinct_ids(items):
         checked = yield from _checked(chunk, scope, strict)
-        chunk_outcomes, chunk_links, problem = yield from _add_chunk(checked, scope, policy, strict)
+        chunk_outcomes, chunk_links, problem = yield from _add_chunk(
+            checked, scope, policy, strict, on_conflict
+        )
         outcomes += chunk_outcomes
         links += chunk_links
         if problem:
@@ -96,6 +103,22 @@ def add(
 def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
     iterator = iter(items)
     while chunk := list(islice(iterator, _CHUNK_ITEMS)):
+        yield chunk
+
+
+def _chunks_of_distinct_ids(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """Chunks that end before an id would occur again: its second item meets the first's memory."""
+    chunk: list[Any] = []
+    ids: set[str] = set()
+    for item in items:
+        id = _id_of(item)
+        if len(chunk) == _CHUNK_ITEMS or id in ids:
+            yield chunk
+            chunk, ids = [], set()
+        chunk.append(item)
+        if id is not None:
+            ids.add(id)
+    if chunk:
         yield chunk
 
 
@@ -152,7 +175,11 @@ def _reject_dangling(
 
 
 def _add_chunk(
-    checked: Sequence[Item | Added], scope: WriteContext, policy: DedupPolicy, strict: bool
+    checked: Sequence[Item | Added],
+    scope: WriteContext,
+    policy: DedupPolicy,
+    strict: bool,
+    on_conflict: OnConflict,
 ) -> Plan[tuple[list[Added], list[Link], str]]:
     """Write the new items of a chunk: all outcomes, links made, and why vectors are missing."""
     before = yield from _outcomes_by_key(checked, scope)
@@ -164,18 +191,50 @@ def _add_chunk(
         if isinstance(item, Item) and (item.key is None or item.key not in keys):
             fresh[place] = item
             keys |= {item.key} if item.key is not None else set()
+    upserts = Upserts()
+    if on_conflict != "error":
+        yield from _upsert(fresh, upserts, scope, on_conflict, strict)
+        fresh = {place: item for place, item in fresh.items() if place not in upserts.outcomes}
     embedded, problem = yield from embed_items((yield from with_entities([*fresh.values()])), scope)
     drafts = dict(zip(fresh, embedded, strict=True))
-    result = yield from _write(drafts, scope, policy, strict)
-    raced = [
-        item for item in fresh.values() if item.key is not None and item.record.id in result.taken
-    ]
-    before |= yield from _outcomes_by_key(raced, scope)
-    return _chunk_outcomes(checked, before, result), result.links, problem
+    result = yield from _write(drafts, scope, policy, strict and on_conflict == "error")
+    raced = {place: item for place, item in fresh.items() if item.record.id in result.taken}
+    before |= yield from _outcomes_by_key(raced.values(), scope)
+    if on_conflict != "error" and raced:  # others have taken these ids just now
+        raced = {place: item for place, item in raced.items() if item.key not in before}
+        yield from _upsert(raced, upserts, scope, on_conflict, strict)
+    outcomes = _chunk_outcomes(checked, before, result, upserts.outcomes)
+    return outcomes, [*upserts.links, *result.links], problem or upserts.problem
+
+
+def _upsert(
+    items: Mapping[int, Item],
+    upserts: Upserts,
+    scope: WriteContext,
+    on_conflict: OnConflict,
+    strict: bool,
+) -> Plan[None]:
+    """Settle the items whose ids memories have, and the supersessions that they ask for."""
+    named = {place: item for place, item in items.items() if "id" in item.given}
+    settled = yield from upsert(named, on_conflict, scope, strict)
+    upserts.links += settled.links
+    upserts.problem = upserts.problem or settled.problem
+    for place, outcome in settled.outcomes.items():
+        upserts.outcomes[place] = outcome
+        old, new = items[place].supersedes, items[place].record.id
+        if old is None or on_conflict == "skip" or outcome.outcome == "REJECTED":
+            continue
+        if not (yield from _supersedes(new, old, scope)):
+            with suppress(NotFound):  # it was erased just now
+                yield from supersede(old, new, scope)
+                upserts.outcomes[place] = Added(new, "UPDATED", f"it supersedes {old!r}", new)
 
 
 def _chunk_outcomes(
-    checked: Sequence[Item | Added], before: dict[str, Added], result: _ChunkResult
+    checked: Sequence[Item | Added],
+    before: dict[str, Added],
+    result: _ChunkResult,
+    settled: Mapping[int, Added],
 ) -> list[Added]:
     """The outcome of each item; the same idempotency key again has the first outcome."""
     outcomes: list[Added] = []
@@ -185,7 +244,7 @@ def _chunk_outcomes(
         elif item.key is not None and item.key in before:
             outcomes.append(before[item.key])
         else:
-            outcome = result.outcome(place, item)
+            outcome = settled[place] if place in settled else result.outcome(place, item)
             outcomes.append(outcome)
             if item.key is not None:
                 before[item.key] = replace(outcome, reason=_SAME_KEY)
@@ -274,10 +333,15 @@ def _finish_supersessions(
         first = before.get(item.key)
         if first is None or first.id is None or first.outcome != "SUPERSEDES":
             continue
-        links: Sequence[Link] = yield from ask(LinksOf(scope.namespace, (first.id,)))
-        if not any((link.source, link.type) == (first.id, "supersedes") for link in links):
+        if not (yield from _supersedes(first.id, item.supersedes, scope)):
             with suppress(NotFound):  # it was superseded, and erased since
                 yield from supersede(item.supersedes, first.id, scope)
+
+
+def _supersedes(new: str, old: str, scope: WriteContext) -> Plan[bool]:
+    """Test whether a memory has superseded another."""
+    links: Sequence[Link] = yield from ask(LinksOf(scope.namespace, (new,)))
+    return any((k.source, k.target, k.type) == (new, old, "supersedes") for k in links)
 
 
 def _take_effect(

@@ -153,7 +153,7 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
     put = Put(
         (Draft(record, vectors),),
         replace=True,
-        was=continuation.record,
+        was=(continuation.record,),
         stale=tuple(sorted(texts)),
         embedder=scope.embedder,
         actor=scope.actor,

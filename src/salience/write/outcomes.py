@@ -11,8 +11,9 @@ from salience.errors import InvalidInput
 from salience.records.record import Link
 
 Outcome = Literal[
-    "ADDED", "CONFLICTS", "SUPERSEDES", "DUPLICATE", "MERGED", "LOOP", "UPDATED", "REJECTED"
-]
+    "ADDED", "CONFLICTS", "SUPERSEDES", "DUPLICATE", "MERGED", "LOOP", "UPDATED", "SKIPPED",
+    "REJECTED",
+]  # fmt: skip
 ADDING_OUTCOMES = ("ADDED", "CONFLICTS", "SUPERSEDES")
 """The outcomes of items that are memories of their own now."""
 
@@ -25,6 +26,7 @@ class Added(Result):
     memory `match`, which keeps its place. SUPERSEDES: it took the place of the memory `match`.
     DUPLICATE: the memory `match` says the same, so it was not added. MERGED: it was not added, but
     `match` has taken on its text, which says more. LOOP: it repeats what was recalled just now.
+    UPDATED: the memory of its id was replaced. SKIPPED: the memory of its id stays as it is.
     REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
     is the cosine of the two, if they were compared.
     """

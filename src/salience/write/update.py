@@ -12,7 +12,15 @@ from salience.records.events import Event, merged_metadata
 from salience.records.fields import FIELDS
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.records.validation import text
-from salience.retrieval.operations import Delete, Embed, Events, Extract, Log, Put, RowsById
+from salience.retrieval.operations import (
+    Delete,
+    Embed,
+    Events,
+    Extract,
+    Log,
+    Put,
+    RowsById,
+)
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
 from salience.write.embedding import entity_text
@@ -26,7 +34,12 @@ from salience.write.items import (
     metadata_for,
     with_vector_texts,
 )
-from salience.write.reading import MAX_ATTEMPTS, contention_error, not_found, read_record
+from salience.write.reading import (
+    MAX_ATTEMPTS,
+    contention_error,
+    not_found,
+    read_record,
+)
 
 _REPLACE_METADATA = "replace_metadata"
 
@@ -93,7 +106,11 @@ def _check_only_raced(
         raced = {keyed[event.payload["key"]] for event in events}
     for id in refused:
         if id not in raced:
-            raise InvalidInput("id", f"{id!r} is taken", "update that memory, or leave the id out")
+            raise InvalidInput(
+                "id",
+                f"{id!r} is taken",
+                'give on_conflict="replace" or "skip", update that memory, or leave the id out',
+            )
 
 
 def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[MemoryRecord]:
@@ -216,7 +233,7 @@ def _updated(
         new,
         old,
         replace=True,
-        was=record,
+        was=(record,),
         stale=stale,
         embedder=scope.embedder,
         actor=scope.actor,

@@ -207,7 +207,7 @@ class SqliteRecords(SqliteLog):
                 new_names = draft.vectors.keys() - own.keys()
                 with translate_damage(self.path):
                     old_record = codec.record_of(key[0], before)
-                event = edit_event(old_record, draft.record, op.actor, new_names)
+                event = edit_event(old_record, draft, op.actor, new_names)
                 staying, replaced = codec.split_vectors(op, draft, own)
                 blobs.update((name, own[name]) for name in staying)
                 edit = len(entries)

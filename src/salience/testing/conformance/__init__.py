@@ -20,7 +20,7 @@ the store is tested; a table of cases fails with the rows that fail.
 """
 
 from salience.testing.conformance._case import Clock
-from salience.testing.conformance._changes import DeletingMany, MetadataMerging
+from salience.testing.conformance._changes import DeletingMany, MetadataMerging, Upserts
 from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
 from salience.testing.conformance._filters import Filters
@@ -39,6 +39,6 @@ class StoreConformance(
     Adding, Listing, Updating, Deleting, Linking, Filters, Search, Namespaces, Scripts, Vectors,
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
-    IdempotencyKeys, MetadataMerging, DeletingMany,
+    IdempotencyKeys, MetadataMerging, DeletingMany, Upserts,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

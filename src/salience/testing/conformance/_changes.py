@@ -1,4 +1,4 @@
-"""Changes to what is there: metadata by key, many erased at once."""
+"""Changes to what is there: metadata by key, upserts, many erased at once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from salience import Memory
 from salience.errors import InvalidInput
 from salience.retrieval.operations import Log, Op, Put
 from salience.retrieval.plan import drive
-from salience.testing.conformance._case import Clock, StoreCase, get_record, list_ids, search_ids
+from salience.testing.conformance._case import (
+    EVERYTHING,
+    START,
+    Clock,
+    StoreCase,
+    get_record,
+    list_ids,
+    search_ids,
+)
+from salience.write.add import add
+from salience.write.dedup import DedupPolicy
 from salience.write.update import update
+from salience.write.upsert import OnConflict
 
 OLD: dict[str, Any] = {"source": "chat", "seen": 1, "place": {"city": "Lisbon", "floor": 2}}
 
@@ -83,6 +94,160 @@ class MetadataMerging(StoreCase):
             with pytest.raises(InvalidInput, match="metadata: must be a mapping"):
                 memory.update("x", **{name: [1]})
         assert get_record(memory, "x").metadata == OLD
+
+
+FIRST: dict[str, Any] = {
+    "id": "x", "title": "Home", "kind": "fact", "speaker": "Ana", "agent_id": "a",
+    "tags": ["home"], "entities": ["Lisbon"], "importance": 0.25, "metadata": {"source": "chat"},
+}  # fmt: skip
+
+
+class Upserts(StoreCase):
+    """`add` and `add_many` with `on_conflict`."""
+
+    def test_an_id_that_is_taken_is_an_error_unless_told(self, memory: Memory) -> None:
+        memory.add("One.", id="x")
+        with pytest.raises(InvalidInput, match="'x' is taken"):
+            memory.add("Two.", id="x")
+        [outcome] = memory.add_many([{"id": "x", "content": "Two."}], on_conflict="error")
+        assert outcome.outcome == "REJECTED"
+        assert get_record(memory, "x").content == "One."
+        with pytest.raises(InvalidInput, match=r"^on_conflict: is 'update'"):
+            memory.add("Two.", id="x", on_conflict="update")  # type: ignore[arg-type]
+
+    def test_skipping_leaves_the_memory_and_says_so(self, memory: Memory) -> None:
+        memory.add("One.", **FIRST)
+        before, log = get_record(memory, "x"), memory.history("x")
+        result = memory.add_many(
+            [{"id": "x", "content": "Two."}, {"id": "y", "content": "Three."}, "Four."],
+            on_conflict="skip",
+        )
+        assert [item.outcome for item in result] == ["SKIPPED", "ADDED", "ADDED"]
+        assert (result.items[0].id, result.items[0].match) == ("x", "x")
+        assert memory.add("Two.", id="x", on_conflict="skip").id == "x"
+        assert (get_record(memory, "x"), memory.history("x")) == (before, log)
+
+    def test_replacing_keeps_history_uses_and_judgements(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many([{"content": "Ana rents a flat.", **FIRST}, {"id": "z", "content": "Zoo."}])
+        memory.link("x", "z", "supports")
+        memory.search("flat", limit=1)
+        memory.feedback("x", "useful")
+        memory.pin("x")
+        before = get_record(memory, "x")
+        clock.pass_(days=1)
+        result = memory.add("Ana owns a house.", id="x", on_conflict="replace", tags=["new"])
+        assert [(item.id, item.outcome, item.match) for item in result] == [("x", "UPDATED", "x")]
+        after = get_record(memory, "x")
+        assert (after.content, after.title, after.kind) == ("Ana owns a house.", None, "note")
+        assert (after.speaker, after.agent_id, after.tags) == (None, None, ("new",))
+        assert (dict(after.metadata), after.entities) == ({}, ("Ana",))
+        kept = ("created_at", "access_count", "accesses", "feedback_for", "pinned", "importance")
+        assert all(getattr(after, name) == getattr(before, name) for name in kept)
+        assert after.updated_at == clock.now
+        assert search_ids(memory, "flat") == []
+        assert search_ids(memory, "house") == ["x"]
+        assert search_ids(memory, "house owns Ana", profile=EVERYTHING)[0] == "x"
+        assert [(link.source, link.target) for link in memory.links("x")] == [("x", "z")]
+        edit = memory.history("x")[-1]
+        assert (edit.type, edit.payload["was"]["content"]) == ("edit", "Ana rents a flat.")
+        assert search_ids(memory, "flat", as_of=clock.now - timedelta(hours=1)) == ["x"]
+        assert memory.verify()
+
+    def test_what_an_item_gives_is_set(self, memory: Memory, clock: Clock) -> None:
+        memory.add("One.", id="x", importance=0.25, vectors={"image": [1.0, 0.0]})
+        memory.add("Zoo.", id="z")
+        day = clock.now - timedelta(days=9)
+        links = [{"target": "z", "type": "supports"}]
+        new = {"importance": 0.5, "created_at": day, "vectors": {"image": [0, 1]}, "links": links}
+        [item] = memory.add_many([{"id": "x", "content": "One.", **new}], on_conflict="replace")
+        assert item.outcome == "UPDATED"
+        record = get_record(memory, "x")
+        assert (record.importance, record.created_at) == (0.5, day)
+        assert [(link.source, link.type) for link in memory.links("z")] == [("x", "supports")]
+        assert memory.verify()
+
+    def test_replacing_by_the_same_changes_nothing(self, memory: Memory, clock: Clock) -> None:
+        links = [{"target": "z", "type": "supports", "weight": 0.5}]
+        items = [{"id": "z", "content": "Zoo."}, {"content": "Home.", **FIRST, "links": links}]
+        assert [item.outcome for item in memory.add_many(items)] == ["ADDED", "ADDED"]
+        log = [memory.history(id) for id in "xz"]
+        clock.pass_(days=1)
+        again = memory.add_many(items, on_conflict="replace")
+        assert {(item.outcome, item.reason) for item in again} == {("SKIPPED", "nothing differs")}
+        assert [memory.history(id) for id in "xz"] == log
+
+    def test_the_last_of_an_id_holds(self, memory: Memory) -> None:
+        items = [{"id": "x", "content": content} for content in ("One.", "Two.", "Two.", "Three.")]
+        result = memory.add_many(items, on_conflict="replace")
+        assert [item.outcome for item in result] == ["ADDED", "UPDATED", "SKIPPED", "UPDATED"]
+        assert get_record(memory, "x").content == "Three."
+        result = memory.add_many(items[:2], on_conflict="skip")
+        assert [item.outcome for item in result] == ["SKIPPED", "SKIPPED"]
+
+    def test_a_key_gives_the_first_outcome_again(self, memory: Memory) -> None:
+        memory.add("One.", id="x")
+        for content, reason in (("Two.", ""), ("Three.", "the same idempotency_key again")):
+            [item] = memory.add(content, id="x", on_conflict="replace", idempotency_key="k")
+            assert (item.outcome, item.id, item.reason) == ("UPDATED", "x", reason)
+        assert get_record(memory, "x").content == "Two."
+
+    def test_a_replacement_may_supersede(self, memory: Memory) -> None:
+        memory.add_many([{"id": "old", "content": "Lisbon."}, {"id": "x", "content": "Porto."}])
+        for outcome in ("UPDATED", "SKIPPED"):
+            [item] = memory.add("Porto.", id="x", on_conflict="replace", supersedes="old")
+            assert item.outcome == outcome
+        assert get_record(memory, "old").status == "superseded"
+        assert [link.type for link in memory.links("x")] == ["supersedes"]
+
+    def test_a_wrong_replacement_is_rejected_alone(self, memory: Memory) -> None:
+        memory.add("One.", id="x", valid_from=START)
+        wrong: dict[str, Any] = {"id": "x", "valid_to": START - timedelta(days=1)}
+        items = [{"content": "Two.", **wrong}, {"id": "y", "content": "Three."}]
+        result = memory.add_many(items, on_conflict="replace")
+        assert [item.outcome for item in result] == ["REJECTED", "ADDED"]
+        with pytest.raises(InvalidInput, match="before valid_from"):
+            memory.add("Two.", **wrong, on_conflict="replace")
+        assert get_record(memory, "x").content == "One."
+
+    @pytest.mark.parametrize(
+        ("rule", "outcome", "content"),
+        [("replace", "UPDATED", "Mine."), ("skip", "SKIPPED", "Theirs.")],
+    )
+    def test_an_id_that_others_take_meanwhile(
+        self, memory: Memory, rule: OnConflict, outcome: str, content: str
+    ) -> None:
+        once = iter([True])
+
+        def batch(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Put) for op in ops) and next(once, False):
+                memory.add("Theirs.", id="x")
+            return memory._core.dispatcher.batch(ops)
+
+        scope = memory._core.write_context()
+        items = [{"id": "x", "content": "Mine."}, {"id": "y", "content": "Other."}]
+        plan = add(items, scope, DedupPolicy(), strict=False, on_conflict=rule)
+        assert [item.outcome for item in drive(plan, batch)] == [outcome, "ADDED"]
+        assert get_record(memory, "x").content == content
+
+    def test_a_replacement_undoes_nothing_that_others_did_meanwhile(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": id} for id in "xyz")
+        once = iter([True])
+
+        def batch(ops: Sequence[Op]) -> Sequence[Any]:
+            if any(isinstance(op, Put) for op in ops) and next(once, False):
+                memory.feedback("x", "incorrect")
+                memory.delete("y")
+            return memory._core.dispatcher.batch(ops)
+
+        scope = memory._core.write_context()
+        items = [{"id": id, "content": f"new {id}"} for id in "xyz"]
+        plan = add(items, scope, DedupPolicy(), strict=False, on_conflict="replace")
+        assert [item.outcome for item in drive(plan, batch)] == ["UPDATED", "ADDED", "UPDATED"]
+        assert [get_record(memory, id).content for id in "xyz"] == ["new x", "new y", "new z"]
+        assert get_record(memory, "x").review == "incorrect"
+        assert memory.verify()
 
 
 class DeletingMany(StoreCase):

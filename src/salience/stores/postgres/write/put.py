@@ -286,7 +286,7 @@ def _replace_memory(
         (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
     )
     old = codec.record_of(batch.namespace, stored)
-    return edit_event(old, draft.record, op.actor, draft.vectors.keys() - names)
+    return edit_event(old, draft, op.actor, draft.vectors.keys() - names)
 
 
 def _write_commands(batch: NamespaceBatch, last: int) -> list[Command]:

@@ -1,0 +1,66 @@
+"""Replacements: a memory with the contents of an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from salience.records.events import ACCESSES, STATE
+from salience.records.fields import FIELDS
+from salience.records.record import Link, MemoryRecord
+from salience.write.items import (
+    CONTENT_VECTORS,
+    Item,
+    WriteContext,
+    check_validity_period,
+    texts_to_embed,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A memory as it is and as it will be, by an item."""
+
+    old: MemoryRecord
+    new: MemoryRecord
+    item: Item
+    links: tuple[Link, ...]  # that it lacks
+
+    @property
+    def is_needed(self) -> bool:
+        same = self.new.equals_except(("updated_at", *ACCESSES), self.old)
+        return not same or bool(self.item.vectors or self.links)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """The texts whose vectors have to be made, by the names of these."""
+        return {
+            name: words
+            for name, words in texts_to_embed(self.new).items()
+            if name in self.stale and name not in self.item.vectors
+        }
+
+    @property
+    def stale(self) -> tuple[str, ...]:
+        """The names of the vectors whose texts differ, or that have none any more."""
+        old, new = texts_to_embed(self.old), texts_to_embed(self.new)
+        names = {name for name in (*old, *new) if old.get(name) != new.get(name)}
+        return tuple(sorted(names | {*CONTENT_VECTORS} if "content" in names else names))
+
+
+def replacement_of(
+    old: MemoryRecord, new: MemoryRecord, item: Item, links: Iterable[Link], scope: WriteContext
+) -> Replacement:
+    """The contents (fields that are not of STATE) of an item in a memory.
+
+    The fields of STATE, which judgements change, stay unless the item gives them.
+    """
+    names = [
+        name
+        for name in FIELDS
+        if name not in ("id", *ACCESSES) and (name not in STATE or name in item.given)
+    ]
+    values = {name: getattr(new, name) for name in names}
+    changed = replace(old, **values, updated_at=scope.now)
+    check_validity_period(changed)
+    return Replacement(old, changed, item, tuple(links))
