@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +18,7 @@ import pytest
 import salience
 from salience import Memory, cli
 from salience.cli import output
+from salience.errors import StoreError
 
 if TYPE_CHECKING:
     from cli.conftest import Run
@@ -247,13 +251,13 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path) -> None:
     process.wait(60)
 
 
-def test_an_interrupt_ends_it_quietly(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_ends_it_in_a_word(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("salience.cli.add._from_stdin", interrupted)
     ran = run("add", "-")
-    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "")
+    assert (ran.code, ran.out, ran.err.strip()) == (130, "", "interrupted")
 
 
 @pytest.mark.parametrize("columns", ["0", "5", "many", "-3", "9" * 5_000])
@@ -325,3 +329,37 @@ def test_a_database_without_memories_that_was_there_stays(run: Run, tmp_path: Pa
     run("delete", "x")
     assert run("add", "").code == 2
     assert (tmp_path / "memory.db").exists()
+
+
+def test_an_interrupted_import_says_what_was_done_so_far(tmp_path: Path) -> None:
+    count = 40_000
+    with (tmp_path / "many.jsonl").open("w", encoding="utf-8") as file:
+        for number in range(count):
+            file.write(json.dumps({"id": f"m{number}", "content": f"Number {number}."}) + "\n")
+    process = subprocess.Popen(
+        [*COMMAND, "import", "many.jsonl", "--batch", "100", "--embedder", "none"],
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    while not _imported(tmp_path):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    reached = re.match(r"interrupted while importing many.jsonl, at ([\d,]+) of 40,000; ", said)
+    assert reached, said
+    done = int(reached[1].replace(",", ""))
+    assert done <= _imported(tmp_path) <= done + 100
+
+
+def _imported(folder: Path) -> int:
+    """The number of memories in the file so far."""
+    if not (folder / "memory.db").exists():
+        return 0
+    try:
+        with Memory.open(folder / "memory.db", embedder=None) as memory:
+            return int(memory.stats()["memories"])
+    except StoreError:  # it is being made
+        return 0

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from salience.errors import EmbedderError, Locked, NotFound, SalienceError, StoreError
 
-NOTHING, WRONG, UNUSABLE, INTERRUPTED = 1, 2, 3, 130
-"""The exit codes besides 0."""
+NOTHING, WRONG, UNUSABLE = 1, 2, 3
+"""The exit codes besides 0 and that of an interrupt."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,8 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         app(None if arguments is None else list(arguments), prog_name="salience")
     except SystemExit as end:
         return _flushed(end.code if isinstance(end.code, int) else int(end.code is not None))
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:
         return _flushed(NOTHING)
     except SalienceError as problem:

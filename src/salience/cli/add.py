@@ -175,7 +175,7 @@ def reembed(
 ) -> None:
     """Replace all vectors by those of --embedder; searches use the old ones meanwhile."""
     settings.require()
-    with output.progress() as progress:
+    with output.progress("searches use the old vectors; run it again for the rest") as progress:
         count = Memory.reembed(
             settings.url,
             embedder=settings.embedder,

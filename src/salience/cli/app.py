@@ -20,6 +20,7 @@ from salience.cli import (
     judge,
     maintain,
     migrate,
+    output,
     report,
     search,
 )
@@ -171,7 +172,11 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 
     def run(ctx: typer.Context, **options: Any) -> None:
         settings = Settings.from_options(**{name: options.pop(name) for name in shared})
-        function(settings.over(ctx.obj), **options)
+        try:
+            function(settings.over(ctx.obj), **options)
+        except KeyboardInterrupt:
+            output.note("interrupted")
+            raise typer.Exit(output.INTERRUPTED) from None
 
     run.__doc__ = function.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, Literal
 
@@ -88,15 +88,19 @@ def import_(
     if update and on_conflict != "error":
         raise InvalidInput("update", "does not go with --on-conflict", "leave one of them out")
     with _sources(paths, format, lenient) as sources:
-        omitted = [problem for source in sources for problem in source.checked()]
-        with settings.open(make=True) as memory, output.progress() as progress:
+        checks = [source.checked() for source in sources]
+        total = sum(items for items, _ in checks)
+        with (
+            settings.open(make=True) as memory,
+            output.progress("what was added stays; --on-conflict skip adds the rest") as progress,
+        ):
             done = _Import(memory, mode, update, on_conflict)
-            for problem in omitted:
+            for problem in chain.from_iterable(omitted for _, omitted in checks):
                 refused = Added(None, "REJECTED", "; ".join((problem.problem, problem.remedy)))
                 done.count(problem.path, problem.place, refused)
             for source in sources:
                 for _ in done.run(source, batch):
-                    progress(f"importing {source.path.name}", done.counts.total(), None)
+                    progress(f"importing {source.path.name}", done.read, total)
             done.link()
     _report(settings, done)
     if done.counts["REJECTED"] and not lenient:
@@ -112,15 +116,14 @@ class _Source:
     format: str | None
     lenient: bool
 
-    def checked(self) -> list[ImportProblem]:
-        """Read to the end, before anything is written; the notes that are left out.
+    def checked(self) -> tuple[int, list[ImportProblem]]:
+        """Read to the end, before anything is written: the number of items, the notes left out.
 
         Raises:
             ImportProblem: the source is damaged.
         """
         omitted: list[ImportProblem] = []
-        deque(self.read(omitted, []), maxlen=0)
-        return omitted
+        return sum(1 for _ in self.read(omitted, [])), omitted
 
     def read(self, omitted: list[ImportProblem], blank: list[str]) -> Iterator[importers.Item]:
         """The items; parts without text go to `blank`. Problems name the path as it was given."""
@@ -182,6 +185,7 @@ class _Import:
     on_conflict: OnConflict
     counts: Counter[str] = field(default_factory=Counter)  # of outcomes
     not_added: list[tuple[Path, str, Added]] = field(default_factory=list)
+    read: int = 0  # items
     degraded: dict[str, None] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
     has_pending: bool = False  # links whose targets did not exist when they were written
@@ -232,6 +236,7 @@ class _Import:
         """The items that can be written to this namespace in this mode."""
         own = self.memory.namespace
         for item in source.read([], self.blank):
+            self.read += 1
             problem = None
             if item.namespace not in (None, own):
                 problem = InvalidInput(

@@ -122,7 +122,8 @@ def consolidate(
 ) -> None:
     """Merge memories that say the same; a preview unless --apply."""
     summariser = _summariser(summarise)
-    with settings.open() as memory, output.progress() as progress:
+    aftermath = "what was merged stays; run it again for the rest" if apply else "nothing changed"
+    with settings.open() as memory, output.progress(aftermath) as progress:
         report = memory.consolidate(
             apply=apply,
             everything=everything,
@@ -216,7 +217,10 @@ def maintain(
     """Do the maintenance that is due: expiry, old tasks, links by name; more with --step."""
     chosen: Sequence[str] = steps or maintenance.DEFAULT_STEPS
     summariser = _summariser(summarise)
-    with settings.open(embeds="consolidate" in chosen) as memory, output.progress() as progress:
+    with (
+        settings.open(embeds="consolidate" in chosen) as memory,
+        output.progress("what was done stays; run it again for the rest") as progress,
+    ):
         report = memory.maintain(
             dry_run=dry_run, steps=chosen, cap=cap, summarise=summariser, progress=progress
         )

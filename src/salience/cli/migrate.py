@@ -43,7 +43,7 @@ def migrate(
 
 def index(settings: Settings) -> None:
     """Build missing vector indexes of large namespaces in a PostgreSQL store."""
-    with output.progress() as progress:
+    with output.progress("the indexes that were built stay") as progress:
         built = stores.build_indexes(
             settings.url, lambda done, total: progress("indexing", done, total)
         )
@@ -61,7 +61,7 @@ def copy(
     """Copy a store into another, with vectors, links, history and notes, and check the copy."""
     origin, destination = Settings(db=source), Settings(db=target)
     origin.require()
-    with output.progress() as progress:
+    with output.progress("what was copied stays; run it again for the rest") as progress:
         copies = copying.copy(origin.url, destination.url, progress)
     if settings.json:
         output.emit({"namespaces": [copied.to_dict() for copied in copies]})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from salience.records.record import Link
 
+INTERRUPTED = 130  # the exit code
 MAX_NOTES = 10  # printed of one kind; the rest is counted
 _PIPED_COLUMNS, _PIPED_TABLE_COLUMNS = 100, 200  # where there is no terminal
 _MIN_COLUMNS = 40  # fewer leave no room for texts beside the figures
@@ -127,7 +128,7 @@ def progress(aftermath: str = "") -> Iterator[ReportProgress]:
             yield note_and_show
     except KeyboardInterrupt:
         note("; ".join(filter(None, ("interrupted" + _reached(*latest), aftermath))))
-        raise
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _reached(step: str, done: int, total: int | None) -> str:
