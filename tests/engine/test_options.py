@@ -65,7 +65,10 @@ def test_the_fields_of_update_can_be_changed() -> None:
 def test_the_fields_of_add_are_those_of_an_item() -> None:
     rules = {"dedup", "on_conflict"}
     fields = set(MemoryFields.__annotations__) - rules | {"content", "vector_texts"}
-    judged = {"boost", "boosted_at", "decayed_at", "feedback_against", "feedback_for", "review"}
+    judged = {
+        "boost", "boosted_at", "decayed_at", "feedback_against", "feedback_for", "outdated",
+        "review",
+    }  # fmt: skip
     assert fields | judged == ITEM_KEYS  # what judgements set, an import may bring
 
 

@@ -113,6 +113,16 @@ def test_outdated_decays_at_twice_the_rate(memory: Memory) -> None:
     assert part(memory, id, "recency") == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("kinds", [("outdated", "incorrect"), ("incorrect", "outdated")])
+def test_no_judgement_cancels_the_decay_of_an_outdated_memory(
+    memory: Memory, kinds: tuple[str, str]
+) -> None:
+    id = memory.add("cos=0.1", tier="short", created_at=NOW - 6 * HOUR).id
+    for kind in kinds:
+        memory.feedback(id, kind)
+    assert part(memory, id, "recency") == pytest.approx(0.25)  # two half-lives in six hours
+
+
 def test_recency_counts_from_the_last_access_and_the_future_is_now(memory: Memory) -> None:
     id = memory.add("cos=0.1", tier="short", created_at=NOW - 6 * HOUR).id
     memory.search("anything", now=NOW - 3 * HOUR)

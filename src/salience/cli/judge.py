@@ -91,7 +91,15 @@ def feedback(
     """Judge whether a memory was useful."""
     with settings.open(embeds=False) as memory:
         record = memory.feedback(id, kind, context)
-    _show_fields(settings, record, "relevance_score", "feedback_for", "feedback_against", "review")
+    _show_fields(
+        settings,
+        record,
+        "relevance_score",
+        "feedback_for",
+        "feedback_against",
+        "review",
+        "outdated",
+    )
 
 
 def promote(settings: Settings, id: Id) -> None:

@@ -455,8 +455,10 @@ class AsyncJudgmentApi(AsyncPlanRunner):
 
         The weights add up to `feedback_for` and `feedback_against`, which "six_factor" ranks by;
         `relevance_score` (0.5 at first) moves by 0.1 for each, within [0, 1]. An outdated or
-        incorrect memory is marked for `review`, and an outdated one fades twice as fast. `context`
-        is a reason to store with the judgement.
+        incorrect memory is marked for `review` as the last of both that it was judged to be. One
+        that was ever judged `outdated` fades twice as fast, whatever is said of it later;
+        `update(id, outdated=False)` takes that back. `context` is a reason to store with the
+        judgement.
 
         Raises:
             NotFound: there is no such memory.

@@ -29,7 +29,9 @@ _ALIASES = {
     "name": "speaker",
     "role": "speaker",
 }
-_BOOKKEEPING = frozenset(("namespace", "updated_at", "last_accessed", "access_count", "accesses"))
+_BOOKKEEPING = frozenset(
+    ("namespace", "updated_at", "added_at", "last_accessed", "access_count", "accesses")
+)
 _INACTIVE = frozenset(STATUSES) - {"active"}  # other texts are no status
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}

@@ -36,7 +36,8 @@ DAILY_DECAY = 0.01
 DAY_SECONDS = 86_400.0
 _UPDATING = {"edit", "status", "pin", "archive", "restore", "feedback"}  # these move updated_at
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
-_SET_AT_WRITE = tuple(n for n in STATE if n not in ("created_at", "updated_at", "accesses"))
+_TIMES_OF_WRITE = ("created_at", "updated_at", "added_at")
+_SET_AT_WRITE = tuple(n for n in STATE if n not in (*_TIMES_OF_WRITE, "accesses"))
 _values_at_write = itemgetter(*_SET_AT_WRITE)
 _DEFAULT_VALUES = _values_at_write(vars(BLANK))
 Values = Mapping[str, Any]
@@ -105,8 +106,7 @@ def _set(before: Values, event: Event) -> dict[str, Any]:
 
 
 def _write(before: Values, event: Event) -> dict[str, Any]:
-    times = {"created_at": event.at, "updated_at": event.at}
-    values = {**_DEFAULTS, **times, **_set(before, event)}
+    values = {**_DEFAULTS, **dict.fromkeys(_TIMES_OF_WRITE, event.at), **_set(before, event)}
     values["accesses"] = values["accesses"] or (values["created_at"],)
     return values
 
@@ -139,6 +139,8 @@ def _feedback(before: Values, event: Event) -> dict[str, Any]:
     }
     if kind in REVIEWS:
         changes["review"] = kind
+    if kind == "outdated":
+        changes["outdated"] = 1.0
     return changes
 
 
@@ -152,7 +154,8 @@ def _decay(before: Values, event: Event) -> dict[str, Any]:
     days = (event.at - since).total_seconds() / DAY_SECONDS
     if days <= 0.0:
         return {}
-    rate = DAILY_DECAY * (2.0 if before["review"] == "outdated" else 1.0)
+    is_outdated = before["outdated"] or before["review"] == "outdated"
+    rate = DAILY_DECAY * (2.0 if is_outdated else 1.0)
     return {
         "strength": _or(before["strength"], 1.0) * math.exp(-DAILY_DECAY * days),
         "relevance_score": _or(before["relevance_score"], 0.5) * math.exp(-rate * days),

@@ -86,6 +86,7 @@ class MemoryRecord(Result):
     feedback_for: Amount = None  # sum of the weights of positive feedback
     feedback_against: Amount = None
     review: Annotated[str | None, Field("text", patchable=True, choices=REVIEWS)] = None
+    outdated: Share = None  # 1 lets it fade twice as fast
     pinned: Share = None  # 1 keeps it from being archived
     boost: Share = None  # as it was at boosted_at
     boosted_at: Moment = None
@@ -94,6 +95,7 @@ class MemoryRecord(Result):
     valid_to: Moment = None
     created_at: Annotated[datetime, Field("time")] = field(kw_only=True)
     updated_at: Annotated[datetime, Field("time", patchable=True)] = field(kw_only=True)
+    added_at: Moment = None  # when it came into the store, however old it is
     last_accessed: Moment = None
     access_count: Annotated[int, Field("number", patchable=True)] = 0
     accesses: Annotated[tuple[datetime, ...], Field("times", patchable=True)] = ()

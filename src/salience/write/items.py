@@ -32,7 +32,8 @@ CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for
 """The vectors made of a memory's text (see `salience.write.chat`), stale when that changes."""
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
-_SET_BY_ENGINE = {"updated_at", "last_accessed", "access_count", "accesses"}
+_SET_BY_ENGINE = {"updated_at", "added_at", "last_accessed", "access_count", "accesses"}
+_FLAGS = ("pinned", "outdated")
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
 
 Check = Callable[[str, Any], Any]
@@ -45,7 +46,7 @@ def _check(name: str) -> Check:
         return partial(choice, required=required)
     by_type: dict[Type, Check] = {
         "text": text if required else optional_text,
-        "number": flag if name == "pinned" else number,
+        "number": flag if name in _FLAGS else number,
         "time": timestamp if required else optional_timestamp,
         "list": texts,
         "json": lambda _, value: metadata_mapping(value),
@@ -116,7 +117,8 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     values.setdefault("created_at", scope.now)
     values.setdefault("kind", "turn" if "session_id" in values else "note")
     values["accesses"] = (values["created_at"],)
-    values["namespace"], values["updated_at"] = scope.namespace, scope.now
+    values["namespace"] = scope.namespace
+    values["updated_at"] = values["added_at"] = scope.now
     record = MemoryRecord.from_values({**vars(BLANK), **values})
     check_validity_period(record)
     further = _vector_texts(source.get("vector_texts"))

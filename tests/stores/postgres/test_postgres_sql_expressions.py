@@ -65,7 +65,7 @@ from salience.stores.postgres.sql.identifiers import spelling_key
 NOW = 1_790_000_000.0
 DAY = 86_400.0
 TIMES = ("created_at", "last_accessed", "boosted_at", "valid_from")
-SHARES = ("importance", "confidence", "strength", "memory_score", "boost")
+SHARES = ("importance", "confidence", "strength", "memory_score", "boost", "outdated")
 COUNTS = ("access_count", "decay_rate", "feedback_for", "feedback_against")
 TEXTS = {
     "tier": ("short", "medium", "long"),

@@ -104,6 +104,27 @@ def test_an_older_schema_names_the_command(empty: str, monkeypatch: pytest.Monke
     assert migrate(empty) == (kept, kept + 1)
 
 
+def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
+    empty: str,
+) -> None:
+    with opened(empty) as memory:
+        memory.add("An apple.", id="a", created_at="2020-01-01")
+        memory.add("A pear.", id="b")
+        for kind in ("outdated", "incorrect"):
+            memory.feedback("a", kind)
+        memory.update("a", content="A plum.")
+        before = list(memory.get_all())
+    with psycopg.connect(empty, autocommit=True) as connection:
+        for column in ("outdated", "added_at"):
+            connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
+        connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
+    migrate(empty)
+    with opened(empty) as memory:
+        assert list(memory.get_all()) == before
+        assert {record.outdated for record in before} == {1.0, None}
+        assert memory.verify()
+
+
 def test_only_a_cluster_distributes(empty: str, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=r"has no Citus.*shared_preload_libraries"):
         migrate(empty, citus=True)

@@ -21,6 +21,10 @@ def opened(path: Path) -> Memory:
     return Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
 
 
+SINCE_VERSION_7 = ("outdated", "added_at")
+"""The columns of memories that the last step of the schema adds."""
+
+
 def without_log(path: Path) -> None:
     """Make a file what it would have been before there was a log."""
     db = sqlite3.connect(path)
@@ -28,7 +32,7 @@ def without_log(path: Path) -> None:
         db.execute(f"DROP TABLE {table}")
     for index in ("memories_by_sequence", "memories_by_text"):
         db.execute(f"DROP INDEX {index}")
-    for column in ("valid_from", "valid_to", "text_key"):
+    for column in ("valid_from", "valid_to", "text_key", *SINCE_VERSION_7):
         db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
@@ -72,12 +76,37 @@ def test_the_words_of_an_older_file_are_worked_out_anew(tmp_path: Path) -> None:
     for name in terms:
         db.execute(f"UPDATE memories SET {name} = NULL")
     db.execute("UPDATE memories SET text_key = 1, features = zeroblob(length(features))")
+    for column in SINCE_VERSION_7:
+        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 5")
     db.commit()
     with opened(path) as memory:
         assert memory.search("猫", profile=WORDS).ids == ("a",)
     assert db.execute(told % ", ".join(terms)).fetchall() == kept
     db.close()
+
+
+def test_an_older_file_learns_from_its_log_what_is_outdated_and_when_all_came(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("An apple.", id="a", created_at=ODD)
+        memory.add("A pear.", id="b")
+        for kind in ("outdated", "incorrect"):
+            memory.feedback("a", kind)
+        memory.update("a", content="A plum.")
+        before = [get_record(memory, id) for id in "ab"]
+    db = sqlite3.connect(path)
+    for column in SINCE_VERSION_7:
+        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    db.execute("PRAGMA user_version = 6")
+    db.commit()
+    db.close()
+    with opened(path) as memory:
+        assert [get_record(memory, id) for id in "ab"] == before
+        assert before[0].outdated == 1.0
+        assert memory.verify()
 
 
 def test_uses_that_could_not_be_written_wait_on(

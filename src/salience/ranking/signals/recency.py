@@ -10,7 +10,7 @@ import numpy as np
 
 from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Col, NamedExpression, Signal, first_of
-from salience.ranking.functions import Apply, exp, lookup
+from salience.ranking.functions import Apply, exp, lookup, maximum
 from salience.records.events import DAY_SECONDS
 
 DAY = DAY_SECONDS
@@ -58,7 +58,7 @@ def decay(rate: Signal | float, age: Signal) -> Apply:
 
 
 def hourly_rate() -> NamedExpression:
-    """rate = decay_rate, else ln 2 / half-life of its tier; twice that once marked outdated.
+    """rate = decay_rate, else ln 2 / half-life of its tier; twice that once judged outdated.
 
     Half-lives are 6 hours (short), 7 days (medium) and 90 days (long, and for a memory without a
     tier), so rates are 0.115525, 0.00412588 and 0.000320901 per hour; at least 0.
@@ -68,4 +68,5 @@ def hourly_rate() -> NamedExpression:
     """
     rates = {tier: math.log(2.0) / hours for tier, hours in HALF_LIFE_HOURS.items()}
     own = first_of(Col("decay_rate"), lookup("tier", rates).default(rates["long"]))
-    return (own * lookup("review", _OUTDATED).default(1.0)).named("rate")
+    outdated = maximum(1.0 + Col("outdated").default(0.0), lookup("review", _OUTDATED).default(1.0))
+    return (own * outdated).named("rate")

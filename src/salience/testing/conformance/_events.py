@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from salience import Memory, Profile
 from salience.errors import InvalidInput, NotFound
 from salience.lifecycle.history import history
 from salience.ranking.profiles import BUILT_IN
-from salience.records.events import STATE, Event, replay
+from salience.records.events import FEEDBACK_WEIGHTS, STATE, Event, replay
 from salience.retrieval import operations
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import (
@@ -335,6 +337,43 @@ class Judgments(StoreCase):
             memory.feedback("a", "great")
         with pytest.raises(NotFound, match="nobody"):
             memory.feedback("nobody", "useful")
+
+    @pytest.mark.parametrize("kinds", list(combinations_with_replacement(FEEDBACK_WEIGHTS, 2)))
+    def test_judgements_add_up_in_any_order(
+        self, memory: Memory, clock: Clock, kinds: tuple[str, str]
+    ) -> None:
+        memory.add_many([{"content": "x", "id": id} for id in "ab"])
+        for id, order in (("a", kinds), ("b", kinds[::-1])):
+            for kind in order:
+                memory.feedback(id, kind)
+        judged = clock.now
+        clock.pass_(days=10)
+        memory.decay_all()
+        one, other = (get_record(memory, id) for id in "ab")
+        # 0.5 and what each judgement adds; then exp(-0.01 * 10), or twice that once outdated
+        relevance = 0.5 + 0.1 * sum(FEEDBACK_WEIGHTS[kind] for kind in kinds)
+        faded = max(0.0, relevance) * math.exp(-0.2 if "outdated" in kinds else -0.1)
+        for record in (one, other):
+            assert record.relevance_score == pytest.approx(faded, abs=1e-12)
+            assert bool(record.outdated) == ("outdated" in kinds)
+        for name in ("feedback_for", "feedback_against", "outdated", "strength", "decayed_at"):
+            assert getattr(one, name) == getattr(other, name)
+        scores = {
+            hit.score for hit in memory.search("x", profile="six_factor", limit=2, touch=False)
+        }
+        assert len(scores) == 1
+        assert memory.verify()
+        then = memory.search("x", profile="six_factor", touch=False, as_of=judged)
+        assert [bool(hit.record.outdated) for hit in then] == ["outdated" in kinds] * 2
+        assert [v.record.outdated for v in memory.history("a").versions][-1] == one.outdated
+
+    def test_the_mark_of_an_outdated_memory_can_be_taken_back(self, memory: Memory) -> None:
+        memory.add("x", id="a")
+        memory.feedback("a", "outdated")
+        memory.feedback("a", "incorrect")
+        memory.update("a", review=None, outdated=False)
+        assert (get_record(memory, "a").review, get_record(memory, "a").outdated) == (None, 0.0)
+        assert memory.verify()
 
     def test_scores_move_within_bounds(self, memory: Memory) -> None:
         memory.add("x", id="a")
