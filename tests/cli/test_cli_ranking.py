@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from io import StringIO
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 
-from salience.cli import render_explain
+from salience.cli import render_explain, search
 from salience.ranking import profiles
 from support.kitchen import QUERY, kitchen
+
+if TYPE_CHECKING:
+    from cli.conftest import Run
 
 
 @pytest.fixture
@@ -48,3 +53,16 @@ def test_a_context_is_printed_with_its_cost(console: Console) -> None:
 def test_a_profile_is_shown_with_its_formula(console: Console) -> None:
     render_explain.show_profile(console, profiles.composite)
     assert profiles.composite.formula(120) in printed(console)
+
+
+def test_explain_takes_the_options_of_search(run: Run) -> None:
+    """Each option of `search` that decides which memories are returned, `explain` has, too."""
+    deciding = set(signature(search.search).parameters) - {"touch", "explain"}
+    assert deciding <= set(signature(search.explain).parameters)
+    run("add", "The key is with the neighbour.", "--id", "key")
+    run("update", "key", "The key is in the drawer.")
+    then = run("history", "key", "--json").json["events"][0]["at"]
+    report = run("explain", "Where is the key?", "key", "--as-of", then, "--json")
+    assert report.json["content"] == "The key is with the neighbour."
+    report = run("explain", "Where is the key?", "key", "--min-score", "99", "--json")
+    assert not report.json["found"]

@@ -48,6 +48,21 @@ Weights = Annotated[
 Budget = Annotated[
     int | None, typer.Option("--token-budget", help="Most tokens of all hits together.")
 ]
+MinScore = Annotated[
+    float | None, typer.Option("--min-score", help="Leave out hits with lower scores.")
+]
+MinSimilarity = Annotated[
+    float | None,
+    typer.Option("--min-similarity", help="Leave out memories with lower similarity."),
+]
+Variant = Annotated[
+    str | None,
+    typer.Option("--context", metavar="NAME", help="A variant of the profile; vitality has some."),
+]
+Archived = Annotated[
+    bool,
+    typer.Option("--archived", "--include-archived", help="Search archived memories, too."),
+]
 
 
 def search(
@@ -61,25 +76,12 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show the parts of each score.")
     ] = False,
-    min_score: Annotated[
-        float | None, typer.Option("--min-score", help="Leave out hits with lower scores.")
-    ] = None,
+    min_score: MinScore = None,
     weights: Weights = None,
-    min_similarity: Annotated[
-        float | None,
-        typer.Option("--min-similarity", help="Leave out memories with lower similarity."),
-    ] = None,
+    min_similarity: MinSimilarity = None,
     token_budget: Budget = None,
-    context: Annotated[
-        str | None,
-        typer.Option(
-            "--context", metavar="NAME", help="A variant of the profile; vitality has some."
-        ),
-    ] = None,
-    archived: Annotated[
-        bool,
-        typer.Option("--archived", "--include-archived", help="Search archived memories, too."),
-    ] = False,
+    context: Variant = None,
+    archived: Archived = False,
     touch: Annotated[
         bool, typer.Option("--touch/--no-touch", help="Count an access of each hit.")
     ] = True,
@@ -130,8 +132,13 @@ def explain(
     profile: ProfileName = "balanced",
     where: Where = None,
     now: Now = None,
+    as_of: AsOf = None,
+    min_score: MinScore = None,
     weights: Weights = None,
+    min_similarity: MinSimilarity = None,
     token_budget: Budget = None,
+    context: Variant = None,
+    archived: Archived = False,
     html: Annotated[
         Path | None,
         typer.Option("--html", metavar="FILE", help="Also write the explanation as an HTML page."),
@@ -146,8 +153,13 @@ def explain(
             limit=limit,
             filters=filters,
             now=now,
+            as_of=as_of,
+            min_score=min_score,
             weights=new_weights,
+            min_similarity=min_similarity,
             token_budget=token_budget,
+            context=context,
+            include_archived=archived,
         )
     if html is not None:
         try:
