@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 MAX_REPR_CHARACTERS = 100
-_TEXT_ROOMS = (48, 24, 12)  # characters of a text in a `repr`, the most that fit
+_TEXT_ROOMS = (48, 24)  # characters of a text in a `repr`, the most that fit
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -60,14 +60,16 @@ def to_json(value: Any) -> Any:
 def short_repr(name: str, values: Mapping[str, Any]) -> str:
     """The name with its values, in at most `MAX_REPR_CHARACTERS`; what is empty is left out.
 
-    Texts are cut, collections are counted.
+    Texts are cut, collections are counted, and the last values are left out where room is short.
     """
     present = {key: value for key, value in values.items() if not _is_empty(value)}
     for room in _TEXT_ROOMS:
-        line = f"{name}({', '.join(f'{key}={_shown(v, room)}' for key, v in present.items())})"
-        if len(line) <= MAX_REPR_CHARACTERS:
-            return line
-    return f"{line[: MAX_REPR_CHARACTERS - 2]}…)"
+        parts = [f"{key}={_shown(item, room)}" for key, item in present.items()]
+        if len(name) + 2 + len(", ".join(parts)) <= MAX_REPR_CHARACTERS:
+            return f"{name}({', '.join(parts)})"
+    while parts and len(name) + 5 + len(", ".join(parts)) > MAX_REPR_CHARACTERS:
+        parts.pop()
+    return f"{name}({', '.join([*parts, '…'])})"
 
 
 def _is_empty(value: Any) -> bool:

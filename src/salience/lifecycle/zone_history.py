@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.display.result import Result
+from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
@@ -28,13 +28,14 @@ ZONE_ORDER: tuple[Zone, ...] = ("active", "stale", "fading", "archived")
 """The zones, the liveliest first."""
 _VITAL = score(vitality(), into="vitality")
 _TIMES = ("created_at", "last_accessed", "boosted_at")
+_SHOWN_TIMES = 24  # at most, in a notebook
 _NUMBERS = ("access_count", "boost")
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ZoneHistory(Result):
+class ZoneHistory(HtmlResult):
     """The number of memories in each zone at each time, and the share protected as bridges.
 
     `now` is the time of the computation; times after it show what would come without further use.
@@ -58,6 +59,26 @@ class ZoneHistory(Result):
         """The share of a zone at each time; 0 without any memory."""
         pairs = zip(self.counts[zone], self.totals, strict=True)
         return tuple(count / total if total else 0.0 for count, total in pairs)
+
+    def _title(self) -> str:
+        return "How memories fade"
+
+    def _sections(self) -> Iterator[str]:
+        total = self.totals[-1] if self.times else 0
+        yield header(
+            self._title(),
+            (f"{total:,} memories, {sum(self.uses):,} uses; * is to come, without a use",),
+        )
+        step = max(1, -(-len(self.times) // _SHOWN_TIMES))
+        rows = []
+        for place in range(len(self.times) - 1, -1, -step):
+            at, total = self.times[place], self.totals[place]
+            future = " *" if at > self.now else ""
+            line = f'<span class="line">{at:%Y-%m-%d %H:%M}{future}</span>'
+            parts = shares([self.counts[name][place] / max(1, total) for name in ZONE_ORDER])
+            rows.append((line, f"{total:,}", parts))
+        drawn = table(("time", "memories", "zones"), rows[::-1], numbers=(1,))
+        yield section("", drawn + zone_key(ZONE_ORDER))
 
 
 def zone_history(

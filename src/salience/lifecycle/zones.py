@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from salience.display.html import HtmlResult, header, section, shares, table, text, zone_key
 from salience.display.result import Result
+from salience.lifecycle.zone_history import ZONE_ORDER
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import Keep, Pipeline, retrieve, score
 from salience.records.filters import Filter
@@ -17,6 +19,9 @@ from salience.retrieval.routes import MatchAll
 _ALIVE = Pipeline(
     (retrieve(MatchAll(), depth=None), score(vitality(), into="vitality"), Keep(None, "vitality"))
 )
+
+
+_SHOWN_MEMORIES = 20  # in a notebook, the least alive first
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,7 +35,7 @@ class ZonedMemory(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Zones(Result):
+class Zones(HtmlResult):
     """The vitality of memories, the liveliest first."""
 
     _computed = ("counts", "protected")
@@ -53,6 +58,24 @@ class Zones(Result):
     def protected(self) -> float:
         """The share of memories that hold the link graph together; 0 without any memory."""
         return sum(item.bridge for item in self.memories) / max(1, len(self.memories))
+
+    def _title(self) -> str:
+        return f"The zones of {len(self.memories):,} memories"
+
+    def _sections(self) -> Iterator[str]:
+        yield header(self._title(), (f"{self.protected:.0%} hold the link graph together",))
+        counts, total = self.counts, max(1, len(self.memories))
+        bar = shares([counts.get(name, 0) / total for name in ZONE_ORDER])
+        key = zone_key(f"{name} {counts.get(name, 0):,}" for name in ZONE_ORDER)
+        yield section("", bar + key)
+        if self.memories:
+            lowest = self.memories[: -_SHOWN_MEMORIES - 1 : -1]
+            rows = [
+                (f"{one.vitality:.3f}", one.zone, text(one.id), "bridge" if one.bridge else "")
+                for one in lowest
+            ]
+            head = ("vitality", "zone", "memory", "")
+            yield section(f"The {len(lowest):,} least alive", table(head, rows, numbers=(0,)))
 
 
 def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from salience.display.result import Result
+from salience.display.html import HtmlResult, section, text
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Explanation(Result):
+class Explanation(HtmlResult):
     """One node of a score: its name, its value, and the operation on its children.
 
     `value` is the very number that entered the score (NaN where there was none). `how` is the
@@ -149,6 +149,38 @@ class Explanation(Result):
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _sections(self) -> Iterator[str]:
+        yield computation(self)
+
+
+def computation(tree: Explanation) -> str:
+    """The whole tree of a score as HTML, folded."""
+    return section("The whole computation", tree_html(tree, opened=True))
+
+
+def tree_html(node: Explanation, *, opened: bool = False) -> str:
+    """A node as HTML that opens to show its children; a weight and its part are one node."""
+    inner = node.part_node
+    weight = "" if inner is node else f" = {node.weight:g} * {number(inner.value).strip()}"
+    notes = "; ".join(dict.fromkeys(note for note in (node.note, inner.note) if note))
+    line = f"<code>{number(node.value)}</code> {text(inner.label + weight)}"
+    if notes:
+        line += f' <span class="soft">({text(notes)})</span>'
+    if inner.doc:
+        group = f"{inner.group}: " if inner.group else ""
+        line += f' <span class="soft">{text(group + inner.doc)}</span>'
+    if not inner.children:
+        return f'<div class="leaf">{line}</div>'
+    how = f' <span class="soft">= {text(inner.how)}</span>' if inner.how else ""
+    zero = [c for c in inner.children if c.value == 0.0] if inner.how == "sum" else []
+    folded = zero if len(zero) > 1 else []
+    below = "".join(tree_html(c) for c in inner.children if not any(c is other for other in folded))
+    if folded:
+        title = f'<span class="soft">{len(folded)} parts are 0</span>'
+        zeros = "".join(tree_html(child) for child in folded)
+        below += f'<details class="zeros"><summary>{title}</summary>{zeros}</details>'
+    return f"<details{' open' if opened else ''}><summary>{line}{how}</summary>{below}</details>"
 
 
 def number(value: float) -> str:

@@ -56,6 +56,8 @@ class MemoryRecord(Result):
     which counts how often it was retrieved.
     """
 
+    _shown = ("id", "content", "kind", "tags")
+
     id: Annotated[str, Field("text", limit=512)]
     namespace: str
     content: Annotated[str, Field("text", lexical=True, limit=1_000_000)]
@@ -136,6 +138,8 @@ BLANK = MemoryRecord("", "", "", created_at=datetime.min, updated_at=datetime.mi
 @dataclass(frozen=True, slots=True, repr=False)
 class Link(Result):
     """A typed, weighted edge from one memory to another in the same namespace; weight in [0, 1]."""
+
+    _shown = ("source", "type", "target", "weight")
 
     namespace: str
     source: str

@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from salience.display.result import Result
+from salience.display.frames import data_frame
+from salience.display.html import HtmlResult, header, memory_cell, section, table
+from salience.display.result import field_names
 from salience.language.analysis_types import Speakers, Wording
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
@@ -340,7 +342,7 @@ class AdoptVectors:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Page(Result):
+class Page(HtmlResult):
     """One page of a listing: memories, how many match in all, the next cursor (None at the end)."""
 
     _shown = ("memories", "total", "cursor")
@@ -357,6 +359,23 @@ class Page(Result):
 
     def __getitem__(self, index: int) -> MemoryRecord:
         return self.memories[index]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each memory and a column for each field.
+
+        Raises:
+            SalienceError: pandas is not installed.
+        """
+        return data_frame(self.memories, field_names(MemoryRecord))
+
+    def _title(self) -> str:
+        return f"{len(self.memories):,} of {self.total:,} memories"
+
+    def _sections(self) -> Iterator[str]:
+        yield header(self._title(), ())
+        if self.memories:
+            cells = ((memory_cell(memory),) for memory in self.memories)
+            yield section("", table(("memory",), cells))
 
 
 @dataclass(frozen=True, eq=False)

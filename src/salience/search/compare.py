@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from salience.display.html import HtmlResult, header, memory_cell, section, table, text
 from salience.display.result import Result
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
@@ -86,7 +87,7 @@ class Compared(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Comparison(Result):
+class Comparison(HtmlResult):
     """One query under several profiles; the memories in the order of the first profile."""
 
     _shown = ("query", "profiles", "limit", "memories", "degraded")
@@ -121,8 +122,7 @@ class Comparison(Result):
     def lines(self) -> Iterator[str]:
         """The comparison as text: a line for each memory, with the parts that moved it."""
         yield f'"{self.query}", the first {self.limit} of each'
-        others = enumerate(self.profiles[1:], 1)
-        yield "; ".join(f"{name} shares {self.shared(at)} hits" for at, name in others)
+        yield "; ".join(f"{name} shares {self.shared(at)} hits" for at, name in self._others())
         head = ("memory", *self.profiles, "because", "")
         rows = [head, *(self._row(memory) for memory in self.memories)]
         widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
@@ -137,21 +137,60 @@ class Comparison(Result):
         places = [_place(memory.standings[0])]
         for standing, move in zip(memory.standings[1:], memory.moves, strict=True):
             places.append(_place(standing) + (f" ({move.by:+d})" if move.by else ""))
-        causes = []
+        causes = "; ".join(self._causes(memory))
+        return (memory.id, *places, causes, shorten(memory.record.content, 50))
+
+    def _others(self) -> Iterator[tuple[int, str]]:
+        """The profiles that are held against the first, by their places."""
+        return enumerate(self.profiles[1:], 1)
+
+    def _causes(self, memory: Compared) -> Iterator[str]:
+        """The parts that moved a memory under each profile that moved it."""
         for name, move in zip(self.profiles[1:], memory.moves, strict=True):
             parts = ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes)
             if parts:
-                causes.append(parts if len(self.profiles) == 2 else f"{name}: {parts}")
-        return (memory.id, *places, "; ".join(causes), shorten(memory.record.content, 50))
+                yield parts if len(self.profiles) == 2 else f"{name}: {parts}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
+
+    def _title(self) -> str:
+        return self.query
+
+    def _sections(self) -> Iterator[str]:
+        shared = [f"{name} shares {self.shared(at)}" for at, name in self._others()]
+        notes = (f"without {lack}" for lack in self.degraded)
+        yield header(self.query, (f"the first {self.limit} of each", *shared, *notes))
+        head = ("memory", *self.profiles, "moved by")
+        places = range(1, 1 + len(self.profiles))
+        yield section("", table(head, map(self._cells, self.memories), numbers=places))
+
+    def _cells(self, memory: Compared) -> tuple[str, ...]:
+        """The cells of a memory's row in HTML."""
+        ranks = (
+            _place_html(standing, move)
+            for standing, move in zip(memory.standings, (None, *memory.moves), strict=True)
+        )
+        return (
+            memory_cell(memory.record),
+            *ranks,
+            text("; ".join(self._causes(memory))),
+        )
 
 
 def _place(standing: Standing) -> str:
     if standing.left is None:
         return str(standing.rank)
     return "–" if standing.rank is None else f"[{standing.rank}]"
+
+
+def _place_html(standing: Standing, move: Move | None) -> str:
+    """The place of a memory under a profile, and by how much it rose or fell."""
+    place = _place(standing) if standing.left is None else f'<i class="soft">{_place(standing)}</i>'
+    if move is None or not move.by:
+        return place
+    kind, arrow = ("up", "↑") if move.by > 0 else ("down", "↓")
+    return f'{place} <span class="{kind}">{arrow}{abs(move.by)}</span>'
 
 
 def compare(request: SearchRequest, profiles: Sequence[Profile]) -> Plan[Comparison]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from salience.display.result import Result, field_names, to_json
+from salience.display.frames import data_frame
+from salience.display.html import HtmlResult, header, memory_cell, section, table
+from salience.display.result import field_names, to_json
 from salience.language.analysis_types import TimeRange
-from salience.ranking.explanation import Explanation
+from salience.ranking.explanation import Explanation, figure, tree_html
 from salience.ranking.signals.vitality import Zone, zone
 from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.routes import SearchType
@@ -98,6 +100,11 @@ class Hit(MemoryRecord):
         return values
 
 
+def _hit_cell(hit: Hit) -> str:
+    cell = memory_cell(hit)
+    return cell if hit.explanation is None else cell + tree_html(hit.explanation)
+
+
 _EVIDENCE = ("rank", "score", "similarity", "routes")
 _ALWAYS = (*_EVIDENCE, *field_names(MemoryRecord))
 _IF_ANY = (
@@ -107,7 +114,7 @@ _IF_ANY = (
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SearchResult(Result):
+class SearchResult(HtmlResult):
     """The hits of a search, best first.
 
     `degraded` names everything that the search had to do without, and why; it is empty if nothing
@@ -139,6 +146,25 @@ class SearchResult(Result):
 
     def __getitem__(self, index: int) -> Hit:
         return self.hits[index]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each hit: rank, score, similarity and its fields.
+
+        Raises:
+            SalienceError: pandas is not installed.
+        """
+        return data_frame(self.hits, ("rank", "score", "similarity", *field_names(MemoryRecord)))
+
+    def _title(self) -> str:
+        return self.query
+
+    def _sections(self) -> Iterator[str]:
+        count = f"{len(self.hits)} hit{'' if len(self.hits) == 1 else 's'}"
+        notes = [f"without {lack}" for lack in self.degraded]
+        yield header(self.query, (count, f"profile {self.profile}", *notes))
+        if self.hits:
+            rows = [(str(hit.rank), figure(hit.score), _hit_cell(hit)) for hit in self.hits]
+            yield section("", table(("#", "score", "memory"), rows, numbers=(0, 1)))
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from salience.display.result import Result
+from salience.display.result import Result, short_repr
 from salience.errors import InvalidInput
 from salience.records.record import Link
 
@@ -49,7 +50,6 @@ class AddResult(Result):
     """
 
     _computed = ("ids",)
-    _shown = ("ids", "items", "degraded", "pending")
 
     items: tuple[Added, ...]
     degraded: tuple[str, ...] = ()
@@ -83,6 +83,11 @@ class AddResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has; `id` is null where nothing was added."""
         return {"id": self._first_id(), **Result.to_dict(self)}
+
+    def __repr__(self) -> str:
+        if len(self.items) == 1:
+            return repr(self.items[0]).replace("Added(", "AddResult(", 1)
+        return short_repr("AddResult", Counter(item.outcome for item in self.items))
 
     def __iter__(self) -> Iterator[Added]:
         return iter(self.items)

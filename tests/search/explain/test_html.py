@@ -48,7 +48,7 @@ def test_the_page_is_sound_and_loads_nothing(profile: str, id: str) -> None:
     assert not {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"}
     assert not any({"src", "href"} & set(attrs) for _, attrs in page.tags)
     assert not re.search(r"url\(|@import|https?:", html)
-    assert "prefers-color-scheme: dark" in html
+    assert "light-dark(" in html
 
 
 def test_every_text_is_escaped() -> None:

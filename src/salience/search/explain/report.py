@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from salience.display.result import Result, to_json
+from salience.display.html import HtmlResult
+from salience.display.result import to_json
 from salience.errors import NotFound
 from salience.language.tokens import shorten
-from salience.ranking.explanation import Explanation, figure
+from salience.ranking.explanation import Explanation, computation, figure
 from salience.ranking.profile import Profile
 from salience.ranking.rejection import WhyNot
 from salience.ranking.run import RankedRun
@@ -30,7 +31,7 @@ MAX_LISTED = 5  # lines of a list; the rest is counted
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ExplainReport(Result):
+class ExplainReport(HtmlResult):
     """The reasons a query returned a memory or not, and what would change that.
 
     `rank` is its place among the hits, or else among the `of` that were scored; None where it has
@@ -117,20 +118,21 @@ class ExplainReport(Result):
             "read": None if self.read is None else {"memories": self.read[0], "of": self.read[1]},
         }
 
-    def to_html(self) -> str:
-        """The answer as one HTML page that needs nothing else."""
+    def _title(self) -> str:
+        return f"Why {self.id}?"
+
+    def _sections(self) -> Iterator[str]:
         badge, verdict = f"hit {self.rank}", f"of {self.of} that were scored."
         if self.why_not is not None:
             badge, verdict = html.NOT_RETURNED, f"{self.why_not.stage}: {self.why_not.reason}."
-        sections = [html.header(self.query, self.record, badge, verdict, self._facts())]
+        yield html.header(self.query, self.record, badge, verdict, self._facts())
         if self.why_not is not None:
-            sections += html.absence(self.why_not)
+            yield from html.absence(self.why_not)
         if self.why is not None:
-            sections.append(html.score_parts(self.why, self.why_not))
-        sections.append(html.changes(self.nearest, self.outlook))
+            yield html.score_parts(self.why, self.why_not)
+        yield html.changes(self.nearest, self.outlook)
         if self.why is not None:
-            sections.append(html.computation(self.why))
-        return html.page(f"Why {self.id}?", sections)
+            yield computation(self.why)
 
     def _facts(self) -> list[str]:
         """The notes below the memory on the page."""
