@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import reprlib
+from typing import Any
 
 MAX_MESSAGE_CHARACTERS = 2_000
 MAX_PART_CHARACTERS = 400  # of what the caller wrote
@@ -64,6 +65,22 @@ class NotFound(SalienceError, KeyError):
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else "not found"
+
+
+class VersionConflict(SalienceError):
+    """The memory has another version than the one named; `record` is the memory as it is now.
+
+    Nothing has been changed when it is raised.
+    """
+
+    def __init__(self, record: Any, if_version: int) -> None:
+        self.record = record
+        self.if_version = if_version
+        super().__init__(
+            f"the memory {record.id!r} has the version {record.version}, not {if_version}: it was "
+            "changed meanwhile; look at it (the `record` of this error), and try again with "
+            f"if_version={record.version}"
+        )
 
 
 class StoreError(SalienceError):

@@ -217,13 +217,21 @@ class AsyncWriteApi(AsyncPlanRunner):
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version; nothing was changed.
             InvalidInput: names the field that is wrong.
         """
-        return await self._run(update.update(id, changes, self._core.write_context()))
+        if_version = changes.pop("if_version", None)
+        return await self._run(update.update(id, changes, self._core.write_context(), if_version))
 
-    async def delete(self, id: str) -> bool:
-        """Erase one memory with its vectors and links; True if there was one."""
-        return await self._run(update.delete(text("id", id), self._core.write_context()))
+    async def delete(self, id: str, *, if_version: int | None = None) -> bool:
+        """Erase one memory with its vectors and links; True if there was one.
+
+        Raises:
+            VersionConflict: it has another version than `if_version`; it was not erased.
+        """
+        return await self._run(
+            update.delete(text("id", id), self._core.write_context(), if_version)
+        )
 
     async def delete_many(self, ids: Iterable[str]) -> int:
         """Erase the memories of some ids; returns how many there were.
@@ -375,7 +383,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         scope = self._core.write_context()
         await self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
 
-    async def supersede(self, old: str, new: str) -> None:
+    async def supersede(self, old: str, new: str, *, if_version: int | None = None) -> None:
         """Let a memory take the place of an older one.
 
         The older one becomes `superseded`, and its `valid_to` becomes the time from which the newer
@@ -385,9 +393,10 @@ class AsyncJudgmentApi(AsyncPlanRunner):
 
         Raises:
             NotFound: one of them does not exist.
+            VersionConflict: the older one has another version than `if_version`.
             InvalidInput: the older one has taken the place of the newer one.
         """
-        await self._run(judgments.supersede(old, new, self._core.write_context()))
+        await self._run(judgments.supersede(old, new, self._core.write_context(), if_version))
 
     async def contradict(self, one: str, other: str) -> None:
         """State that two memories contradict each other; recalled together, the weaker is dropped.
@@ -500,25 +509,23 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         """
         await self._run(judgments.decay_all(self._core.write_context()))
 
-    async def pin(self, id: str) -> MemoryRecord:
+    async def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return await self._run(
-            judgments.log_event(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
-        )
+        return await self._run(judgments.pin(id, 1.0, self._core.write_context(), if_version))
 
-    async def unpin(self, id: str) -> MemoryRecord:
+    async def unpin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Undo `pin`.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return await self._run(
-            judgments.log_event(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
-        )
+        return await self._run(judgments.pin(id, 0.0, self._core.write_context(), if_version))
 
     async def verify(self, *, repair: bool = False) -> Verification:
         """Compare every memory, bit by bit, with what its log gives; true if all are the same.

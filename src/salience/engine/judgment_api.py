@@ -36,7 +36,7 @@ class JudgmentApi(PlanRunner):
         scope = self._core.write_context()
         self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
 
-    def supersede(self, old: str, new: str) -> None:
+    def supersede(self, old: str, new: str, *, if_version: int | None = None) -> None:
         """Let a memory take the place of an older one.
 
         The older one becomes `superseded`, and its `valid_to` becomes the time from which the newer
@@ -46,9 +46,10 @@ class JudgmentApi(PlanRunner):
 
         Raises:
             NotFound: one of them does not exist.
+            VersionConflict: the older one has another version than `if_version`.
             InvalidInput: the older one has taken the place of the newer one.
         """
-        self._run(judgments.supersede(old, new, self._core.write_context()))
+        self._run(judgments.supersede(old, new, self._core.write_context(), if_version))
 
     def contradict(self, one: str, other: str) -> None:
         """State that two memories contradict each other; recalled together, the weaker is dropped.
@@ -159,25 +160,23 @@ class JudgmentApi(PlanRunner):
         """
         self._run(judgments.decay_all(self._core.write_context()))
 
-    def pin(self, id: str) -> MemoryRecord:
+    def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return self._run(
-            judgments.log_event(id, "pin", {"set": {"pinned": 1.0}}, self._core.write_context())
-        )
+        return self._run(judgments.pin(id, 1.0, self._core.write_context(), if_version))
 
-    def unpin(self, id: str) -> MemoryRecord:
+    def unpin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Undo `pin`.
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version than `if_version`.
         """
-        return self._run(
-            judgments.log_event(id, "pin", {"set": {"pinned": 0.0}}, self._core.write_context())
-        )
+        return self._run(judgments.pin(id, 0.0, self._core.write_context(), if_version))
 
     def verify(self, *, repair: bool = False) -> Verification:
         """Compare every memory, bit by bit, with what its log gives; true if all are the same.

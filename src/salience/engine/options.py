@@ -151,14 +151,19 @@ class MemoryChanges(RecordFields, total=False):
     status: its status, such as "active" or "archived".
     replace_metadata: the whole metadata, in the place of all that there are. `metadata` is merged
         instead: its keys are set, those with the value None removed, and all others stay.
+    if_version: change it only if this is its version.
     """
 
     content: str
     status: str
     replace_metadata: Mapping[str, Any] | None
+    if_version: int | None
 
 
-UNCHANGED: Mapping[str, Any] = dict.fromkeys(MemoryChanges.__annotations__, ...)
+UNCHANGED: Mapping[str, Any] = {
+    **dict.fromkeys(MemoryChanges.__annotations__, ...),
+    "if_version": None,
+}
 
 
 def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:

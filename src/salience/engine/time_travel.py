@@ -80,8 +80,15 @@ def _write_in_row_order(
 
     A memory that was edited is written in its place and again where the edit gave it a new row.
     """
-    steps = [(memory.written, False, memory.draft) for memory in memories]
-    steps += [(m.placed, True, m.draft) for m in memories if m.placed != m.written]
+    steps: list[tuple[int, bool, Draft]] = []
+    for memory in memories:
+        if memory.placed == memory.written:
+            steps.append((memory.written, False, memory.draft))
+            continue
+        record = memory.draft.record
+        before = replace(record, version=record.version - 1)  # the second write adds one
+        steps.append((memory.written, False, replace(memory.draft, record=before)))
+        steps.append((memory.placed, True, memory.draft))
     steps.sort(key=itemgetter(0))
     for is_edit, run in groupby(steps, key=itemgetter(1)):
         drafts = tuple(draft for _, _, draft in run)

@@ -138,13 +138,19 @@ class WriteApi(PlanRunner):
 
         Raises:
             NotFound: there is no such memory.
+            VersionConflict: it has another version; nothing was changed.
             InvalidInput: names the field that is wrong.
         """
-        return self._run(update.update(id, changes, self._core.write_context()))
+        if_version = changes.pop("if_version", None)
+        return self._run(update.update(id, changes, self._core.write_context(), if_version))
 
-    def delete(self, id: str) -> bool:
-        """Erase one memory with its vectors and links; True if there was one."""
-        return self._run(update.delete(text("id", id), self._core.write_context()))
+    def delete(self, id: str, *, if_version: int | None = None) -> bool:
+        """Erase one memory with its vectors and links; True if there was one.
+
+        Raises:
+            VersionConflict: it has another version than `if_version`; it was not erased.
+        """
+        return self._run(update.delete(text("id", id), self._core.write_context(), if_version))
 
     def delete_many(self, ids: Iterable[str]) -> int:
         """Erase the memories of some ids; returns how many there were.

@@ -28,13 +28,16 @@ USE_EVENTS = ("retrieval", "read", "reference")
 STATE = ("created_at", *(n for n, f in FIELDS.items() if f.patchable and n != "metadata"))
 """The fields that are a function of the events; the others are contents, which edits change."""
 ACCESSES = ("last_accessed", "access_count", "accesses")
+_KEPT_BY_STORES = ("updated_at", "version", *ACCESSES)
+"""The fields that an edit changes besides those that it names."""
 FEEDBACK_WEIGHTS = {"useful": 1.0, "not_useful": -1.0, "outdated": -1.0, "incorrect": -3.0}
 """The weight of each kind of feedback."""
 SCORE_STEPS = {"promote": 0.15, "demote": -0.15}
 RELEVANCE_STEP, REINFORCEMENT = 0.1, 0.1
 DAILY_DECAY = 0.01
 DAY_SECONDS = 86_400.0
-_UPDATING = {"edit", "status", "pin", "archive", "restore", "feedback"}  # these move updated_at
+UPDATING_EVENTS = ("edit", "status", "pin", "archive", "restore", "feedback")
+"""The events that change what somebody wrote or set: these move `updated_at` and `version`."""
 _DEFAULTS = {name: getattr(BLANK, name) for name in STATE}
 _TIMES_OF_WRITE = ("created_at", "updated_at", "added_at")
 _SET_AT_WRITE = tuple(n for n in STATE if n not in (*_TIMES_OF_WRITE, "accesses"))
@@ -80,8 +83,9 @@ def apply(before: Values, event: Event) -> dict[str, Any]:
     `before` are all fields of STATE; a write ignores them, as it begins anew.
     """
     changes = _EFFECTS.get(event.type, _set)(before, event)
-    if event.type in _UPDATING:
+    if event.type in UPDATING_EVENTS:
         changes.setdefault("updated_at", event.at)
+        changes["version"] = before["version"] + 1
     return changes
 
 
@@ -109,12 +113,6 @@ def _write(before: Values, event: Event) -> dict[str, Any]:
     values = {**_DEFAULTS, **dict.fromkeys(_TIMES_OF_WRITE, event.at), **_set(before, event)}
     values["accesses"] = values["accesses"] or (values["created_at"],)
     return values
-
-
-def merged_metadata(old: Values, keys: Values) -> dict[str, Any]:
-    """Metadata with some keys set to other values; None removes a key."""
-    removed = {key for key, value in keys.items() if value is None}
-    return {key: value for key, value in {**old, **keys}.items() if key not in removed}
 
 
 def _use(before: Values, event: Event) -> dict[str, Any]:
@@ -235,7 +233,7 @@ def edit_event(old: MemoryRecord, draft: Draft, actor: str | None, vectors: Iter
     differing = [
         name
         for name in FIELDS
-        if name not in ("updated_at", *ACCESSES) and getattr(old, name) != getattr(new, name)
+        if name not in _KEPT_BY_STORES and getattr(old, name) != getattr(new, name)
     ]
     was = {name: to_json(getattr(old, name)) for name in differing}
     values = {name: to_json(getattr(new, name)) for name in differing if name in STATE}
@@ -273,15 +271,7 @@ def unlink_event(link: Link, actor: str | None) -> Event:
 
 
 def apply_with_previous(before: Values, event: Event) -> tuple[dict[str, Any], Event]:
-    """The changes of an event, metadata included, and the event with the values before as `was`.
-
-    `merge` in the payload are keys for the metadata as they are by then; the log has the outcome.
-    """
-    if "merge" in event.payload:
-        payload = {name: value for name, value in event.payload.items() if name != "merge"}
-        metadata = merged_metadata(before["metadata"], event.payload["merge"])
-        payload["set"] = {**payload.get("set", EMPTY), "metadata": metadata}
-        event = replace(event, payload=payload)
+    """The changes of an event, metadata included, and the event with the values before as `was`."""
     changes = apply(before, event)
     fields_set = event.payload.get("set")
     if not fields_set:

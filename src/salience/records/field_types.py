@@ -31,3 +31,4 @@ class Field:
     limit: int | None = None  # characters
     choices: tuple[str, ...] = ()  # the only texts allowed; any if empty
     maximum: float | None = None  # the largest number allowed
+    whole: bool = False  # a number without a fraction

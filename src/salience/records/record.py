@@ -53,7 +53,8 @@ class MemoryRecord(Result):
 
     Times are aware datetimes in UTC; a missing value is None. `accesses` are the most recent access
     times, newest first; being written counts as the first access there, but not in `access_count`,
-    which counts how often it was retrieved.
+    which counts how often it was retrieved. `version` is 1 at first, and one more with every change
+    that moves `updated_at`.
     """
 
     _shown = ("id", "content", "kind", "tags")
@@ -99,7 +100,8 @@ class MemoryRecord(Result):
     updated_at: Annotated[datetime, Field("time", patchable=True)] = field(kw_only=True)
     added_at: Moment = None  # when it came into the store, however old it is
     last_accessed: Moment = None
-    access_count: Annotated[int, Field("number", patchable=True)] = 0
+    version: Annotated[int, Field("number", patchable=True, whole=True)] = 1
+    access_count: Annotated[int, Field("number", patchable=True, whole=True)] = 0
     accesses: Annotated[tuple[datetime, ...], Field("times", patchable=True)] = ()
 
     @classmethod

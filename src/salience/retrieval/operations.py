@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -23,7 +23,7 @@ from salience.display.result import field_names
 from salience.language.analysis_types import Speakers, Wording
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
-from salience.records.record import Draft, Embedding, Link, MemoryRecord
+from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.query import Formula, Query
 from salience.retrieval.routes import Lexical, Route
@@ -399,11 +399,11 @@ class Put:
     keeps a vector whose name the draft does not have and `stale` does not list (if nothing is
     stale, also those that are staged). The answer is then the ids that do not exist, and those of
     the memories in `was` that are not, accesses apart, as they were when they were read, so that no
-    change of others is undone.
+    change of others is undone. Its version becomes the next one, whatever the draft says.
 
-    `also` are events of other memories, in the same transaction; the ids of those that do not exist
-    are in the answer, too. Nothing is written unless the answer is empty. With a `past`, the log is
-    the events of that, without an event of this write.
+    `also` are events of other memories, in the same transaction; the ids that stand in the way of
+    those are in the answer, too. Nothing is written unless the answer is empty. With a `past`, the
+    log is the events of that, without an event of this write.
     """
 
     drafts: tuple[Draft, ...]
@@ -430,15 +430,30 @@ class ImportedHistory:
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Append events and apply them to the memories, in one transaction -> ids that do not exist.
+    """Append events and apply them to the memories, in one transaction -> the ids in the way.
 
-    Nothing is written unless the answer is empty. `events.apply` is the effect of an event; one
-    without an id applies to every memory of the namespace. Put (write, edit, link) and Touch log
-    their events themselves.
+    These are the ids that do not exist, and those of `versions` that have another version by then.
+    Nothing is written unless there are none. `events.apply` is the effect of an event; one without
+    an id applies to every memory of the namespace. Put (write, edit, link) and Touch log their
+    events themselves.
     """
 
     namespace: str
     events: tuple[Event, ...]
+    versions: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+
+    @property
+    def ids(self) -> list[str] | None:
+        """The ids of the memories that change, in order; None for all of the namespace."""
+        ids = {event.id for event in self.events}
+        return None if None in ids else sorted(id for id in ids if id is not None)
+
+    def refused_ids(self, version_of: Mapping[str, int]) -> tuple[str, ...]:
+        """The ids in the way, from the versions of memories by id."""
+        ids = {event.id for event in self.events if event.id is not None}
+        versions = self.versions.items()
+        changed = {id for id, version in versions if version_of.get(id) != version}
+        return tuple(sorted((ids - version_of.keys()) | changed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -492,7 +507,7 @@ class Touch:
 
 @dataclass(frozen=True, eq=False)
 class Delete:
-    """Erase memories by id, or by filter, or all of a namespace -> their number."""
+    """Erase memories by id (None for all) that pass a filter -> their number."""
 
     namespace: str
     ids: tuple[str, ...] | None = None

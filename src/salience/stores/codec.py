@@ -215,11 +215,12 @@ def decode_state(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: decode(name, values[name]) for name in EVENT_FIELDS}
 
 
-def merge_accesses(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
-    """The stored accesses of a memory that replaces another: none gets lost."""
+def succession(new: Mapping[str, Any], old: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored version of a memory that replaces another, and its accesses: none gets lost."""
     times = [t for t in (new["last_accessed"], old["last_accessed"]) if t is not None]
     most = max(old, new, key=lambda kept: int(kept["access_count"]))
     return {
+        "version": old["version"] + 1,
         "access_count": most["access_count"],
         "last_accessed": max(times, default=None),
         "accesses": most["accesses"],

@@ -201,7 +201,7 @@ class EmbeddedStore(IndexReader):
         return self._records.dimensions(op.namespace, op.names)
 
     def _log(self, op: operations.Log) -> tuple[str, ...]:
-        return self._records.log(op.namespace, op.events)
+        return self._records.log(op)
 
     def _notes(self, op: operations.Notes) -> dict[str, str]:
         return self._records.notes(op.namespace)
@@ -233,7 +233,7 @@ class EmbeddedStore(IndexReader):
 
     def _delete(self, op: operations.Delete) -> int:
         if op.where is None or op.ids is not None:
-            return self._records.delete(op.namespace, ids=op.ids)
+            return self._records.delete(op.namespace, ids=op.ids, where=op.where)
         erased, before = 0, list[int]()
         while rows := self._matching(op.namespace, op.where):  # an edit gives a memory a new row
             if rows == before:  # none of them passed any more when they were to be erased

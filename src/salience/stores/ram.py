@@ -19,7 +19,7 @@ from salience.records.events import (
 )
 from salience.records.filters import Filter, passes
 from salience.records.record import Draft, Link, MemoryRecord
-from salience.retrieval.operations import STAGED, Events, ImportedHistory, Note, Put, Touch
+from salience.retrieval.operations import STAGED, Events, ImportedHistory, Log, Note, Put, Touch
 from salience.stores import codec
 from salience.stores.index.change_feed import Changes, IndexVersion
 
@@ -106,9 +106,9 @@ class RamRecords:
             if conflicts:
                 return conflicts
             codec.check_vectors(op, self._embedder, self.dimensions)
-            missing = self.log(op.also.namespace, op.also.events) if op.also else ()
-            if missing:
-                return missing
+            refused = self.log(op.also) if op.also else ()
+            if refused:
+                return refused
             for draft in op.drafts:
                 self._put(draft, op)
             self._unlink(op.unlinks, op.actor)
@@ -168,7 +168,7 @@ class RamRecords:
         if old is not None:
             before = memories[old]
             values["sequence"] = before["sequence"]
-            values.update(codec.merge_accesses(values, before))
+            values.update(codec.succession(values, before))
             old_vectors = self._vectors[old]
             staying, replaced = codec.split_vectors(op, draft, old_vectors)
             vectors = {name: old_vectors[name] for name in staying}
@@ -240,14 +240,16 @@ class RamRecords:
                     self._append(namespace, self._memories[namespace][row]["sequence"], event)
                 self._note(namespace, "linked", row)
 
-    def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
-        """Append events and apply them; or do nothing, and return the ids that are not there."""
+    def log(self, op: Log) -> tuple[str, ...]:
+        """Append events and apply them; or do nothing, and return the ids in the way."""
+        namespace = op.namespace
         with self._lock:
             rows, memories = self._rows.get(namespace, {}), self._memories.get(namespace, {})
-            missing = [e.id for e in events if e.id is not None and e.id not in rows]
-            if missing:
-                return tuple(dict.fromkeys(missing))
-            for event in events:
+            ids = rows if op.ids is None else [id for id in op.ids if id in rows]
+            refused = op.refused_ids({id: memories[rows[id]]["version"] for id in ids})
+            if refused:
+                return refused
+            for event in op.events:
                 entry = event
                 for row in list(memories) if event.id is None else [rows[event.id]]:
                     changes, entry = apply_with_previous(codec.decode_state(memories[row]), event)
@@ -304,7 +306,7 @@ class RamRecords:
                     if row in memories:
                         memory = memories[row]
                         event = Event(op.type, memory["id"], op.at, op.actor, op.session)
-                        self.log(namespace, (event,))
+                        self.log(Log(namespace, (event,)))
         return True
 
     def delete(

@@ -34,8 +34,8 @@ class RecordStore(ChangeFeed, Protocol):
         """The length of the vectors of these names, of those that there are."""
         ...
 
-    def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
-        """Append events and apply them in one transaction; or return the ids that are not there."""
+    def log(self, op: operations.Log) -> tuple[str, ...]:
+        """Append events and apply them in one transaction; or return the ids in the way."""
         ...
 
     def events(self, op: operations.Events) -> list[Event]:

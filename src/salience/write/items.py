@@ -32,7 +32,7 @@ CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for
 """The vectors made of a memory's text (see `salience.write.chat`), stale when that changes."""
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
-_SET_BY_ENGINE = {"updated_at", "added_at", "last_accessed", "access_count", "accesses"}
+_SET_BY_ENGINE = {"updated_at", "added_at", "version", "last_accessed", "access_count", "accesses"}
 _FLAGS = ("pinned", "outdated")
 _REQUIRED = ("id", "content", "kind", "status", "created_at")
 

@@ -16,7 +16,14 @@ from salience.records.validation import optional_text, text, texts
 from salience.retrieval.operations import LinksOf, Log, Put, RowsById, Touch
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext, parse_link
-from salience.write.reading import not_found, read_existing
+from salience.write.reading import (
+    MAX_ATTEMPTS,
+    check_version,
+    checked_version,
+    contention_error,
+    not_found,
+    read_existing,
+)
 from salience.write.update import put_links
 
 
@@ -38,14 +45,35 @@ def touch(ids: Any, use: str, at: datetime, session: Any, scope: WriteContext) -
 
 
 def log_event(
-    id: str, type: EventType, payload: Mapping[str, Any], scope: WriteContext, session: Any = None
+    id: str,
+    type: EventType,
+    payload: Mapping[str, Any],
+    scope: WriteContext,
+    session: Any = None,
+    if_version: Any = None,
 ) -> Plan[MemoryRecord]:
-    """The plan of logging an event of a memory; the memory after it."""
-    session_id = optional_text("session_id", session)
+    """The plan of logging an event of a memory, if it has a version; the memory after it.
+
+    Raises:
+        NotFound: there is no such memory.
+        VersionConflict: it has another version than `if_version`.
+    """
+    session_id, version = optional_text("session_id", session), checked_version(if_version)
     event = Event(type, text("id", id), scope.now, scope.actor, session_id, payload)
-    if (yield from ask(Log(scope.namespace, (event,)))):
-        raise not_found(id, scope.namespace)
-    return (yield from read_existing(id, scope.namespace))
+    log = Log(scope.namespace, (event,), {} if version is None else {id: version})
+    for _ in range(MAX_ATTEMPTS):
+        refused = yield from ask(log)
+        record = yield from read_existing(id, scope.namespace)
+        if not refused:
+            return record
+        check_version(record, version)
+    raise contention_error(id)
+
+
+def pin(id: str, pinned: float, scope: WriteContext, if_version: Any = None) -> Plan[MemoryRecord]:
+    """The plan of pinning a memory (1) or letting it go (0), if it has a version."""
+    payload = {"set": {"pinned": pinned}}
+    return (yield from log_event(id, "pin", payload, scope, if_version=if_version))
 
 
 def feedback(
@@ -75,8 +103,8 @@ def decay_all(scope: WriteContext) -> Plan[None]:
     yield from ask(Log(scope.namespace, (event,)))
 
 
-def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
-    """The plan of superseding an old memory by a new one.
+def supersede(old: str, new: str, scope: WriteContext, if_version: Any = None) -> Plan[None]:
+    """The plan of superseding an old memory by a new one, if the old one has a version.
 
     The old one is valid until the new one begins to be: its `valid_from`, else its creation; but it
     never ends before its own beginning.
@@ -84,9 +112,21 @@ def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
     Raises:
         NotFound: one of them does not exist.
         InvalidInput: the old one has superseded the new one; no search would find either.
+        VersionConflict: the old one has another version than `if_version`.
     """
-    before = yield from read_existing(text("old", old), scope.namespace)
-    after = yield from read_existing(text("new", new), scope.namespace)
+    version = checked_version(if_version)
+    for _ in range(MAX_ATTEMPTS):
+        before = yield from read_existing(text("old", old), scope.namespace)
+        after = yield from read_existing(text("new", new), scope.namespace)
+        check_version(before, version)
+        if (yield from _take_place(before, after, scope)):
+            return
+    raise contention_error(old)
+
+
+def _take_place(before: MemoryRecord, after: MemoryRecord, scope: WriteContext) -> Plan[bool]:
+    """Supersede one memory by another, if both are as they were read; True if they were."""
+    old, new = before.id, after.id
     if old == new:
         raise InvalidInput("new", f"{shown(new)} cannot supersede itself", "name another memory")
     if after.status == "superseded" and (yield from _superseded_by(old, new, scope)):
@@ -96,9 +136,9 @@ def supersede(old: str, new: str, scope: WriteContext) -> Plan[None]:
             f'take that back first: update({shown(new)}, status="active", valid_to=None)',
         )
     links = (parse_link(scope, new, old, "supersedes", 1.0),)
-    events = Log(scope.namespace, supersession_events(before, after, scope))
-    for id in (yield from ask(Put((), links, actor=scope.actor, also=events))):
-        raise not_found(id, scope.namespace)
+    versions = {old: before.version, new: after.version}
+    events = Log(scope.namespace, supersession_events(before, after, scope), versions)
+    return not (yield from ask(Put((), links, actor=scope.actor, also=events)))
 
 
 def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from salience.errors import NotFound, StoreError
+from salience.errors import NotFound, StoreError, VersionConflict
 from salience.records.filters import Filter
 from salience.records.record import MemoryRecord
-from salience.records.validation import text
+from salience.records.validation import integer, text
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import FetchColumns, ReadRecords, RowsById, SearchRoute
 from salience.retrieval.plan import Plan, ask
@@ -52,6 +53,21 @@ def read_existing(id: str, namespace: str) -> Plan[MemoryRecord]:
     if record is None:
         raise not_found(id, namespace)
     return record
+
+
+def checked_version(value: Any) -> int | None:
+    """The version that a memory has to have, or None for any; InvalidInput otherwise."""
+    return None if value is None else integer("if_version", value, 1)
+
+
+def check_version(record: MemoryRecord, if_version: int | None) -> None:
+    """Refuse a memory that has another version.
+
+    Raises:
+        VersionConflict: it was changed meanwhile.
+    """
+    if if_version is not None and record.version != if_version:
+        raise VersionConflict(record, if_version)
 
 
 def read_records(namespace: str, ids: Sequence[str]) -> Plan[dict[str, MemoryRecord]]:

@@ -8,8 +8,9 @@ from typing import Any
 
 from salience.display.result import to_json
 from salience.errors import InvalidInput
-from salience.records.events import Event, merged_metadata
+from salience.records.events import Event
 from salience.records.fields import FIELDS
+from salience.records.filters import Compare
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.operations import (
@@ -36,6 +37,8 @@ from salience.write.items import (
 )
 from salience.write.reading import (
     MAX_ATTEMPTS,
+    check_version,
+    checked_version,
     contention_error,
     not_found,
     read_record,
@@ -113,30 +116,41 @@ def _check_only_raced(
             )
 
 
-def update(id: str, changes: Mapping[str, Any], scope: WriteContext) -> Plan[MemoryRecord]:
-    """The plan of updating a memory; changed text is embedded again.
+def update(
+    id: str, changes: Mapping[str, Any], scope: WriteContext, if_version: Any = None
+) -> Plan[MemoryRecord]:
+    """The plan of updating a memory, if it has a version; changed text is embedded again.
 
     `metadata` is merged by key, and `replace_metadata` takes the place of all of it.
 
     Raises:
         InvalidInput: a field is unknown, cannot be updated, or has a wrong value.
         NotFound: there is no such memory.
+        VersionConflict: it has another version than `if_version`.
     """
     fields, merge = _checked_changes(changes)
+    version = checked_version(if_version)
     in_place = all(FIELDS[name].patchable for name in fields)
 
     def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
+        check_version(record, version)
         if merge:
-            merged = merged_metadata(record.metadata, merge)
+            merged = _merged_metadata(record.metadata, merge)
             return {**fields, "metadata": CHECKS["metadata"]("metadata", merged)}
         if "metadata" in fields:
             return {**fields, "metadata": metadata_for(record, fields["metadata"])}
         return fields
 
-    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place, merge=merge)
+    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place)
     if changed is None:
         raise not_found(id, scope.namespace)
     return changed
+
+
+def _merged_metadata(old: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Metadata with some keys set to other values; None removes a key."""
+    removed = {key for key, value in keys.items() if value is None}
+    return {key: value for key, value in {**old, **keys}.items() if key not in removed}
 
 
 def _checked_changes(changes: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
@@ -166,12 +180,11 @@ def revise(
     scope: WriteContext,
     *,
     in_place: bool = False,
-    merge: Mapping[str, Any] = EMPTY,
 ) -> Plan[MemoryRecord | None]:
     """The plan of changing a memory depending on its present state, again if others change it.
 
-    Changes `in_place`, of patchable fields, are made whatever others change; `merge` are the keys
-    of the metadata that they set. None if there is no such memory, or if `changes_of` it is None.
+    Changes of patchable fields can be made `in_place`. None if there is no such memory, or if
+    `changes_of` it is None.
     """
     vectors: dict[str, Embedding] = {}
     for _ in range(MAX_ATTEMPTS):
@@ -181,7 +194,7 @@ def revise(
             return None
         if not changes:
             return record
-        changed = yield from _updated(record, changes, vectors, scope, in_place, merge)
+        changed = yield from _updated(record, changes, vectors, scope, in_place)
         if changed is not None:
             return changed
     raise contention_error(id)
@@ -193,14 +206,13 @@ def _updated(
     vector_of: dict[str, Embedding],
     scope: WriteContext,
     in_place: bool,
-    merge: Mapping[str, Any],
 ) -> Plan[MemoryRecord | None]:
     """Change a memory that was just read; None if somebody else has changed it meanwhile.
 
     `vector_of` keeps the vectors of texts for the next attempt.
     """
     id = record.id
-    changed = replace(record, **changes, updated_at=scope.now)
+    changed = replace(record, **changes, updated_at=scope.now, version=record.version + 1)
     if not changes.keys().isdisjoint(("valid_from", "valid_to")):
         check_validity_period(changed)
     if "entities" not in changes:
@@ -209,12 +221,8 @@ def _updated(
     old, new = yield from link_targets.pending_links_to(scope.namespace, {id: names}, scope.now)
     if in_place:
         values = {name: to_json(value) for name, value in changes.items()}
-        payload: dict[str, Any] = {"set": values}
-        if merge:  # into what the metadata are by then: others may set other keys
-            del values["metadata"]
-            payload["merge"] = merge
-        event = Event("edit", id, scope.now, scope.actor, payload=payload)
-        if (yield from ask(Log(scope.namespace, (event,)))):
+        event = Event("edit", id, scope.now, scope.actor, payload={"set": values})
+        if (yield from ask(Log(scope.namespace, (event,), {id: record.version}))):
             return None
         if new:
             yield from ask(Put((), new, old, actor=scope.actor))
@@ -264,7 +272,21 @@ def put_links(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
     yield from ask(Put((), tuple(links), actor=scope.actor))
 
 
-def delete(id: str, scope: WriteContext) -> Plan[bool]:
-    """The plan of erasing one memory; True if there was one."""
-    count = yield from ask(Delete(scope.namespace, (id,)))
-    return bool(count)
+def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:
+    """The plan of erasing one memory, if it has a version; True if there was one.
+
+    Raises:
+        VersionConflict: it has another version than `if_version`.
+    """
+    version = checked_version(if_version)
+    if version is None:
+        return bool((yield from ask(Delete(scope.namespace, (id,)))))
+    is_unchanged = Compare("version", "eq", version)
+    for _ in range(MAX_ATTEMPTS):
+        if (yield from ask(Delete(scope.namespace, (id,), is_unchanged))):
+            return True
+        record = yield from read_record(id, scope.namespace)
+        if record is None:
+            return False
+        check_version(record, version)
+    raise contention_error(id)

@@ -8,3 +8,14 @@ ALTER TABLE memories ADD COLUMN added_at double precision; -- seconds since 1970
 UPDATE memories SET added_at = events.at FROM events
 WHERE events.namespace = memories.namespace AND events.memory = memories.sequence
     AND events.type = 'write';
+-- How often what was written or set of a memory has changed: see `UPDATING_EVENTS` in salience.records.events.
+ALTER TABLE memories ADD COLUMN version double precision NOT NULL DEFAULT 1;
+UPDATE memories m SET version = 1 + changes.number FROM (
+    SELECT namespace, memory, count(*) AS number FROM events
+    WHERE type IN ('edit', 'status', 'pin', 'archive', 'restore', 'feedback')
+    GROUP BY namespace, memory
+) AS changes
+WHERE changes.namespace = m.namespace AND changes.memory = m.sequence;
+-- The order of listings.
+DROP INDEX memories_by_time;
+CREATE INDEX memories_by_time ON memories (namespace, created_at, sequence);

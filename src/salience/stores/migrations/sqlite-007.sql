@@ -8,3 +8,11 @@ UPDATE memories SET
         SELECT max(1.0) FROM events WHERE memory = sequence AND type = 'feedback'
             AND json_extract(payload, '$.feedback') = 'outdated'
     );
+-- How often what was written or set of a memory has changed: see `UPDATING_EVENTS` in salience.records.events.
+ALTER TABLE memories ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+UPDATE memories SET version = 1 + (
+    SELECT count(*) FROM events WHERE memory = memories.sequence
+    AND type IN ('edit', 'status', 'pin', 'archive', 'restore', 'feedback')
+);
+-- The order of listings.
+CREATE INDEX memories_by_time ON memories (space, created_at, sequence);

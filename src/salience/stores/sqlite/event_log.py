@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from salience.records.events import Event, apply_with_previous
-from salience.retrieval.operations import Events, ImportedHistory, Note
+from salience.retrieval.operations import Events, ImportedHistory, Log, Note
 from salience.stores import codec
 from salience.stores.access_queue import Batch
 from salience.stores.sqlite.connection import translate_damage
@@ -105,26 +105,22 @@ class SqliteLog(SqliteReader, ABC):
             )
             return [row for (row,) in cursor]
 
-    def log(self, namespace: str, events: Sequence[Event]) -> tuple[str, ...]:
-        """Append events and apply them in one transaction; or return the ids that are not there."""
+    def log(self, op: Log) -> tuple[str, ...]:
+        """Append events and apply them in one transaction; or return the ids in the way."""
         self._accesses.flush()
         with self._writing() as db:
-            return self._log_events(db, namespace, events)
+            return self._log_events(db, op)
 
-    def _log_events(
-        self, db: sqlite3.Connection, namespace: str, events: Sequence[Event]
-    ) -> tuple[str, ...]:
-        """Append events and apply them; or do nothing, and return the ids that are not there."""
-        space = self._space(db, namespace)
-        ids = {event.id for event in events}
-        own_ids = sorted(id for id in ids if id is not None)
-        states = self._states(db, space, None if None in ids else own_ids)
-        missing = [id for id in own_ids if id not in states]
-        if missing or not space:
-            return tuple(missing)
+    def _log_events(self, db: sqlite3.Connection, op: Log) -> tuple[str, ...]:
+        """Append events and apply them; or do nothing, and return the ids in the way."""
+        space = self._space(db, op.namespace)
+        states = self._states(db, space, op.ids)
+        refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+        if refused or not space:
+            return refused
         changed: dict[str, dict[str, Any]] = {}
         entries: list[Entry] = []
-        for event in events:
+        for event in op.events:
             entry = event
             for id in list(states) if event.id is None else [event.id]:
                 changes, entry = apply_with_previous(states[id], event)

@@ -137,9 +137,9 @@ class SqliteRecords(SqliteLog):
                 repeated_ids = self._ids_with_known_keys(db, op.drafts)
                 if repeated_ids:
                     return repeated_ids
-            missing = self._log_events(db, op.also.namespace, op.also.events) if op.also else ()
-            if missing:
-                return missing
+            refused = self._log_events(db, op.also) if op.also else ()
+            if refused:
+                return refused
             self._insert(db, prepared, old, op)
             self._unlink(db, op.unlinks, op.actor)
             self._link(db, op.links, op.actor, logged=op.past is None)
@@ -202,7 +202,7 @@ class SqliteRecords(SqliteLog):
             blobs: dict[str, bytes] = {}
             if key in old:
                 before = old[key]
-                values.update(codec.merge_accesses(values, before), sequence=before["sequence"])
+                values.update(codec.succession(values, before), sequence=before["sequence"])
                 own = old_vectors.get(before["row"], {})
                 new_names = draft.vectors.keys() - own.keys()
                 with translate_damage(self.path):

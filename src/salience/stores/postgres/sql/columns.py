@@ -9,6 +9,9 @@ from salience.records.fields import FIELDS
 from salience.stores import codec
 from salience.stores.postgres.wire.types import float_list
 
+WHOLE_NUMBERS = tuple(name for name, field in FIELDS.items() if field.whole)
+"""The fields that are whole numbers, which the server keeps as `double precision`."""
+
 
 def codec_values_of(values: Sequence[Any]) -> dict[str, Any]:
     """Values as read, in the order of the fields, as `codec` has them."""
@@ -21,5 +24,6 @@ def codec_values(values: dict[str, Any]) -> dict[str, Any]:
     for name in ("tags", "entities"):
         converted[name] = codec.encode(name, tuple(values[name])) if values[name] else None
     converted["accesses"] = codec.pack_times(float_list(values["accesses"]))
-    converted["access_count"] = int(values["access_count"])
+    for name in WHOLE_NUMBERS:
+        converted[name] = int(values[name])
     return converted

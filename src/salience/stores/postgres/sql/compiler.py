@@ -113,10 +113,8 @@ class _Compiler:
                 _MAX_EPOCH_SECONDS,
                 missing=name not in ("created_at", "updated_at"),
             )
-        missing = name != "access_count"
-        return SqlExpression(
-            sql, (), 0.0, _MAX_NUMBER if field.maximum is None else field.maximum, missing=missing
-        )
+        largest = _MAX_NUMBER if field.maximum is None else field.maximum
+        return SqlExpression(sql, (), 0.0, largest, missing=not field.whole)
 
     def _text(self, name: str) -> str:
         if name not in FIELDS or FIELDS[name].type != "text":

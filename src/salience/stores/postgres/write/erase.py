@@ -8,7 +8,7 @@ from typing import Any
 from salience.records.filters import Filter
 from salience.records.record import Embedding
 from salience.retrieval.operations import STAGED
-from salience.stores.postgres.sql.filters import Condition, compile_filter
+from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.sql.vectors import embedder_fingerprint
 from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
 from salience.stores.postgres.write.batch import NamespaceBatch
@@ -32,16 +32,13 @@ def _lock_erased(
     namespace: str, ids: Sequence[str] | None, where: Filter | None
 ) -> Steps[NamespaceBatch]:
     """A batch that replaces the memories to be erased by nothing; they are locked."""
-    condition = (
-        compile_filter(where, "m")
-        if ids is None
-        else Condition("id = ANY(%s::text[])", (list(ids),))
-    )
+    condition = compile_filter(where, "m")
+    own_ids, parameters = ("", ()) if ids is None else (" AND id = ANY(%s::text[])", (list(ids),))
     # A memory that another process changes just then is looked at again.
     select = Statement(
         "SELECT id, " + ", ".join(f'm."{name}"' for name in _ERASED_COLUMNS) + " FROM memories m "
-        f'WHERE m.namespace = %s AND {condition.sql} ORDER BY m."row" FOR UPDATE',
-        (namespace, *condition.parameters),
+        f'WHERE m.namespace = %s AND {condition.sql}{own_ids} ORDER BY m."row" FOR UPDATE',
+        (namespace, *condition.parameters, *parameters),
     )
     [head, rows] = yield [Statement(LOCK_NAMESPACE, (namespace,)), select]
     if not rows:

@@ -12,6 +12,7 @@ from salience.records.record import ACCESSES_KEPT
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.access_queue import Batch
+from salience.stores.postgres.sql.columns import WHOLE_NUMBERS
 from salience.stores.postgres.wire.commands import (
     Abandon,
     Command,
@@ -113,27 +114,21 @@ def lock_state(namespace: str, ids: Sequence[str] | None) -> Statement:
     )
 
 
-def event_ids(events: Iterable[Event]) -> list[str] | None:
-    """The ids of the memories of events, None for all memories."""
-    ids = {event.id for event in events}
-    return None if None in ids else sorted(id for id in ids if id is not None)
-
-
 def apply_events(
-    namespace: str, rows: Iterable[Sequence[Any]], events: Sequence[Event]
+    op: operations.Log, rows: Iterable[Sequence[Any]]
 ) -> tuple[list[Command], list[LogEntry]]:
     """Apply events to the memories that `lock_state` has read; the entries to log.
 
     Raises:
-        Abandon: some memories are not there; with their ids.
+        Abandon: some memories are not there, or have another version; with their ids.
     """
     states = _states_by_id(rows)
-    missing = sorted({e.id for e in events if e.id is not None and e.id not in states})
-    if missing:
-        raise Abandon(tuple(missing))
+    refused = op.refused_ids({id: state["version"] for id, state in states.items()})
+    if refused:
+        raise Abandon(refused)
     changed: dict[str, dict[str, Any]] = {}
     entries: list[LogEntry] = []
-    for event in events:
+    for event in op.events:
         entry = event
         for id in list(states) if event.id is None else [event.id]:
             changes, entry = apply_with_previous(states[id], event)
@@ -141,7 +136,7 @@ def apply_events(
             changed.setdefault(id, {}).update(changes)
         entries.append((0 if event.id is None else states[event.id]["sequence"], entry))
     return _set_fields(
-        namespace, {states[id]["row"]: values for id, values in changed.items()}
+        op.namespace, {states[id]["row"]: values for id, values in changed.items()}
     ), entries
 
 
@@ -150,7 +145,7 @@ def _states_by_id(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
     for id, row, sequence, *values in rows:
         stored = dict(zip(codec.EVENT_FIELDS, values, strict=True))
         stored["accesses"] = codec.pack_times(float_list(stored["accesses"]))
-        stored["access_count"] = int(stored["access_count"])
+        stored.update((name, int(stored[name])) for name in WHOLE_NUMBERS)
         states[id] = {**codec.decode_state(stored), "row": row, "sequence": sequence}
     return states
 
@@ -205,9 +200,9 @@ def log(op: operations.Log) -> Steps[tuple[str, ...]]:
     _, [[last]], rows = yield [
         Statement(_LOCK_NAMESPACE, (op.namespace,)),
         advance_clock(op.namespace, len(op.events)),
-        lock_state(op.namespace, event_ids(op.events)),
+        lock_state(op.namespace, op.ids),
     ]
-    commands, entries = apply_events(op.namespace, rows, op.events)
+    commands, entries = apply_events(op, rows)
     yield [*commands, *append_events(op.namespace, last, entries)]
     return ()
 

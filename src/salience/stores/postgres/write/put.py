@@ -12,7 +12,7 @@ from salience.records.record import Draft
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.postgres import schema
-from salience.stores.postgres.sql.columns import codec_values
+from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
 from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
 from salience.stores.postgres.write import event_log, segments, session_order
@@ -86,9 +86,7 @@ def put(op: operations.Put, prepared: PreparedDrafts) -> Steps[tuple[str, ...]]:
     commands: list[Command] = []
     if op.also is not None:
         batch = batches[op.also.namespace]
-        changes, entries = event_log.apply_events(
-            op.also.namespace, batch.event_states, op.also.events
-        )
+        changes, entries = event_log.apply_events(op.also, batch.event_states)
         commands += changes
         batch.log_entries += entries
     for draft, values in prepared:
@@ -203,7 +201,7 @@ def _select_state(op: operations.Put, name: str) -> list[Statement]:
         session_order.select_begun_sessions(name, sorted(sessions)),
     ]
     if op.also is not None and op.also.namespace == name:
-        statements.append(event_log.lock_state(name, event_log.event_ids(op.also.events)))
+        statements.append(event_log.lock_state(name, op.also.ids))
     return statements
 
 
@@ -248,9 +246,9 @@ def _add_memory(
         tags=list(record.tags) or None,
         entities=list(record.entities) or None,
         accesses=list(codec.unpack_times(values["accesses"])),
-        access_count=float(values["access_count"]),
         spellings=spelling_keys(record),
     )
+    values.update((name, float(values[name])) for name in WHOLE_NUMBERS)
     blobs = [values[f"terms.{name}"] for name in LEXICAL]
     batch.memories.append([values[name] for name in _MEMORY_COLUMNS])
     batch.words.append([batch.namespace, row, *blobs])
@@ -281,7 +279,7 @@ def _replace_memory(
     ]
     batch.remove(before["row"], before, handed)
     stored = codec_values(before)
-    values.update(codec.merge_accesses(values, stored), sequence=before["sequence"])
+    values.update(codec.succession(values, stored), sequence=before["sequence"])
     batch.former_vectors.append(
         (before["sequence"], len(batch.log_entries), before["row"], sorted(lost))
     )
