@@ -59,7 +59,8 @@ def test_every_option_has_a_default(declared: type, defaults: dict[str, Any]) ->
 
 
 def test_the_fields_of_update_can_be_changed() -> None:
-    assert set(MemoryChanges.__annotations__) <= set(CHECKS) - {"id"} | {"replace_metadata"}
+    more = {"replace_metadata", "if_version"}
+    assert set(MemoryChanges.__annotations__) <= set(CHECKS) - {"id"} | more
 
 
 def test_the_fields_of_add_are_those_of_an_item() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.retrieval import operations
 from salience.retrieval.plan import ask, drive
+from salience.testing.conformance._lifecycle import everything
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 LAYERS = ("entity", "knowledge", "episodic", "activity")
@@ -58,10 +59,6 @@ def filled(given: Given) -> Memory:
         if max(source, target) < len(facts):
             memory.link(f"{source:02}", f"{target:02}")
     return memory
-
-
-def everything(memory: Memory) -> dict[str, dict[str, Any]]:
-    return {record.id: record.to_dict() for record in memory.get_all(limit=1000)}
 
 
 def log(memory: Memory) -> int:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from salience import Memory
+from salience.testing.conformance._lifecycle import everything
 
 START = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 ANGLES = st.sampled_from([0.0, 0.05, 0.1, 1.0, 2.0, 3.0])
@@ -42,8 +43,7 @@ class Life(RuleBasedStateMachine):
         return sorted(self.there)[place % len(self.there)]
 
     def everything(self) -> tuple[dict[str, dict[str, Any]], Any]:
-        kept = {record.id: record.to_dict() for record in self.memory.get_all(limit=1000)}
-        return kept, self.memory.links()
+        return everything(self.memory), self.memory.links()
 
     def put(self, angle: float, **fields: Any) -> None:
         self.added += 1

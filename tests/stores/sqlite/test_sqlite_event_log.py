@@ -21,18 +21,28 @@ def opened(path: Path) -> Memory:
     return Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
 
 
-SINCE_VERSION_7 = ("outdated", "added_at")
+SINCE_VERSION_7 = ("outdated", "added_at", "version")
 """The columns of memories that the last step of the schema adds."""
+
+
+def without_last_step(db: sqlite3.Connection) -> None:
+    """Make a file what it was before the last step of the schema."""
+    db.execute("DROP INDEX memories_by_time")
+    for column in SINCE_VERSION_7:
+        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
+    db.execute("PRAGMA user_version = 6")
+    db.commit()
 
 
 def without_log(path: Path) -> None:
     """Make a file what it would have been before there was a log."""
     db = sqlite3.connect(path)
+    without_last_step(db)
     for table in ("events", "former_vectors", "notes"):
         db.execute(f"DROP TABLE {table}")
     for index in ("memories_by_sequence", "memories_by_text"):
         db.execute(f"DROP INDEX {index}")
-    for column in ("valid_from", "valid_to", "text_key", *SINCE_VERSION_7):
+    for column in ("valid_from", "valid_to", "text_key"):
         db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 1")
     db.commit()
@@ -70,14 +80,13 @@ def test_the_words_of_an_older_file_are_worked_out_anew(tmp_path: Path) -> None:
         memory.add("我家的猫今年三岁。", id="a", title="HttpClient", tags=["Новый", "x y"])
         memory.add("A pear.", id="b", session_id="s", entities=["Pear", "12,500"], gist="Fruit.")
     db = sqlite3.connect(path)
+    without_last_step(db)
     told = "SELECT features, text_key, %s FROM memories ORDER BY row"
     terms = [f"terms_{name}" for name in LEXICAL]
     kept = db.execute(told % ", ".join(terms)).fetchall()
     for name in terms:
         db.execute(f"UPDATE memories SET {name} = NULL")
     db.execute("UPDATE memories SET text_key = 1, features = zeroblob(length(features))")
-    for column in SINCE_VERSION_7:
-        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 5")
     db.commit()
     with opened(path) as memory:
@@ -98,15 +107,32 @@ def test_an_older_file_learns_from_its_log_what_is_outdated_and_when_all_came(
         memory.update("a", content="A plum.")
         before = [get_record(memory, id) for id in "ab"]
     db = sqlite3.connect(path)
-    for column in SINCE_VERSION_7:
-        db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
-    db.execute("PRAGMA user_version = 6")
-    db.commit()
+    without_last_step(db)
     db.close()
     with opened(path) as memory:
         assert [get_record(memory, id) for id in "ab"] == before
         assert before[0].outdated == 1.0
         assert memory.verify()
+
+
+def test_the_versions_of_an_older_file_are_the_number_of_its_changes(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("An apple.", id="a")
+        memory.add("A pear.", id="b")
+        memory.update("b", importance=0.5)
+        memory.update("b", content="A plum.")
+        memory.link("b", "a")
+        memory.search("plum", profile=WORDS)
+        before = memory.get_all().memories
+        assert [record.version for record in before] == [3, 1]
+    db = sqlite3.connect(path)
+    without_last_step(db)
+    db.close()
+    with opened(path) as memory:
+        assert memory.get_all().memories == before
+        assert memory.verify()
+        assert memory.update("b", importance=0.7, if_version=3).version == 4
 
 
 def test_uses_that_could_not_be_written_wait_on(

@@ -29,6 +29,7 @@ from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpre
 from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import Accesses, SessionTurns, Vectors
 from salience.testing.conformance._search import Namespaces, Scripts, Search
+from salience.testing.conformance._versions import Versions
 from salience.testing.conformance._write_outcomes import IdempotencyKeys, WriteOutcomes
 from salience.testing.conformance._writes import Adding, Deleting, Linking, Listing, Updating
 
@@ -40,5 +41,6 @@ class StoreConformance(
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts,
+    Versions,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

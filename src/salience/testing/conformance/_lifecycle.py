@@ -26,8 +26,12 @@ POT = "Ana keeps the spare key of the flat under the pot"
 
 
 def everything(memory: Memory) -> dict[str, dict[str, Any]]:
-    """All memories of a namespace, by id."""
-    return {record.id: record.to_dict() for record in memory.get_all(limit=10_000)}
+    """All memories of a namespace, by id; without their versions, which undoing moves on."""
+    records = memory.get_all(limit=10_000)
+    return {
+        record.id: {n: v for n, v in record.to_dict().items() if n != "version"}
+        for record in records
+    }
 
 
 def alike(memory: Memory, count: int = 4, others: int = 20) -> None:
