@@ -113,7 +113,7 @@ class Versions(StoreCase):
         memory.update("x", importance=0.2)
 
         def state() -> Any:
-            return memory.get_all().records, memory.links(), perform(memory, Events("default"))
+            return memory.get_all().memories, memory.links(), perform(memory, Events("default"))
 
         before = state()
         scope = memory._core.write_context()
@@ -192,7 +192,7 @@ class Versions(StoreCase):
         assert versions == [1, 2, 3, 4]
         history = memory.history("x")
         assert [version.record.version for version in history.versions] == [2, 4]
-        assert history.to_dict()["versions"][1]["version"] == 4
+        assert history.to_dict()["versions"][1]["record"]["version"] == 4
 
     def test_undoing_is_a_later_version(self, memory: Memory, clock: Clock) -> None:
         self.add_two(memory, clock)
