@@ -78,6 +78,7 @@ def test_import_in_batches_takes_several_files(run: Run, tmp_path: Path) -> None
     assert ran.json == {
         "added": 10,
         "outcomes": {"ADDED": 10},
+        "blank": [],
         "rejected": [],
         "known": [],
         "degraded": [],

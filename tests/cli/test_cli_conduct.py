@@ -363,3 +363,32 @@ def _imported(folder: Path) -> int:
             return int(memory.stats()["memories"])
     except StoreError:  # it is being made
         return 0
+
+
+def test_lists_at_80_columns_break_no_word_and_at_120_use_the_width(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "The quarterly telemetry retention report of the greenhouse moves to a Tuesday morning."
+    for number in range(3):
+        run("add", text, "--id", f"2026-01-0{number}-telemetry-retention-report-{number}")
+    commands = (
+        ("search", "retention report"),
+        ("list",),
+        ("compare", "retention report", "--profile", "balanced", "--profile", "composite"),
+        ("history", "2026-01-00-telemetry-retention-report-0"),
+        ("audit",),
+    )
+    for command in commands:
+        for columns in ("80", "120"):
+            monkeypatch.setenv("COLUMNS", columns)
+            shown = run(*command).out
+            assert max(map(len, shown.splitlines())) <= int(columns)
+            words = set(re.findall(r"[\w-]+", shown))
+            assert "2026-01-00-telemetry-retention-report-0" in words or command[0] in (
+                "history",
+                "audit",
+            )
+            broken = {w for w in words if w.startswith("retent") and w != "retention"}
+            assert not broken, shown
+            if command[0] in ("search", "list") and columns == "120":
+                assert text in shown

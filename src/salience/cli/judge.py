@@ -35,18 +35,18 @@ def history(settings: Settings, id: Id) -> None:
     if settings.json:
         output.emit(history.to_dict())
         return
+    from rich.text import Text
+
     from salience.cli import render
 
-    rows = render.table("when", "what", "by", "")
+    rows = render.table("when", "what", "")
     texts = {version.since: version.record.content for version in history.versions}
     for event in history:
         text = texts.get(event.at, "") if event.type in ("write", "edit") else ""
-        rows.add_row(
-            to_json(event.at),
-            event.type,
-            event.actor or "",
-            text or _payload_summary(event.payload),
-        )
+        line = Text(text or _payload_summary(event.payload))
+        if event.actor:
+            line.append(f"  by {event.actor}", style="dim")
+        rows.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.type, line)
     output.console().print(rows)
 
 

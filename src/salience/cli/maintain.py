@@ -68,11 +68,12 @@ def _candidates(report: Pruning) -> None:
 
     if not report.candidates:
         return
-    rows = render.table("vitality", "memory", "why", numbers=("vitality",))
+    entries = render.entries(vitality=5)
     for memory in report.candidates[:_MAX_ROWS]:
-        text = Text.assemble(memory.content, "\n", (memory.id, "dim"))
-        rows.add_row(f"{memory.vitality:.3f}", text, Text("\n".join(memory.reasons[1:])))
-    output.console().print(rows)
+        about = " · ".join((memory.id, *memory.reasons[1:]))
+        text = Text.assemble(memory.content, "\n", (about, "dim"))
+        entries.add_row(f"{memory.vitality:.3f}", text)
+    output.console().print(entries)
 
 
 def _show_outcome(run: str | None, count: int, action: str, apply: bool) -> None:
@@ -149,14 +150,14 @@ def _clusters(report: Consolidation) -> None:
 
     if not report.clusters:
         return
-    rows = render.table("members", "merged text", "", numbers=("members",))
+    entries = render.entries(members=3)
     for cluster in report.clusters[:_MAX_ROWS]:
         ids = ", ".join(cluster.members[:5]) + (" …" if len(cluster.members) > 5 else "")
         text = Text.assemble(shorten(cluster.content, 200), "\n", (ids, "dim"))
-        rows.add_row(
-            f"{len(cluster.members)}", text, Text(cluster.apart and f"left: they {cluster.apart}")
-        )
-    output.console().print(rows)
+        if cluster.apart:
+            text.append(f"\nleft: they {cluster.apart}", style="yellow")
+        entries.add_row(f"{len(cluster.members)}", text)
+    output.console().print(entries)
     if len(report.clusters) > _MAX_ROWS:
         output.note(f"... and {len(report.clusters) - _MAX_ROWS:,} more; --json prints them all")
 
@@ -248,14 +249,15 @@ def audit(settings: Settings) -> None:
 
     from salience.cli import render
 
-    rows = render.table("", "rate", "count", "for example", "mended by", numbers=("rate", "count"))
+    rows = render.table("", "rate", "count", "for example", numbers=("rate", "count"))
     for finding in report:
-        examples = "\n".join(f"{id} {why}" for id, why in finding.examples)
+        examples = Text("\n".join(f"{id} {why}" for id, why in finding.examples))
+        if finding.remedy:
+            examples.append(f"\nmended by: {finding.remedy}", style="cyan")
         rows.add_row(
             Text(finding.name, style="bold"),
             f"{finding.rate:.1%}",
             f"{finding.count:,} of {finding.of:,}",
-            Text(examples),
-            Text(finding.remedy),
+            examples,
         )
     output.console().print(rows)

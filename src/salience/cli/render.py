@@ -65,7 +65,7 @@ def hits(
     Hits whose id is in `ticked` get a tick; at most `lines` lines of a content are shown.
     """
     columns = {"rank": 2 if ticked is None else 4, "score": 6}
-    entries = _entries(**columns)
+    rows = entries(**columns)
     room = max(20, width - sum(columns.values()) - 2 * len(columns))
     for hit in hits:
         tick = "✓ " if ticked and hit.id in ticked else ""
@@ -75,17 +75,17 @@ def hits(
         about = [_origin(hit.record)]
         if why and (parts := largest_parts(hit.explanation)):
             about.append(Text(", ".join(parts), style="cyan"))
-        entries.add_row(rank, score, Group(content, *_joined(about, room)))
-    return entries
+        rows.add_row(rank, score, Group(content, *_joined(about, room)))
+    return rows
 
 
-def _entries(**columns: int) -> Table:
+def entries(**columns: int) -> Table:
     """An empty list of entries: narrow columns of figures, and the rest of the width for text."""
-    entries = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    rows = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for width in columns.values():
-        entries.add_column(justify="right", no_wrap=True, min_width=width)
-    entries.add_column(overflow="fold")
-    return entries
+        rows.add_column(justify="right", no_wrap=True, min_width=width)
+    rows.add_column(overflow="fold")
+    return rows
 
 
 def _joined(texts: Sequence[Text], width: int) -> list[Text]:
@@ -115,7 +115,7 @@ def _by_size(parts: Mapping[str, float]) -> list[tuple[str, float]]:
 
 def score_parts(tree: Explanation) -> Table:
     """A score folded to the parts that are not 0: a line a group, or else a line a part."""
-    lines = _entries(value=7)
+    lines = entries(value=7)
     lines.add_row(Text(f"{tree.value:.4f}", style="bold cyan"), Text(tree.label, style="bold"))
     subtotals = tree.groups()
     columns = max(map(len, subtotals), default=0)
@@ -151,13 +151,13 @@ def record(memory: MemoryRecord) -> Group:
 
 def records(memories: Sequence[MemoryRecord], width: int) -> Table:
     """A list of memories: time, content, and below it the speaker or kind and the id."""
-    entries = _entries(when=16)
+    rows = entries(when=16)
     room = max(20, width - 20)
     for memory in memories:
         about = Text(f"{memory.speaker or memory.kind} · {memory.id}", style="dim")
         content = Text(shorten(memory.content, 2 * room - 2))
-        entries.add_row(when(memory.created_at), Group(content, about))
-    return entries
+        rows.add_row(when(memory.created_at), Group(content, about))
+    return rows
 
 
 def figures(values: Mapping[str, Any]) -> Table:
