@@ -73,7 +73,10 @@ def test_it_has_eight_routes_and_goes_through_json() -> None:
 
 @pytest.mark.parametrize("k", [1, 4, 8, 9, 10, 50, 1000])
 def test_the_pools_are_those_of_the_document(k: int) -> None:
-    """Per route max(max(4k, 32) * 2, 40), then max(4k, 32): 64 and 32 for k 4, 80 and 40 for 10."""
+    """Per route max(max(4k, 32) * 2, 40), then max(4k, 32): 64 and 32 for k 4, 80 and 40 for 10.
+
+    Sessions are told from turns before that, so that no number of turns pushes a session out.
+    """
     query = Query("", (), 0.0, k=k)
     [recall] = (s for s in profiles.multi_route.pipeline.stages if isinstance(s, Retrieve))
     [keep] = (s for s in profiles.multi_route.pipeline.stages if isinstance(s, Keep))
@@ -81,7 +84,7 @@ def test_the_pools_are_those_of_the_document(k: int) -> None:
     assert isinstance(keep.depth, Depth)
     assert recall.depth.rows(query) == max(max(4 * k, 32) * 2, 40)
     assert keep.depth.rows(query) == max(4 * k, 32)
-    assert keep.by == "rrf_score"
+    assert keep.by == "hybrid_rrf_score"
 
 
 def test_first_on_all_eight_routes_is_one_half(memory: Memory) -> None:
@@ -197,6 +200,75 @@ def test_without_a_session_chunk_turns_are_found_themselves(memory: Memory) -> N
     found = ask(memory, filters={"kind": "turn_chunk"})
     assert set(found.ids) == {"x1", "x2", "y1"}
     assert not any("turn_support" in hit.details for hit in found)
+
+
+@pytest.mark.parametrize("turns", [50, 300])
+@pytest.mark.parametrize("limit", [1, 10])
+def test_a_session_behind_any_number_of_turns_comes_first(
+    memory: Memory, turns: int, limit: int
+) -> None:
+    """Every turn is above the session on every route that finds it, and beyond all pools."""
+    items = [
+        {
+            "content": "zumbrel",
+            "id": f"t{at:03}",
+            "kind": "turn_chunk",
+            "session_id": "other",
+            "vectors": every(0.9),
+        }
+        for at in range(turns)
+    ]
+    whole = {"content": "all of it", "id": "whole", "kind": "session_chunk", "session_id": "s"}
+    memory.add_many([*items, {**whole, "vectors": {"content": cosine(0.1)}}])
+    found = ask(memory, limit=limit)
+    assert found.ids == ("whole",)
+    [hit] = found
+    rank = min(turns, max(8 * limit, 64)) + 1  # right behind the first rows of its route
+    assert dict(hit.routes) == {"vec_full": rank}
+    assert hit.score == pytest.approx(1 / (15 + rank) + 0.05)
+    assert hit.explanation is not None
+    assert hit.explanation.value == hit.score
+    check_tree(hit.explanation)
+
+
+def test_a_session_that_only_its_turns_lead_to_is_found(memory: Memory) -> None:
+    """Its own vector points away from the query: min(0.12, 0.6 * 0.5) from its turn."""
+    away = {"content": cosine(-0.9)}
+    for name in "ab":
+        memory.add(f"all {name}", id=name, kind="session_chunk", session_id=name, vectors=away)
+    memory.add("zumbrel", id="a1", kind="turn_chunk", session_id="a", vectors=every(0.9))
+    [hit] = ask(memory)
+    assert hit.id == "a"
+    assert (hit.details["rrf_score"], hit.details["session_rrf_score"]) == (0.0, 0.0)
+    assert hit.details["hybrid_rrf_score"] == 0.12
+    assert hit.score == 0.12 + 0.1 * 0.5
+    assert hit.explanation is not None
+    assert hit.explanation.value == hit.score
+    assert node(hit, "turn_support") == 0.12
+    memory.update("a", status="archived")  # filters hold for it, too
+    assert ask(memory).ids == ("a1",)
+    other = memory.within("other")
+    other.add("all", id="o", kind="session_chunk", session_id="a", vectors=away)
+    both = ask(memory, namespaces=[memory.namespace, other.namespace])
+    assert both.ids == ("a1",)  # a session of the same name elsewhere is another one
+
+
+def test_ten_sessions_are_found_where_there_are_ten(memory: Memory) -> None:
+    """Turns of one session fill every pool; the other sessions match by a word, late."""
+    memory.add_many(
+        {"content": "zumbrel", "kind": "turn_chunk", "session_id": "s0", "vectors": every(0.9)}
+        for _ in range(120)
+    )
+    for at in range(12):
+        content = f"{'kortil ' * 20} zumbrel"
+        vectors = {"content": cosine(-0.5)}
+        memory.add(content, id=f"s{at}", kind="session_chunk", session_id=f"s{at}", vectors=vectors)
+    found = ask(memory, limit=10)
+    assert len(found) == 10
+    assert found.ids[0] == "s0"
+    assert {hit.kind for hit in (one.record for one in found)} == {"session_chunk"}
+    turns = ask(memory, limit=10, filters={"kind": "turn_chunk"})
+    assert len(turns) == 10
 
 
 # Neighbors

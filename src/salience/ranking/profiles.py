@@ -141,13 +141,14 @@ def _multi_route() -> Pipeline:
         *(Vector(name, min_similarity=0.0, name=name) for name in facets),
         Lexical((("tags", 1.0), ("content", 1.0))),
     )
-    fused = rrf(*(route.name for route in routes))
+    fused = Col("rrf_score").named("rrf_score")
     support = Col("turn_support").default(0.0).named("turn_support")
     return (
-        retrieve(*routes, depth=Depth(8, min_rows=64))  # max(max(4k, 32) * 2, 40)
-        >> score(fused, into="rrf_score")
-        >> keep(Depth(4, min_rows=32), by="rrf_score")
+        retrieve(*routes, depth=Depth(8, min_rows=64), sessions=True)  # max(max(4k, 32) * 2, 40)
+        >> score(rrf(*(route.name for route in routes)), into="rrf_score")
         >> session_first()
+        >> score(fused + support, into="hybrid_rrf_score")
+        >> keep(Depth(4, min_rows=32), by="hybrid_rrf_score")
         >> score(fused + support + 0.1 * memory_score())
         >> score(Col("score"), into="final_score")
         >> mmr()

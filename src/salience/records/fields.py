@@ -15,6 +15,7 @@ LEXICAL = tuple(name for name, field in FIELDS.items() if field.lexical)
 GRAPH = ("in_degree", "is_cut_vertex", "newest_link")  # columns derived from the links
 SESSION_CHUNK = "session_chunk"  # kinds of the memories that a chat is divided into
 TURN_CHUNK = "turn_chunk"
+CHAT_CHUNKS = frozenset({SESSION_CHUNK, TURN_CHUNK})
 _UNFILTERED = {"metadata", "accesses"}
 
 

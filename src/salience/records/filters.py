@@ -63,6 +63,11 @@ class Not:
 Filter = Compare | And | Or | Not
 
 
+def all_of(*filters: Filter | None) -> Filter:
+    """The filter that several hold together; None among them stands for no filter."""
+    return And(tuple(part for part in filters if part is not None))
+
+
 def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters") -> Filter | None:
     """A filter from its mapping form; None for none.
 

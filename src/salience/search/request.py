@@ -13,7 +13,7 @@ from salience.ranking import profiles
 from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
-from salience.records.filters import And, Compare, Filter, Not, filter_fields, parse_filter
+from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.validation import boolean, finite, integer, native, text, timestamp
 from salience.retrieval.routes import Vector as VectorRoute
 
@@ -198,7 +198,7 @@ def _visible(
         if include_archived:
             statuses["archived"] = None
         conditions.insert(0, Compare("status", "in", tuple(statuses)))
-    return And((*conditions, *([] if where is None else [where])))
+    return all_of(*conditions, where)
 
 
 def _query_text(query: Any) -> str:

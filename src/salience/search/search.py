@@ -23,7 +23,7 @@ from salience.language.tokens import question_words
 from salience.ranking.explanation import Explanation
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.stages import is_stored
-from salience.records.filters import And, Compare, Filter, passes
+from salience.records.filters import Compare, Filter, all_of, passes
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
 from salience.retrieval.operations import (
@@ -215,7 +215,7 @@ def _within(where: Filter | None, during: TimeRange) -> Filter:
     """A filter that also keeps to a time."""
     start = Compare("created_at", "gte", during.start)
     end = Compare("created_at", "lt", during.end)
-    return And((start, end) if where is None else (where, start, end))
+    return all_of(where, start, end)
 
 
 def _neighbors(final: Candidates) -> tuple[Rows, Rows]:

@@ -14,7 +14,16 @@ from salience.ranking.explanation import figure
 from salience.ranking.expressions import Signal
 from salience.ranking.rejection import DroppedRow, OnRoute, WhyNot
 from salience.ranking.stages.stage import Depth, Stage, depth_in_rows, is_stored
-from salience.retrieval.candidates import Candidates, ColumnData, LazyRanks, Rows, union
+from salience.records.fields import CHAT_CHUNKS, SESSION_CHUNK
+from salience.records.filters import Compare, all_of
+from salience.retrieval.candidates import (
+    Candidates,
+    CategoricalColumn,
+    ColumnData,
+    LazyRanks,
+    Rows,
+    union,
+)
 from salience.retrieval.operations import (
     FetchColumns,
     MatchedTerms,
@@ -38,6 +47,9 @@ _WORDING_OF = {f"mentions_{kind}": kind for kind in ("named", "year", "month", "
 class Retrieve(Stage):
     """The union of the first `depth` rows of each route (all rows for None).
 
+    With `sessions`, as many whole sessions of a route follow behind its first rows, and their ranks
+    after these, if there are chunks of chats among them (see `salience.write.chat`).
+
     Writes `<route>.rank`, and on demand:
 
     - `<route>.score` and `previous.<route>.score`: the exact score of every candidate, and of the
@@ -53,6 +65,7 @@ class Retrieve(Stage):
 
     routes: tuple[Route, ...]
     depth: int | Depth | None = 200
+    sessions: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.depth, Depth):
@@ -88,8 +101,16 @@ class Retrieve(Stage):
             SearchRoute(route, query, depth, sort)
             for route, sort in zip(self.routes, ordered, strict=True)
         ]
+        if not all(ordered):
+            wanted |= {"id"}
+        if self.sessions:
+            wanted |= {"kind"}
         rows, places = union([ranking.rows for ranking in rankings])
-        columns = yield from self._columns(query, rows, wanted if all(ordered) else wanted | {"id"})
+        columns = yield from self._columns(query, rows, wanted)
+        if self.sessions and depth is not None and _has_chat_chunks(rows, columns):
+            rankings = yield from self._with_sessions(query, rankings, depth)
+            rows, places = union([ranking.rows for ranking in rankings])
+            columns = yield from self._columns(query, rows, wanted)
         keys = Candidates(rows, {n: columns[n] for n in ("id", "namespace") if n in columns})
         for at, route in enumerate(self.routes):
             columns[f"{route.name}.rank"] = _ranks(
@@ -100,6 +121,24 @@ class Retrieve(Stage):
                 noted[places[at]] = value
                 columns[f"{route.name}.rank.{note}"] = noted
         return Candidates(rows, columns)
+
+    def _with_sessions(
+        self, query: Query, rankings: Sequence[Ranking], depth: int
+    ) -> Plan[Sequence[Ranking]]:
+        """The rankings; one that is full, with the best whole sessions behind its own rows."""
+        full = [at for at, ranking in enumerate(rankings) if len(ranking.rows) >= depth]
+        where = all_of(query.where, Compare("kind", "eq", SESSION_CHUNK))
+        answers = yield [
+            SearchRoute(self.routes[at], replace(query, where=where), depth) for at in full
+        ]
+        joined = list(rankings)
+        for at, sessions in zip(full, answers, strict=True):
+            first, new = rankings[at], ~np.isin(sessions.rows, rankings[at].rows)
+            joined[at] = Ranking(
+                np.concatenate([first.rows, sessions.rows[new]]),
+                np.concatenate([first.scores, sessions.scores[new]]),
+            )
+        return joined
 
     def fuse(self, following: Stage) -> Stage | None:
         formula = following.cut_by()
@@ -193,6 +232,14 @@ class _TopKRetrieval(Stage):
         return [table, *(yield from self.cut.tables(query, table, later))]
 
 
+def _has_chat_chunks(rows: Rows, columns: dict[str, ColumnData]) -> bool:
+    """Test whether some rows are of a chat that was stored as sessions and their turns."""
+    kinds = columns["kind"]
+    if isinstance(kinds, CategoricalColumn) and CHAT_CHUNKS.isdisjoint(kinds.distinct):
+        return False  # no memory of the namespace is
+    return not CHAT_CHUNKS.isdisjoint(Candidates(rows, columns)["kind"].tolist())
+
+
 def _ranks(
     route: Route, ranking: Ranking, places: NDArray[np.intp], keys: Candidates, *, ordered: bool
 ) -> ColumnData:
@@ -218,6 +265,6 @@ def _stored(wanted: frozenset[str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in wanted if is_stored(name)))
 
 
-def retrieve(*routes: Route, depth: int | Depth | None = 200) -> Retrieve:
-    """The union of the first `depth` rows of each route."""
-    return Retrieve(routes, depth)
+def retrieve(*routes: Route, depth: int | Depth | None = 200, sessions: bool = False) -> Retrieve:
+    """The union of the first `depth` rows of each route, and of as many whole `sessions`."""
+    return Retrieve(routes, depth, sessions)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from salience.ranking.rejection import DroppedRow, WhyNot
-from salience.ranking.stages.stage import Stage
+from salience.ranking.stages.stage import Stage, is_stored
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
+from salience.records.filters import Compare, all_of
 from salience.retrieval.candidates import Candidates, Column, Floats
-from salience.retrieval.operations import ReadTexts, SessionNeighbors
+from salience.retrieval.operations import FetchColumns, ReadTexts, SearchRoute, SessionNeighbors
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
+from salience.retrieval.routes import MatchAll
 
 _REASONS = tuple(
     f"turn_support.{reason}"
@@ -25,8 +28,9 @@ _REASONS = tuple(
 class SessionFirst(Stage):
     """turn_support = min(max_support, share * best `of` of the session's turns), from 0 on.
 
-    If memories of the kind `session` were retrieved, they alone go on, each supported by the
-    retrieved memories of the kind `turn` of the same session. Otherwise all go on, unsupported.
+    If memories of the kind `session` were retrieved, or of the kind `turn` of such a session, the
+    sessions alone go on, each supported by the retrieved turns of the same session. Otherwise all
+    go on, unsupported. A session that only its turns lead to has an `of` of 0.
 
     Writes `session_rrf_score`, a session's own `of`, and `turn_support`, both NaN where there is
     none, the latter with its reasons: `.supporting_turn_count`, `.best_turn` (its id; of equally
@@ -47,24 +51,59 @@ class SessionFirst(Stage):
     def writes(self) -> frozenset[str]:
         return frozenset({"session_rrf_score", "turn_support", *_REASONS})
 
-    def apply(self, query: Query, candidates: Candidates) -> Candidates:
-        kinds, session_of = candidates["kind"], candidates.sessions()
+    def plan(
+        self, query: Query, candidates: Candidates, wanted: frozenset[str]
+    ) -> Plan[Candidates]:
+        kinds = candidates["kind"].tolist()
+        if self.session not in kinds and self.turn not in kinds:
+            return self._supported(candidates, [], {})
+        candidates = yield from self._with_sessions_of_turns(query, candidates)
         turns: dict[Any, list[int]] = {}
-        for place in np.flatnonzero(kinds == self.turn).tolist():
-            turns.setdefault(session_of[place], []).append(place)
-        whole = np.flatnonzero(kinds == self.session)
-        passed = candidates.take(whole) if len(whole) else candidates
+        whole: list[int] = []
+        columns = zip(candidates["kind"].tolist(), candidates.sessions(), strict=True)
+        for place, (kind, session) in enumerate(columns):
+            if kind == self.session:
+                whole.append(place)
+            elif kind == self.turn and session is not None:
+                turns.setdefault(session, []).append(place)
+        return self._supported(candidates, whole, turns)
+
+    def _with_sessions_of_turns(self, query: Query, candidates: Candidates) -> Plan[Candidates]:
+        """The table with the sessions of its turns that no route found."""
+        kinds, session_of = candidates["kind"], candidates.sessions()
+        turns = np.flatnonzero(kinds == self.turn).tolist()
+        whole = np.flatnonzero(kinds == self.session).tolist()
+        missing = {session_of[place] for place in turns} - {session_of[place] for place in whole}
+        missing.discard(None)
+        if not missing:
+            return candidates
+        names = {candidates["session_id"][place] for place in turns if session_of[place] in missing}
+        of_turns = Compare("session_id", "in", tuple(sorted(names)))
+        where = all_of(query.where, of_turns, Compare("kind", "eq", self.session))
+        ranking = yield from ask(SearchRoute(MatchAll(), replace(query, where=where), None))
+        stored = tuple(sorted(name for name in candidates.columns if is_stored(name)))
+        fetched = yield from ask(FetchColumns(ranking.rows, stored))
+        sessions = Candidates(ranking.rows, fetched)
+        of_turn = np.array([session in missing for session in sessions.sessions()], dtype=bool)
+        joined = candidates.joined(sessions.take(of_turn))
+        return joined.with_columns(**{self.of: np.nan_to_num(joined.floats(self.of))})
+
+    def _supported(
+        self, candidates: Candidates, whole: list[int], turns: Mapping[Any, list[int]]
+    ) -> Candidates:
+        """The rows at the places `whole`, supported by `turns` (places by session); else all."""
+        passed = candidates.take(np.array(whole)) if whole else candidates
         columns: dict[str, Column] = {
             name: np.full(len(passed), None, dtype=object) for name in _REASONS
         }
-        own = passed.floats(self.of) if len(whole) else np.full(len(passed), np.nan)
+        own = passed.floats(self.of) if whole else np.full(len(passed), np.nan)
         support = np.full(len(passed), np.nan)
-        for at, place in enumerate(whole.tolist()):
-            supporting = turns.get(session_of[place]) if session_of[place] is not None else None
-            if supporting:
-                best = _best(supporting, candidates.floats(self.of), candidates["id"])
+        session_of = passed.sessions() if whole else []
+        for at, session in enumerate(session_of):
+            if session in turns:
+                best = _best(turns[session], candidates.floats(self.of), candidates["id"])
                 support[at] = min(self.max_support, self.share * float(candidates[self.of][best]))
-                columns["turn_support.supporting_turn_count"][at] = len(supporting)
+                columns["turn_support.supporting_turn_count"][at] = len(turns[session])
                 columns["turn_support.best_turn"][at] = candidates["id"][best]
                 columns["turn_support.best_turn_routes"][at] = _routes(candidates, best)
         return passed.with_columns(session_rrf_score=own, turn_support=support, **columns)

@@ -89,6 +89,25 @@ class Rankings(StoreCase):
             memory.search("bicycles", limit=3)
         self._compare(both, [q["text"] for q in sample.questions()][2::9])
 
+    def test_no_number_of_turns_pushes_whole_sessions_out(self, memory: Memory) -> None:
+        turns = [
+            {"content": f"bicycle {i}", "kind": "turn_chunk", "session_id": "s0"}
+            for i in range(120)
+        ]
+        sessions = [
+            {
+                "id": f"s{i}",
+                "content": f"{'the weather of that week ' * 9} and a bicycle",
+                "kind": "session_chunk",
+                "session_id": f"s{i}",
+            }
+            for i in range(12)
+        ]
+        memory.add_many([*turns, *sessions], dedup=False)
+        hits = memory.search("bicycle", profile="multi_route", limit=10, explain=True)
+        assert hits.ids == tuple(sorted(f"s{i}" for i in (0, 1, 10, 11, 2, 3, 4, 5, 6, 7)))
+        assert all(hit.explanation and hit.explanation.value == hit.score for hit in hits)
+
     def _compare(self, both: tuple[Memory, Memory], questions: list[str]) -> None:
         chance = random.Random(1)
         for text in (*questions, *_ODD):
