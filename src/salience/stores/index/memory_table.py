@@ -342,12 +342,16 @@ class MemoryTable:
         assert isinstance(column, CodedColumn)
         return column
 
-    @property
-    def created_at(self) -> NDArray[np.float64]:
-        """The time of each memory in seconds since 1970."""
-        column = self._columns["created_at"]
-        assert isinstance(column, NumberColumn)
+    def numbers(self, name: str) -> Floats:
+        """The values of a field of numbers or times, by ordinal; NaN where there is none."""
+        column = self.column(name)
+        assert isinstance(column, NumberColumn), name
         return column.values
+
+    @property
+    def created_at(self) -> Floats:
+        """The time of each memory in seconds since 1970."""
+        return self.numbers("created_at")
 
     # Structures worked out from the columns
 
