@@ -189,7 +189,7 @@ class _Import:
     degraded: dict[str, None] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
     has_pending: bool = False  # links whose targets did not exist when they were written
-    unmet: list[tuple[str, str, str, float]] = field(default_factory=list)  # by changed memories
+    unmet: list[tuple[str, str, str, float, Any]] = field(default_factory=list)  # with their times
 
     def run(self, source: _Source, size: int) -> Iterator[None]:
         """Write the items of a source, batch by batch."""
@@ -226,7 +226,7 @@ class _Import:
         unlinked = [link for link in self.unmet if self.memory.get(link[1]) is None]
         for link in self.unmet:
             if link not in unlinked:
-                self.memory.link(*link)
+                self.memory.link(*link[:4], created_at=link[4])
         output.notes(
             f"not linked: {source} to {target!r}, which does not exist yet; import it again later"
             for source, target, *_ in unlinked
@@ -291,7 +291,7 @@ class _Import:
             return
         try:
             changes = _changes(record, item)
-            linked = self._linked(id, item.get("links") or [])
+            linked = self._linked(item)
             if changes:
                 there[id] = self.memory.update(id, **changes)
         except InvalidInput as problem:
@@ -299,8 +299,9 @@ class _Import:
             return
         self.counts["UPDATED" if changes or linked else "UNCHANGED"] += 1
 
-    def _linked(self, id: str, links: Any) -> bool:
-        """Add the links that a memory lacks; True if there were any."""
+    def _linked(self, item: Mapping[str, Any]) -> bool:
+        """Add the links of an item that its memory lacks; True if there were any."""
+        id, links = item["id"], item.get("links") or []
         if not isinstance(links, list) or not all(isinstance(link, Mapping) for link in links):
             raise InvalidInput("links", "must be a list of mappings")
         existing = [link for link in self.memory.links(id) if link.source == id] if links else []
@@ -308,14 +309,15 @@ class _Import:
         added = False
         for link in links:
             target, type, weight = link.get("target"), link.get("type"), link.get("weight", 1.0)
+            created = link.get("created_at", item.get("created_at"))
             if (target, type) in existing_ends:
                 continue
             try:
-                self.memory.link(id, target, type, weight)
+                self.memory.link(id, target, type, weight, created_at=created)
                 added = True
             except NotFound:
                 if not any(target in self._names(link.target) for link in existing):
-                    self.unmet.append((id, str(target), str(type), weight))
+                    self.unmet.append((id, str(target), str(type), weight, created))
         return added
 
     def _names(self, id: str) -> frozenset[str]:

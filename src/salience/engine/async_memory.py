@@ -369,19 +369,27 @@ class AsyncJudgmentApi(AsyncPlanRunner):
     """Link, use and judge memories, supersede one by another, look at their history."""
 
     async def link(
-        self, source: str, target: str, type: str = "mentions", weight: float = 1.0
+        self,
+        source: str,
+        target: str,
+        type: str = "mentions",
+        weight: float = 1.0,
+        *,
+        created_at: Moment = None,
     ) -> None:
         """Link two memories.
 
         `type` is mentions, supports, contradicts, depends_on, same_as or supersedes; `weight` is in
-        [0, 1].
+        [0, 1]. `created_at` is the time from which they belong together, now by default: a memory
+        that gains a link is livelier for a while.
 
         Raises:
             NotFound: one of them does not exist.
-            InvalidInput: an unknown type, or a weight outside [0, 1].
+            InvalidInput: an unknown type, a weight outside [0, 1], or a wrong time.
         """
         scope = self._core.write_context()
-        await self._run(update.put_links([parse_link(scope, source, target, type, weight)], scope))
+        link = parse_link(scope, source, target, type, weight, created_at)
+        await self._run(update.put_links([link], scope))
 
     async def supersede(self, old: str, new: str, *, if_version: int | None = None) -> None:
         """Let a memory take the place of an older one.

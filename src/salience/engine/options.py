@@ -125,7 +125,8 @@ class MemoryFields(RecordFields, total=False):
 
     id: its id; a new one by default.
     vectors: vectors by name, instead of the embedder's.
-    links: links to other memories, {"target", "type", "weight"}.
+    links: links to other memories, {"target", "type", "weight", "created_at"}; a link is as old as
+        the memory unless it says otherwise.
     supersedes: the id of a memory whose place it takes.
     idempotency_key: a key of this write; a second write with the key adds nothing and gives the
         outcome of the first.

@@ -10,7 +10,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from salience.records.events import Event, gives_new_row, record_at, visible_at
+from salience.records.events import Event, gives_new_row, link_time, record_at, visible_at
 from salience.records.record import Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
@@ -203,5 +203,5 @@ def _links_at(namespace: str, log: Iterable[Event], at: datetime) -> tuple[Link,
         key = (event.id, target, type_)
         links.pop(key, None)
         if weight is not None:
-            links[key] = Link(namespace, event.id, target, type_, weight, event.at)
+            links[key] = Link(namespace, event.id, target, type_, weight, link_time(event))
     return tuple(links.values())

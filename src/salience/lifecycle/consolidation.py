@@ -267,6 +267,7 @@ def _merge(
         embedder=scope.embedder,
         actor=scope.actor,
         also=Log(scope.namespace, events),
+        at=scope.now,
     )
     # Read again last of all, since a summariser and an embedder may take their time.
     current = yield from read_records(scope.namespace, cluster.members)

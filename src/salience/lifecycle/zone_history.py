@@ -15,7 +15,7 @@ from salience.display.html import HtmlResult, header, section, shares, table, zo
 from salience.errors import InvalidInput
 from salience.ranking.signals.vitality import Zone, vitality, zone
 from salience.ranking.stages import score
-from salience.records.events import USE_EVENTS, Event, apply, visible_at
+from salience.records.events import USE_EVENTS, Event, apply, link_time, visible_at
 from salience.records.fields import GRAPH
 from salience.records.link_graph import LinkGraph
 from salience.records.record import ACCESSES_KEPT
@@ -175,7 +175,7 @@ class _ReplayedMemories:
         if event.payload["weight"] is None:  # removed
             self._links.pop(key, None)
         else:
-            self._links[key] = event.at.timestamp()
+            self._links[key] = link_time(event).timestamp()
 
     def _set_accesses(self, place: int, times: Iterable[datetime]) -> None:
         if place >= len(self._accesses):

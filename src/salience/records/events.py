@@ -258,16 +258,27 @@ def _is_in_place(payload: Values) -> bool:
     return bool(values) and patched and "vectors" not in payload
 
 
-def link_event(link: Link, actor: str | None) -> Event:
-    """The event of making a link; it belongs to the memory that the link comes from."""
-    payload = {"target": link.target, "link": link.type, "weight": link.weight}
-    return Event("link", link.source, link.created_at, actor, payload=payload)
+def link_event(link: Link, actor: str | None, at: datetime | None = None) -> Event:
+    """The event of making a link at a time, that of the link by default.
+
+    It belongs to the memory that the link comes from.
+    """
+    payload: dict[str, Any] = {"target": link.target, "link": link.type, "weight": link.weight}
+    if at is not None and at != link.created_at:
+        payload["created_at"] = to_json(link.created_at)
+    return Event("link", link.source, at or link.created_at, actor, payload=payload)
 
 
-def unlink_event(link: Link, actor: str | None) -> Event:
-    """The event of removing a link at its `created_at`: its weight is None."""
+def unlink_event(link: Link, actor: str | None, at: datetime | None = None) -> Event:
+    """The event of removing a link at a time, its `created_at` by default: its weight is None."""
     payload = {"target": link.target, "link": link.type, "weight": None}
-    return Event("link", link.source, link.created_at, actor, payload=payload)
+    return Event("link", link.source, at or link.created_at, actor, payload=payload)
+
+
+def link_time(event: Event) -> datetime:
+    """The `created_at` of the link that an event made."""
+    created = event.payload.get("created_at")
+    return event.at if created is None else timestamp("created_at", created)
 
 
 def apply_with_previous(before: Values, event: Event) -> tuple[dict[str, Any], Event]:

@@ -392,8 +392,8 @@ class ListRecords:
 class Put:
     """Write new memories and links in one transaction -> the ids that are taken.
 
-    `unlinks` are links to remove before, by their ends and type; their `created_at` is the time of
-    removal. Links that do not exist are ignored.
+    `unlinks` are links to remove before, by their ends and type. Links that do not exist are
+    ignored. `at` is the time at which links are made and removed, that of each link by default.
 
     With `replace=True` each draft replaces the memory of the same id. Its accesses count on, and it
     keeps a vector whose name the draft does not have and `stale` does not list (if nothing is
@@ -416,6 +416,7 @@ class Put:
     actor: str | None = None  # the author of the write
     also: Log | None = None
     past: ImportedHistory | None = None
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,8 +111,8 @@ class RamRecords:
                 return refused
             for draft in op.drafts:
                 self._put(draft, op)
-            self._unlink(op.unlinks, op.actor)
-            self._link(op.links, op.actor, logged=op.past is None)
+            self._unlink(op)
+            self._link(op)
             if op.past is not None:
                 self._log_history(op.past)
             if op.embedder and self._embedder is None and any(d.vectors for d in op.drafts):
@@ -222,14 +222,17 @@ class RamRecords:
         for seq, name, vector in past.vectors:
             self._former.setdefault(seq, {})[name] = codec.encode_vector(vector)
 
-    def _link(self, links: Sequence[Link], actor: str | None, logged: bool) -> None:
-        for link in links:
+    def _link(self, op: Put) -> None:
+        for link in op.links:
             self._links.add(link)
-        self._note_linked([(link.namespace, link_event(link, actor)) for link in links], logged)
+        events = [(link.namespace, link_event(link, op.actor, op.at)) for link in op.links]
+        self._note_linked(events, logged=op.past is None)
 
-    def _unlink(self, links: Sequence[Link], actor: str | None) -> None:
-        removed = [link for link in links if self._links.remove(link)]
-        self._note_linked([(link.namespace, unlink_event(link, actor)) for link in removed])
+    def _unlink(self, op: Put) -> None:
+        removed = [link for link in op.unlinks if self._links.remove(link)]
+        self._note_linked(
+            [(link.namespace, unlink_event(link, op.actor, op.at)) for link in removed]
+        )
 
     def _note_linked(self, events: Iterable[tuple[str, Event]], logged: bool = True) -> None:
         """Log events of links, and note them for the index of the namespace."""

@@ -335,7 +335,8 @@ def _finish_supersessions(
             continue
         if not (yield from _supersedes(first.id, item.supersedes, scope)):
             with suppress(NotFound):  # it was superseded, and erased since
-                yield from supersede(item.supersedes, first.id, scope)
+                linked_at = min(item.record.created_at, scope.now)
+                yield from supersede(item.supersedes, first.id, scope, linked_at=linked_at)
 
 
 def _supersedes(new: str, old: str, scope: WriteContext) -> Plan[bool]:
@@ -361,7 +362,8 @@ def _take_effect(
         verdict = verdicts.get(place)
         if item.supersedes is not None and place in written:
             try:
-                yield from supersede(item.supersedes, draft.record.id, scope)
+                linked_at = min(draft.record.created_at, scope.now)
+                yield from supersede(item.supersedes, draft.record.id, scope, linked_at=linked_at)
             except NotFound:
                 unsuperseding.add(place)
         elif verdict is not None and verdict.outcome.outcome in STRENGTHENING:

@@ -124,7 +124,14 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     further = _vector_texts(source.get("vector_texts"))
     record = with_vector_texts(record, further)
     links = tuple(
-        parse_link(scope, record.id, link.get("target"), link.get("type"), link.get("weight", 1.0))
+        parse_link(
+            scope,
+            record.id,
+            link.get("target"),
+            link.get("type"),
+            link.get("weight", 1.0),
+            link.get("created_at", min(record.created_at, scope.now)),
+        )
         for link in _mappings("links", source.get("links"))
     )
     vectors = _vectors(source.get("vectors"), dimensions)
@@ -224,8 +231,15 @@ def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
     return mappings
 
 
-def parse_link(scope: WriteContext, source: Any, target: Any, type: Any, weight: Any) -> Link:
-    """A link of checked ends, type and weight."""
+def parse_link(
+    scope: WriteContext,
+    source: Any,
+    target: Any,
+    type: Any,
+    weight: Any = None,
+    created_at: Any = None,
+) -> Link:
+    """A link of checked ends, type, weight (1 by default) and time (now by default)."""
     if not isinstance(type, str) or type not in LINK_TYPES:
         raise InvalidInput(
             "type", f"there is no {shown(type)}", f"use one of {', '.join(LINK_TYPES)}"
@@ -237,7 +251,7 @@ def parse_link(scope: WriteContext, source: Any, target: Any, type: Any, weight:
         text("target", target),
         type,
         1.0 if checked is None else checked,
-        scope.now,
+        optional_timestamp("created_at", created_at) or scope.now,
     )
 
 

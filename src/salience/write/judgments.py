@@ -103,8 +103,16 @@ def decay_all(scope: WriteContext) -> Plan[None]:
     yield from ask(Log(scope.namespace, (event,)))
 
 
-def supersede(old: str, new: str, scope: WriteContext, if_version: Any = None) -> Plan[None]:
+def supersede(
+    old: str,
+    new: str,
+    scope: WriteContext,
+    if_version: Any = None,
+    linked_at: datetime | None = None,
+) -> Plan[None]:
     """The plan of superseding an old memory by a new one, if the old one has a version.
+
+    Their link is from `linked_at`, now by default.
 
     The old one is valid until the new one begins to be: its `valid_from`, else its creation; but it
     never ends before its own beginning.
@@ -119,12 +127,14 @@ def supersede(old: str, new: str, scope: WriteContext, if_version: Any = None) -
         before = yield from read_existing(text("old", old), scope.namespace)
         after = yield from read_existing(text("new", new), scope.namespace)
         check_version(before, version)
-        if (yield from _take_place(before, after, scope)):
+        if (yield from _take_place(before, after, scope, linked_at)):
             return
     raise contention_error(old)
 
 
-def _take_place(before: MemoryRecord, after: MemoryRecord, scope: WriteContext) -> Plan[bool]:
+def _take_place(
+    before: MemoryRecord, after: MemoryRecord, scope: WriteContext, linked_at: datetime | None
+) -> Plan[bool]:
     """Supersede one memory by another, if both are as they were read; True if they were."""
     old, new = before.id, after.id
     if old == new:
@@ -135,10 +145,10 @@ def _take_place(before: MemoryRecord, after: MemoryRecord, scope: WriteContext) 
             f"{shown(new)} has been superseded by {shown(old)}, directly or through others",
             f'take that back first: update({shown(new)}, status="active", valid_to=None)',
         )
-    links = (parse_link(scope, new, old, "supersedes", 1.0),)
+    links = (parse_link(scope, new, old, "supersedes", created_at=linked_at),)
     versions = {old: before.version, new: after.version}
     events = Log(scope.namespace, supersession_events(before, after, scope), versions)
-    return not (yield from ask(Put((), links, actor=scope.actor, also=events)))
+    return not (yield from ask(Put((), links, actor=scope.actor, also=events, at=scope.now)))
 
 
 def _superseded_by(newest: str, id: str, scope: WriteContext) -> Plan[bool]:
@@ -176,4 +186,4 @@ def contradict(one: str, other: str, scope: WriteContext) -> Plan[None]:
         raise InvalidInput(
             "other", f"{shown(other)} cannot contradict itself", "name another memory"
         )
-    yield from put_links([parse_link(scope, one, other, "contradicts", 1.0)], scope)
+    yield from put_links([parse_link(scope, one, other, "contradicts")], scope)

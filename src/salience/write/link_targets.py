@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from salience.language.tokens import slug
-from salience.records.record import Link, MemoryRecord
+from salience.records.record import EMPTY, Link, MemoryRecord
 from salience.retrieval.operations import FetchColumns, LinksOf, Put, RowsById, SearchRoute
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
@@ -35,12 +35,16 @@ def _names(title: str | None, aliases: object) -> frozenset[str]:
 
 
 def pending_links_to(
-    namespace: str, names_of: Mapping[str, Iterable[str]], now: datetime
+    namespace: str,
+    names_of: Mapping[str, Iterable[str]],
+    now: datetime,
+    created: Mapping[str, datetime] = EMPTY,
 ) -> Plan[tuple[tuple[Link, ...], tuple[Link, ...]]]:
     """The pending links to some names: (as they are, as they will be).
 
     `names_of` are the new names of memories by id; of several memories with one name, the first
-    gets the links.
+    gets the links. A link to a memory that is `created` is as old as it was, and no older than that
+    memory; one to a memory that gains a name is from now.
     """
     id_of: dict[str, str] = {}
     for id, names in names_of.items():
@@ -53,16 +57,22 @@ def pending_links_to(
         RowsById(namespace, tuple(sorted(id_of))),
     ]
     old = tuple(link for link in links if link.target in id_of and link.target not in taken)
-    return (
-        tuple(replace(link, created_at=now) for link in old),
-        tuple(replace(link, target=id_of[link.target], created_at=now) for link in old),
-    )
+    new = []
+    for link in old:
+        id = id_of[link.target]
+        at = max(link.created_at, min(created[id], now)) if id in created else now
+        new.append(replace(link, target=id, created_at=at))
+    return old, tuple(new)
 
 
-def resolve_names(namespace: str, links: Sequence[Link], new: Iterable[str]) -> Plan[list[Link]]:
-    """The links, those to the name of a memory leading to its id; `new` are ids to be written."""
-    new_ids = set(new)
-    unknown = sorted({link.target for link in links} - new_ids)
+def resolve_names(
+    namespace: str, links: Sequence[Link], new: Mapping[str, Iterable[str]] = EMPTY
+) -> Plan[list[Link]]:
+    """The links, those to the name of a memory leading to its id.
+
+    `new` are the names of memories to be written, by id; a memory that is there already goes first.
+    """
+    unknown = sorted({link.target for link in links} - new.keys())
     if not unknown:
         return list(links)
     rows: Mapping[str, int] = yield from ask(RowsById(namespace, tuple(unknown)))
@@ -70,12 +80,12 @@ def resolve_names(namespace: str, links: Sequence[Link], new: Iterable[str]) -> 
     if not names:
         return list(links)
     id_of = yield from _ids_by_name(namespace, names)
-    return [
-        replace(link, target=id_of.get(link.target, link.target))
-        if link.target not in new_ids
-        else link
-        for link in links
-    ]
+    new_id_of = {name: id for id, own in reversed(new.items()) for name in own}
+    for target in names:
+        id = new_id_of.get(target) or new_id_of.get(slug(target))
+        if id is not None:
+            id_of.setdefault(target, id)
+    return [replace(link, target=id_of.get(link.target, link.target)) for link in links]
 
 
 def _ids_by_name(namespace: str, targets: Iterable[str]) -> Plan[dict[str, str]]:
@@ -112,14 +122,14 @@ def resolve_pending_links(
 ) -> Plan[list[Link]]:
     """The plan of resolving pending links: those whose name a memory has by now, as resolved.
 
-    Nothing is written without `apply`.
+    They are as old as they were. Nothing is written without `apply`.
     """
     links = yield from pending_links(namespace)
     if not links:
         return []
     id_of = yield from _ids_by_name(namespace, {link.target for link in links})
-    old = [replace(link, created_at=now) for link in links if link.target in id_of]
+    old = [link for link in links if link.target in id_of]
     new = [replace(link, target=id_of[link.target]) for link in old]
     if apply and old:
-        yield from ask(Put((), tuple(new), tuple(old), actor=actor))
+        yield from ask(Put((), tuple(new), tuple(old), actor=actor, at=now))
     return new

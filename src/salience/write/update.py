@@ -57,16 +57,17 @@ def put_new(
     that has it, and pending links to the memory that comes to have their name.
     """
     fresh = _distinct(drafts, strict)
-    ids = {draft.record.id for draft, _ in fresh}
     taken: set[str] = set()
     links: list[Link] = []
     while fresh:
         requested = [link for _, item in fresh for link in item.links]
-        links = yield from link_targets.resolve_names(scope.namespace, requested, ids)
+        names_of = {d.record.id: link_targets.target_names(d.record) for d, _ in fresh}
+        links = yield from link_targets.resolve_names(scope.namespace, requested, names_of)
         old, new = yield from link_targets.pending_links_to(
             scope.namespace,
-            {d.record.id: link_targets.target_names(d.record) for d, _ in fresh},
+            names_of,
             scope.now,
+            {d.record.id: d.record.created_at for d, _ in fresh},
         )
         refused = yield from ask(
             Put(
@@ -75,6 +76,7 @@ def put_new(
                 old,
                 embedder=scope.embedder,
                 actor=scope.actor,
+                at=scope.now,
             )
         )
         if not refused:
@@ -225,7 +227,7 @@ def _updated(
         if (yield from ask(Log(scope.namespace, (event,), {id: record.version}))):
             return None
         if new:
-            yield from ask(Put((), new, old, actor=scope.actor))
+            yield from ask(Put((), new, old, actor=scope.actor, at=scope.now))
         return changed
     vectors: dict[str, Embedding] = {}
     stale = () if embedded_text(changed) == embedded_text(record) else CONTENT_VECTORS
@@ -245,6 +247,7 @@ def _updated(
         stale=stale,
         embedder=scope.embedder,
         actor=scope.actor,
+        at=scope.now,
     )
     return None if (yield from ask(put)) else changed
 
@@ -269,7 +272,7 @@ def put_links(links: Sequence[Link], scope: WriteContext) -> Plan[None]:
     missing = [end for end in ends if end not in rows]
     if missing:
         raise not_found(missing[0], scope.namespace)
-    yield from ask(Put((), tuple(links), actor=scope.actor))
+    yield from ask(Put((), tuple(links), actor=scope.actor, at=scope.now))
 
 
 def delete(id: str, scope: WriteContext, if_version: Any = None) -> Plan[bool]:

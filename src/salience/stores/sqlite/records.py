@@ -141,8 +141,8 @@ class SqliteRecords(SqliteLog):
             if refused:
                 return refused
             self._insert(db, prepared, old, op)
-            self._unlink(db, op.unlinks, op.actor)
-            self._link(db, op.links, op.actor, logged=op.past is None)
+            self._unlink(db, op)
+            self._link(db, op)
             if op.past is not None:
                 self._log_history(db, op.past)
             if op.embedder and any(draft.vectors for draft in op.drafts):
@@ -270,16 +270,15 @@ class SqliteRecords(SqliteLog):
             ).fetchall()
             self._note(db, "removed", removed)
 
-    def _link(
-        self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None, logged: bool
-    ) -> None:
-        insert_links(db, self._write_spaces(db, {link.namespace for link in links}), links)
-        events = [(link.namespace, link_event(link, actor)) for link in links]
-        self._note_linked(db, events, logged)
+    def _link(self, db: sqlite3.Connection, op: Put) -> None:
+        insert_links(db, self._write_spaces(db, {link.namespace for link in op.links}), op.links)
+        events = [(link.namespace, link_event(link, op.actor, op.at)) for link in op.links]
+        self._note_linked(db, events, logged=op.past is None)
 
-    def _unlink(self, db: sqlite3.Connection, links: Sequence[Link], actor: str | None) -> None:
-        removed = delete_links(db, links)
-        self._note_linked(db, [(link.namespace, unlink_event(link, actor)) for link in removed])
+    def _unlink(self, db: sqlite3.Connection, op: Put) -> None:
+        removed = delete_links(db, op.unlinks)
+        events = [(link.namespace, unlink_event(link, op.actor, op.at)) for link in removed]
+        self._note_linked(db, events)
 
     def _note_linked(
         self, db: sqlite3.Connection, events: Sequence[tuple[str, Event]], logged: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 from salience import Memory
 from salience.errors import InvalidInput, NotFound
 from salience.lifecycle.spreading_boost import spread_boost
+from salience.lifecycle.zone_history import ZONE_ORDER
+from salience.ranking.explanation import Explanation
 from salience.records.events import Event
 from salience.records.record import Draft
 from salience.retrieval import operations
@@ -24,6 +26,12 @@ from salience.testing.conformance._events import events, types_and_ids
 def ends(memory: Memory) -> list[tuple[str, str]]:
     """The links as (source, target)."""
     return [(link.source, link.target) for link in memory.links()]
+
+
+def found(explanation: Explanation | None) -> Iterator[tuple[str, float]]:
+    """The values of an explanation by label."""
+    for node in explanation or ():
+        yield node.label, node.value
 
 
 class PendingLinks(StoreCase):
@@ -64,6 +72,65 @@ class PendingLinks(StoreCase):
         assert link.created_at == later  # when it came to lead there
         memory.add("w", id="d", title="Project Atlas")  # it leads somewhere already
         assert ends(memory) == [("a", "b")]
+
+    def test_links_of_imported_notes_are_as_old_as_the_notes(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        imported = clock.pass_(days=1)
+        old, told = imported - timedelta(days=300), imported - timedelta(days=9)
+        memory.add_many(
+            [
+                {
+                    "content": "x",
+                    "id": "a",
+                    "created_at": old,
+                    "links": [
+                        {"target": "b", "type": "supports"},
+                        {"target": "The Map", "type": "mentions"},
+                        {"target": "c", "type": "mentions", "created_at": told},
+                        {"target": "later", "type": "mentions"},
+                    ],
+                },
+                {"content": "y", "id": "b", "created_at": old + timedelta(days=5)},
+                {"content": "z", "id": "c", "created_at": old, "title": "The Map"},
+            ]
+        )
+        memory.add("w", id="d", created_at=old, title="Later", supersedes="c")
+        times = {(link.target, link.type): link.created_at for link in memory.links()}
+        assert times == {
+            ("b", "supports"): old,
+            ("c", "mentions"): told,  # of the two to c, the last
+            ("d", "mentions"): old,
+            ("c", "supersedes"): old,
+        }
+        alive = {one.id: one.vitality for one in memory.zones()}
+        memory.link("b", "d")
+        linked = {one.id: one.vitality for one in memory.zones()}
+        assert linked["d"] > alive["d"] + 0.1  # a link of today revives
+        assert imported in {link.created_at for link in memory.links("d")}
+        assert memory.zone_shares(points=1).counts == {
+            zone: (dict(memory.zones().counts).get(zone, 0),) for zone in ZONE_ORDER
+        }
+
+    def test_the_past_knows_a_link_since_it_was_written_however_old_it_is(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many([{"content": "word", "id": id} for id in "ab"], dedup=False)
+        before = clock.now
+        clock.pass_(days=1)
+        old = clock.now - timedelta(days=300)
+        memory.link("a", "b", created_at=old)
+        written = clock.now
+        clock.pass_(days=1)
+        memory.add("z", id="c", created_at=old, links=[{"target": "a", "type": "mentions"}])
+        for at, degrees in ((before, [0, 0]), (written, [0, 1]), (clock.now, [1, 1])):
+            hits = memory.search("word", profile="vitality", as_of=at, explain=True, touch=False)
+            parts = {hit.id: dict(found(hit.explanation)) for hit in hits}
+            assert [parts[id]["structural boost"] for id in "ab"] == [
+                1.0 + 0.1 * degree for degree in degrees
+            ]
+            assert [parts[id]["revival"] for id in "ab"] == [0.0, 0.0]
+        assert memory.verify()
 
     def test_of_several_of_a_name_written_at_once_the_first_is_meant(self, memory: Memory) -> None:
         memory.add("x", id="a", links=[{"target": "Atlas", "type": "mentions"}])

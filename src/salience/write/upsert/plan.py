@@ -136,6 +136,7 @@ def _put_replacements(
                 stale=stale,
                 embedder=scope.embedder,
                 actor=scope.actor,
+                at=scope.now,
             )
         )
     )
@@ -146,7 +147,7 @@ def _missing_links(items: Iterable[Item], scope: WriteContext) -> Plan[dict[str,
     requested = [link for item in items for link in item.links]
     if not requested:
         return {}
-    links = yield from link_targets.resolve_names(scope.namespace, requested, ())
+    links = yield from link_targets.resolve_names(scope.namespace, requested)
     sources = tuple({link.source for link in links})
     present = yield from ask(LinksOf(scope.namespace, sources))
     existing = {(link.source, link.target, link.type, link.weight) for link in present}

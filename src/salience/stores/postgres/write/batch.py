@@ -109,10 +109,14 @@ def log_links(batch: NamespaceBatch, op: operations.Put) -> None:
             (link.source, link.target, link.type) in batch.existing_links
             and link.source in batch.sequences
         ):
-            batch.log_entries.append((batch.sequences[link.source], unlink_event(link, op.actor)))
+            batch.log_entries.append(
+                (batch.sequences[link.source], unlink_event(link, op.actor, op.at))
+            )
     for link in op.links:
         if link.namespace == batch.namespace and link.source in batch.sequences:
-            batch.log_entries.append((batch.sequences[link.source], link_event(link, op.actor)))
+            batch.log_entries.append(
+                (batch.sequences[link.source], link_event(link, op.actor, op.at))
+            )
 
 
 def link_commands(op: operations.Put, batches: Mapping[str, NamespaceBatch]) -> list[Command]:
