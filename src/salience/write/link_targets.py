@@ -80,7 +80,7 @@ def resolve_names(
     if not names:
         return list(links)
     id_of = yield from _ids_by_name(namespace, names)
-    new_id_of = {name: id for id, own in reversed(new.items()) for name in own}
+    new_id_of = {name: id for id, own in reversed([*new.items()]) for name in own}
     for target in names:
         id = new_id_of.get(target) or new_id_of.get(slug(target))
         if id is not None:

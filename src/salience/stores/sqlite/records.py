@@ -16,7 +16,7 @@ from salience.errors import StoreError
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
-from salience.records.record import Draft, Link
+from salience.records.record import Draft
 from salience.retrieval.operations import STAGED, Put, Touch
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
