@@ -18,7 +18,7 @@ from salience.records.validation import boolean, callable_or_none, optional_text
 from salience.retrieval.plan import drive
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
-from salience.stores.address import Address
+from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
@@ -29,16 +29,21 @@ def _utc_now() -> datetime:
 
 
 class Core:
-    """The dispatcher of a memory, and the settings of its searches and writes."""
+    """The dispatcher of a memory, and the settings of its searches and writes.
+
+    `url` is where its store is, to be shown: without a password.
+    """
 
     def __init__(
         self,
+        url: str,
         dispatcher: Dispatcher,
         searches: SearchSettings,
         actor: str | None,
         dedup: DedupPolicy,
         trace: Callable[[str], object] | None,
     ) -> None:
+        self.url = url
         self.dispatcher = dispatcher
         self.searches = searches
         self.actor = actor
@@ -67,6 +72,7 @@ class Core:
             raise InvalidInput("entities", f"is {shown(entities)}", "give what has extract(text)")
         profile, aliases = profiles.get(values["profile"]), Aliases.of(values["aliases"])
         model = resolve(embedder)
+        shown_url = type(url).__name__ if isinstance(url, Store) else public_url(store_url(url))
         store = url if isinstance(url, Store) else open_store(url)
         dispatcher = Dispatcher(store, model, entities, owns_embedder=isinstance(embedder, str))
         try:
@@ -84,7 +90,8 @@ class Core:
             )
             actor = optional_text("actor", values["actor"])
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
-            return cls(dispatcher, searches, actor, dedup, _line_writer(values["trace"]))
+            trace = _line_writer(values["trace"])
+            return cls(shown_url, dispatcher, searches, actor, dedup, trace)
         except BaseException:
             _release(dispatcher, url)
             raise
@@ -120,7 +127,7 @@ class Core:
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
         searches = replace(self.searches, namespace=text("namespace", namespace, limit=256))
-        return Core(self.dispatcher, searches, self.actor, self.dedup, self.trace)
+        return Core(self.url, self.dispatcher, searches, self.actor, self.dedup, self.trace)
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""

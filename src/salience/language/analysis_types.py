@@ -6,6 +6,9 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import MappingProxyType
+from typing import Any
+
+from salience.display.result import Result
 
 _NO_FEATURES: Mapping[str, float] = MappingProxyType({})
 _NO_WORDINGS: Mapping[str, tuple[Wording, ...]] = MappingProxyType({})
@@ -56,16 +59,16 @@ class NamedDates:
     days: frozenset[tuple[int, int]] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRange:
+@dataclass(frozen=True, slots=True, repr=False)
+class TimeRange(Result):
     """A stretch of time that a question names, start <= t < end in seconds, and its words."""
 
     start: float
     end: float
     words: str
 
-    def to_dict(self) -> dict[str, str]:
-        """A JSON-ready mapping: start and end in ISO 8601, and the words."""
+    def to_dict(self) -> dict[str, Any]:
+        """A mapping of values that JSON has: start and end in ISO 8601, and the words."""
         start, end = (
             datetime.fromtimestamp(seconds, timezone.utc).isoformat()
             for seconds in (self.start, self.end)

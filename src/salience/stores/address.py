@@ -59,6 +59,15 @@ def store_url(address: Address | None) -> str:
     return SQLITE + os.path.expanduser(name)
 
 
+def public_url(url: str) -> str:
+    """The URL of a store to be shown: without its user, its password and its options."""
+    scheme, _, rest = url.partition("://")
+    rest = rest.partition("?")[0]
+    if scheme + "://" == SQLITE[:-1]:
+        return f"{scheme}://{rest}"
+    return f"{scheme}://{rest.rpartition('@')[2]}"
+
+
 def unknown_store(url: str, others: Iterable[str] = ()) -> InvalidInput:
     """The error of a URL that names no store, with what may be meant; never with a password.
 
