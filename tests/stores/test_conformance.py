@@ -18,6 +18,7 @@ from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import SessionTurns
 from salience.testing.conformance._write_outcomes import IdempotencyKeys
 from salience.testing.conformance._writes import Linking
+from support.query_plans import reading_plans
 
 
 class TestRam(StoreConformance):
@@ -28,9 +29,13 @@ class TestRam(StoreConformance):
 
 
 class TestSqliteFile(StoreConformance):
+    """The plan of every statement is read: none may read all that a namespace has in a table."""
+
     @pytest.fixture(autouse=True)
-    def place(self, tmp_path: Path) -> None:
+    def place(self, tmp_path: Path) -> Iterator[None]:
         self.path = tmp_path / "memory.db"
+        with reading_plans():
+            yield
 
     def open_memory(self, **settings: Any) -> Memory:
         return Memory.open(f"sqlite:///{self.path}", **settings)

@@ -17,7 +17,7 @@ from salience.write.reading import read_records
 
 RUN_KEY = "run"  # the key of an event's payload that names its run
 _MAX_SEQ_DIGITS = 18
-_CHUNK_MEMORIES = 2048  # changed in one transaction
+_CHUNK_MEMORIES = 1000  # changed in one transaction
 
 
 @dataclass(frozen=True, slots=True, repr=False)

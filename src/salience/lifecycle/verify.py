@@ -13,6 +13,7 @@ from salience.retrieval.operations import Events, ListRecords, SetFields
 from salience.retrieval.plan import Plan, ask
 
 _PAGE_MEMORIES = 10_000
+_REPAIRED_AT_ONCE = 1_000  # memories repaired in one transaction
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,7 +64,10 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
         values: dict[str, dict[str, Any]] = {}
         for difference in differences:
             values.setdefault(difference.id, {})[difference.field] = difference.logged
-        yield from ask(SetFields(namespace, values))
+        ids = list(values)
+        for start in range(0, len(ids), _REPAIRED_AT_ONCE):
+            chunk = ids[start : start + _REPAIRED_AT_ONCE]
+            yield from ask(SetFields(namespace, {id: values[id] for id in chunk}))
     return Verification(memories, events, tuple(differences), repair and bool(differences))
 
 

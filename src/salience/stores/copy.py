@@ -120,9 +120,10 @@ class _NamespaceCopy:
             [there] = self._target.batch([operations.RowsById(name, ids)])
             self._put(part, there, embedder)
             self._report(f"copying {name}", done, total)
-        if links:
+        for start in range(0, len(links), _CHUNK_MEMORIES):
+            part_links = tuple(links[start : start + _CHUNK_MEMORIES])
             [refused] = self._target.batch(
-                [operations.Put((), links=tuple(links), past=operations.ImportedHistory(name))]
+                [operations.Put((), links=part_links, past=operations.ImportedHistory(name))]
             )
             assert not refused
         [target_notes] = self._target.batch([operations.Notes(name)])

@@ -78,6 +78,7 @@ class RamRecords:
         self._links = _Links()
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
+        self._linking: dict[tuple[str, str], set[int]] = {}  # sequences, by the target they name
         self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
         self._notes: dict[str, dict[str, str]] = {}
         self._texts: dict[str, dict[int, set[int]]] = {}  # rows by text_key
@@ -207,17 +208,23 @@ class RamRecords:
     def _append(self, namespace: str, sequence: int, event: Event) -> int:
         """Log an event of the memory of a sequence number; return its place in the log."""
         self._seq += 1
-        entries = self._events.setdefault(namespace, {}).setdefault(sequence, [])
-        entries.append(replace(event, seq=self._seq))
+        self._enter(namespace, sequence, replace(event, seq=self._seq))
         return self._seq
+
+    def _enter(self, namespace: str, sequence: int, event: Event) -> None:
+        """Enter an event in the log, and in the index of events that name another memory."""
+        self._events.setdefault(namespace, {}).setdefault(sequence, []).append(event)
+        target = event.payload.get("target")
+        if target is not None:
+            self._linking.setdefault((namespace, target), set()).add(sequence)
 
     def _log_history(self, past: ImportedHistory) -> None:
         """Log the events of another store, each at its place."""
-        log, rows = self._events.setdefault(past.namespace, {}), self._rows.get(past.namespace, {})
+        rows = self._rows.get(past.namespace, {})
         memories = self._memories.get(past.namespace, {})
         for event in past.events:
             sequence = 0 if event.id is None else memories[rows[event.id]]["sequence"]
-            log.setdefault(sequence, []).append(event)
+            self._enter(past.namespace, sequence, event)
             self._seq = max(self._seq, event.seq)
         for seq, name, vector in past.vectors:
             self._former.setdefault(seq, {})[name] = codec.encode_vector(vector)
@@ -347,8 +354,10 @@ class RamRecords:
         for sequence in sequences:
             for event in log.pop(sequence, ()):
                 self._former.pop(event.seq, None)
-        for entries in log.values():
-            entries[:] = [e for e in entries if e.payload.get("target") not in ids]
+        for id in ids:
+            for sequence in self._linking.pop((namespace, id), ()):
+                entries = log.get(sequence, [])
+                entries[:] = [e for e in entries if e.payload.get("target") != id]
 
     def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
         """Rows outside of any session by `language.tokens.text_key`."""

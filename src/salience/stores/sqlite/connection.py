@@ -6,6 +6,7 @@ import json
 import os
 import sqlite3
 import struct
+import time
 from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from salience.stores.migrations import migrations
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
 BUSY_TIMEOUT_SECONDS = 30.0
+WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks anew
 _REMEDIES = (
     ("disk is full", "free some room or raise the limit, then try again; nothing was lost"),
     ("readonly", "open it with ?mode=ro, or make the file and its folder writable"),
@@ -58,12 +60,29 @@ def transaction(db: sqlite3.Connection, kind: str = "") -> Iterator[sqlite3.Conn
     if db.in_transaction:  # an interrupt came during a rollback
         db.execute("ROLLBACK")
     try:
-        db.execute(f"BEGIN {kind}")  # an interrupt while it waits arrives when it has begun
+        _begin(db, kind)
         yield db
         db.execute("COMMIT")
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
+
+
+def _begin(db: sqlite3.Connection, kind: str) -> None:
+    """Begin a transaction; wait for the file's write lock up to `BUSY_TIMEOUT_SECONDS`.
+
+    SQLite itself asks for the lock ever more rarely, ten times a second in the end, and would miss
+    the moments for which upkeep leaves it to others.
+    """
+    give_up = time.monotonic() + BUSY_TIMEOUT_SECONDS
+    while True:
+        try:
+            db.execute(f"BEGIN {kind}")  # an interrupt while it waits arrives when it has begun
+        except sqlite3.OperationalError as problem:
+            if problem.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up:
+                raise
+        else:
+            return
 
 
 def translated_error(path: str, problem: sqlite3.Error) -> Exception:

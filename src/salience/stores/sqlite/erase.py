@@ -5,11 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from salience.records.filters import Filter, filter_fields, passes
 from salience.stores import codec
-from salience.stores.sqlite.statements import chunks, column_name, placeholders
+from salience.stores.sqlite.statements import column_name, placeholders
 
 
 class ErasedMemory(NamedTuple):
@@ -23,17 +23,19 @@ class ErasedMemory(NamedTuple):
 def memories_to_erase(
     db: sqlite3.Connection,
     space: int,
-    rows: Sequence[int] | None,
-    ids: Sequence[str] | None,
+    key: str,
+    chosen: Sequence[Any],
     where: Filter | None,
 ) -> list[ErasedMemory]:
-    """The memories of a namespace by row or id (else all) that pass a filter now."""
+    """The memories of a namespace with the chosen values of `key` (row, id) that pass a filter."""
+    if not chosen:
+        return []
     names = ("id", "row", "sequence", *sorted(map(column_name, filter_fields(where))))
-    select = f"SELECT {', '.join(names)} FROM memories WHERE space = ?"
-    key, chosen = ("row", rows) if ids is None else ("id", ids)
-    memories = db.execute(select, (space,)).fetchall() if chosen is None else []
-    for part in chunks(chosen or ()):
-        memories += db.execute(f"{select} AND {key} IN ({placeholders(part)})", (space, *part))
+    memories = db.execute(
+        f"SELECT {', '.join(names)} FROM memories "
+        f"WHERE space = ? AND {key} IN ({placeholders(chosen)})",
+        (space, *chosen),
+    )
     return [
         ErasedMemory(*values[:3])
         for values in memories
@@ -49,16 +51,20 @@ def erase_common(db: sqlite3.Connection, space: int) -> None:
 
 def erase_traces(db: sqlite3.Connection, space: int, erased: Sequence[ErasedMemory]) -> None:
     """Erase the links and events of memories, and the events that linked others to them."""
-    for id, _, sequence in erased:
-        for end in ("source", "target"):
-            db.execute(f"DELETE FROM links WHERE space = ? AND {end} = ?", (space, id))
-        for table in ("events", "former_vectors"):
-            db.execute(f"DELETE FROM {table} WHERE memory = ?", (sequence,))
-        db.execute(
-            "DELETE FROM events WHERE space = ? AND type = 'link' "
-            "AND json_extract(payload, '$.target') = ?",
-            (space, id),
-        )
+    if not erased:
+        return
+    ids, _, sequences = zip(*erased, strict=True)
+    marks = placeholders(erased)
+    for end in ("source", "target"):
+        db.execute(f"DELETE FROM links WHERE space = ? AND {end} IN ({marks})", (space, *ids))
+    for table in ("events", "former_vectors"):
+        db.execute(f"DELETE FROM {table} WHERE memory IN ({marks})", sequences)
+    # Without statistics SQLite would read all events of the namespace.
+    db.execute(
+        "DELETE FROM events INDEXED BY events_by_target WHERE space = ? AND type = 'link' "
+        f"AND json_extract(payload, '$.target') IN ({marks})",
+        (space, *ids),
+    )
 
 
 def erase_empty_space(db: sqlite3.Connection, space: int) -> None:

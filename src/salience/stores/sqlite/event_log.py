@@ -18,6 +18,7 @@ from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
 
 _JSON_ENCODER = json.JSONEncoder(ensure_ascii=False).encode
+_EVENTS_AT_ONCE = 20_000  # events read while others wait for the connection
 _PATCH_MAX_ROWS = 10_000  # rows patched at once, beyond which indexes are loaded anew
 Entry = tuple[int, int, Event]
 """The number of a namespace, the sequence number of a memory (0 for all), and an event."""
@@ -198,34 +199,32 @@ class SqliteLog(SqliteReader, ABC):
             self._note(db, "patched", patched)
 
     def events(self, op: Events) -> list[Event]:
-        """The log, oldest first; uses that wait to be written come last."""
+        """The log, oldest first; uses that wait to be written come last.
+
+        A whole log is read in pages, so that others need not wait for the connection for long.
+        """
         waiting = self._accesses.waiting(ALL_NAMESPACES)
-        clauses = ["events.space = ?", "seq > ?"]
-        values: list[Any] = [op.after]
-        for column, allowed in (
-            ("type", op.types),
-            ("json_extract(payload, '$.key')", op.keys),
-        ):
-            if allowed is not None:
-                clauses.append(f"{column} IN ({placeholders(allowed)})")
-                values += allowed
-        if op.keys is not None:  # the condition of the index over keys
-            clauses.append("payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL")
-        select = (
-            "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
-            "FROM events LEFT JOIN memories AS first ON first.row = memory "
-            "LEFT JOIN memories AS later "
-            "ON later.sequence = memory AND later.row <> later.sequence WHERE "
-        )
-        order = " ORDER BY seq DESC" + ("" if op.last is None else f" LIMIT {op.last:d}")
+        select, values = _event_conditions(op)
+        in_pages = op.ids is None and op.keys is None and op.last is None
+        limit = _EVENTS_AT_ONCE if in_pages else op.last
+        order = f" ORDER BY seq{'' if in_pages else ' DESC'}"
+        order += "" if limit is None else f" LIMIT {limit:d}"
         rows: list[tuple[Any, ...]] = []
-        with self._snapshot() as db:
-            space = self._space(db, op.namespace)
-            for part in [None] if op.ids is None else self._sequences(db, space, op):
-                of_part = [] if part is None else [f"memory IN ({placeholders(part)})"]
-                statement = select + " AND ".join([*clauses, *of_part]) + order
-                rows += db.execute(statement, (space, *values, *(part or ()))).fetchall()
-            unwritten = self._unwritten(db, space, op, waiting) if op.keys is None else ()
+        unwritten: Sequence[Event] = ()
+        after, is_end = op.after, False
+        while not is_end:
+            page: list[tuple[Any, ...]] = []
+            with self._snapshot() as db:
+                space = self._space(db, op.namespace)
+                for part in [None] if op.ids is None else self._sequences(db, space, op):
+                    of_part = "" if part is None else f" AND memory IN ({placeholders(part)})"
+                    parameters = (space, after, *values, *(part or ()))
+                    page += db.execute(select + of_part + order, parameters)
+                is_end = not in_pages or len(page) < _EVENTS_AT_ONCE
+                if is_end and op.keys is None:
+                    unwritten = self._unwritten(db, space, op, waiting)
+            rows += page
+            after = page[-1][0] if page else after
         rows.sort()
         with translate_damage(self.path):
             events = [
@@ -249,8 +248,8 @@ class SqliteLog(SqliteReader, ABC):
         for part in chunks(sorted({row for rows, *_ in uses for row in rows})):
             ids.update(
                 db.execute(
-                    "SELECT row, id FROM memories "
-                    f"WHERE space = ? AND row IN ({placeholders(part)})",
+                    "SELECT row, id FROM memories "  # by row: `+` keeps it from the index by id
+                    f"WHERE +space = ? AND row IN ({placeholders(part)})",
                     (space, *part),
                 ).fetchall()
             )
@@ -285,6 +284,28 @@ class SqliteLog(SqliteReader, ABC):
                 "WHERE space = ? AND seq = event ORDER BY event, name",
                 (self._space(db, namespace),),
             ).fetchall()
+
+
+def _event_conditions(op: Events) -> tuple[str, list[Any]]:
+    """The statement that selects events of a namespace after a place, and its other values."""
+    select = (
+        "SELECT seq, type, memory, coalesce(first.id, later.id), at, actor, session, payload "
+        "FROM events LEFT JOIN memories AS first ON first.row = memory "
+        "LEFT JOIN memories AS later "
+        "ON later.sequence = memory AND later.row <> later.sequence "
+        "WHERE events.space = ? AND seq > ?"
+    )
+    values: list[Any] = []
+    for column, allowed in (
+        ("type", op.types),
+        ("json_extract(payload, '$.key')", op.keys),
+    ):
+        if allowed is not None:
+            select += f" AND {column} IN ({placeholders(allowed)})"
+            values += allowed
+    if op.keys is not None:  # the condition of the index over keys
+        select += " AND payload IS NOT NULL AND json_extract(payload, '$.key') IS NOT NULL"
+    return select, values
 
 
 def _event_row(space: int, seq: int, sequence: int, event: Event) -> tuple[Any, ...]:

@@ -63,7 +63,7 @@ def linking_memories(
         for part in chunks(list(own_ids)):
             for id, *place in db.execute(
                 "SELECT id, space, row, sequence FROM memories JOIN spaces USING (space) "
-                f"WHERE name = ? AND id IN ({placeholders(part)}) ORDER BY row",
+                f"WHERE name = ? AND id IN ({placeholders(part)}) ORDER BY +row",
                 (namespace, *part),
             ):
                 memories[namespace, id] = LinkingMemory(*place)

@@ -127,8 +127,8 @@ class SqliteReader:
         with self._reading() as db:
             for part in chunks(keys):
                 for key, row in db.execute(
-                    f"SELECT text_key, row FROM memories WHERE space = ? "
-                    f"AND text_key IN ({placeholders(part)}) ORDER BY row",
+                    "SELECT text_key, row FROM memories INDEXED BY memories_by_text "
+                    f"WHERE space = ? AND text_key IN ({placeholders(part)}) ORDER BY row",
                     (self._space(db, namespace), *part),
                 ):
                     rows[key] = (*rows.get(key, ()), row)
@@ -259,7 +259,7 @@ class SqliteReader:
                 with self._reading() as db:
                     chunk = db.execute(
                         f"SELECT {what} FROM memories WHERE row IN ({placeholders(part)}) "
-                        "AND space = ? ORDER BY row",
+                        "AND +space = ? ORDER BY row",  # `+` keeps it from other indexes
                         (*part, space),
                     ).fetchall()
                 if chunk:
@@ -299,7 +299,7 @@ class SqliteReader:
             with self._reading() as db:
                 for name, row, blob in db.execute(
                     f"SELECT name, row, vector FROM vectors WHERE row IN ({placeholders(part)}) "
-                    "AND space = ? ORDER BY row",
+                    "AND +space = ? ORDER BY row",  # `+` keeps it from the index by namespace
                     (*part, space),
                 ):
                     if not name.startswith(STAGED):
@@ -350,10 +350,11 @@ class SqliteReader:
                 return db.execute(f"{select} ORDER BY source, target, type", (space,)).fetchall()
             links: set[tuple[Any, ...]] = set()
             for part in chunks(ids):
-                for end in ("source", "target"):
-                    links.update(
-                        db.execute(f"{select} AND {end} IN ({placeholders(part)})", (space, *part))
-                    )
+                marks = placeholders(part)
+                links.update(db.execute(f"{select} AND source IN ({marks})", (space, *part)))
+                # Without statistics SQLite would read all links of the namespace.
+                indexed = select.replace("FROM links", "FROM links INDEXED BY links_by_target")
+                links.update(db.execute(f"{indexed} AND target IN ({marks})", (space, *part)))
         return sorted(links)
 
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:

@@ -22,6 +22,7 @@ from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.accesses import insert_uses, update_accesses
 from salience.stores.sqlite.connection import (
+    WRITER_POLL_MS,
     connect,
     file_identity,
     prepare_schema,
@@ -39,6 +40,7 @@ from salience.stores.sqlite.event_log import Entry, SqliteLog
 from salience.stores.sqlite.links import delete_links, insert_links, linking_memories
 from salience.stores.sqlite.reader import ALL_NAMESPACES
 from salience.stores.sqlite.statements import chunks, execute_rows, placeholders
+from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
     embedder_of,
     put_vectors,
@@ -49,6 +51,7 @@ from salience.stores.sqlite.vectors import (
 
 _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
+_ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
@@ -77,6 +80,8 @@ class SqliteRecords(SqliteLog):
             prepare_schema(self._reader, path, read_only)
             shared = path == ":memory:" or read_only
             self._writer = self._reader if shared else connect(path, False)
+            if not shared:
+                self._writer.execute(f"PRAGMA busy_timeout = {WRITER_POLL_MS}")
         except BaseException:
             self._reader.close()
             raise
@@ -84,6 +89,7 @@ class SqliteRecords(SqliteLog):
         self._identity = file_identity(self._full_path) if self._full_path else None
         self._read_lock = threading.RLock()
         self._write_lock = self._read_lock if shared else threading.RLock()
+        self._turns = Turns()
         self._writes = 0  # transactions
         self._batches = 0  # batches of accesses whose writing has begun
         self._has_erased_text = False  # in the write-ahead log
@@ -98,9 +104,10 @@ class SqliteRecords(SqliteLog):
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, begun by taking the file's write lock; undone on any error."""
         self._check_writable()
+        self._turns.wait()
         with self._write_lock, translate_errors(self.path):
             try:
-                with transaction(self._writer, "IMMEDIATE") as db:
+                with transaction(self._writer, "IMMEDIATE") as db, self._turns.taken():
                     self._check_file()
                     yield db
                     self._writes += 1  # before the commit, after which an interrupt may come
@@ -372,22 +379,47 @@ class SqliteRecords(SqliteLog):
         ids: Sequence[str] | None = None,
         where: Filter | None = None,
     ) -> int:
-        """Erase memories with all they have; return their number. Freed pages are overwritten."""
+        """Erase memories with all they have; return their number. Freed pages are overwritten.
+
+        Each transaction erases at most 2,000 memories, so that other writers need not wait long.
+        What is cut short is continued by another call.
+        """
         self._accesses.flush()
-        with self._writing() as db:
+        everything = rows is None and ids is None
+        key: str = "id" if rows is None else "row"
+        chosen = self._ids(namespace) if everything else ids if rows is None else rows
+        parts = list(chunks(chosen or (), _ERASED_AT_ONCE)) or [()]
+        erased = 0
+        try:
+            for part in parts:
+                with self._writing() as db:
+                    space = self._space(db, namespace)
+                    with translate_damage(self.path):
+                        memories = memories_to_erase(db, space, key, part, where)
+                    if everything and part is parts[-1]:
+                        erase_common(db, space)
+                    erase_traces(db, space, memories)
+                    self._erase_rows(db, [memory.row for memory in memories])
+                    erase_empty_space(db, space)
+                erased += len(memories)
+        except StoreError as problem:
+            if not erased:
+                raise
+            rest = f"{erased:,} are erased, erase again for the rest"
+            raise StoreError(f"{problem}; {rest}") from problem
+        finally:
+            if erased:
+                self._has_erased_text = True
+                with suppress(StoreError):  # they are erased; the next write tries again
+                    self._truncate_log(_ERASE_WAIT_MS)
+        return erased
+
+    def _ids(self, namespace: str) -> list[str]:
+        """The ids of a namespace, in the order of their rows. An edit changes the row, no id."""
+        with self._reading() as db:
             space = self._space(db, namespace)
-            with translate_damage(self.path):
-                erased = memories_to_erase(db, space, rows, ids, where)
-            if rows is None and ids is None:
-                erase_common(db, space)
-            erase_traces(db, space, erased)
-            self._erase_rows(db, [memory.row for memory in erased])
-            erase_empty_space(db, space)
-        if erased:
-            self._has_erased_text = True
-            with suppress(StoreError):  # they are erased; the next write tries again
-                self._truncate_log(_ERASE_WAIT_MS)
-        return len(erased)
+            cursor = db.execute("SELECT id FROM memories WHERE space = ? ORDER BY row", (space,))
+            return [id for (id,) in cursor]
 
     def _truncate_log(self, wait_ms: int) -> None:
         """Fold the write-ahead log into the file, so that erased text does not linger in it.

@@ -17,10 +17,10 @@ def column_name(name: str) -> str:
     return name.replace(".", "_")
 
 
-def chunks(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """Values in chunks that fit into one statement."""
-    for start in range(0, len(values), _MAX_PARAMETERS):
-        yield tuple(values[start : start + _MAX_PARAMETERS])
+def chunks(values: Sequence[Any], size: int = _MAX_PARAMETERS) -> Iterator[Sequence[Any]]:
+    """Values in chunks of `size`, by default as many as fit into one statement."""
+    for start in range(0, len(values), size):
+        yield tuple(values[start : start + size])
 
 
 def execute_rows(db: sqlite3.Connection, statement: str, rows: Sequence[Sequence[Any]]) -> None:

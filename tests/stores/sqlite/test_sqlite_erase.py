@@ -1,0 +1,114 @@
+"""Erasing many memories: in short transactions, between which others write."""
+
+import itertools
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from salience import Memory
+from salience.errors import StoreError
+from salience.stores import EmbeddedStore
+from salience.stores.sqlite import records, turns
+from salience.stores.sqlite.records import SqliteRecords
+
+
+@pytest.fixture(autouse=True)
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "_ERASED_AT_ONCE", 10)
+
+
+def opened(path: Path) -> tuple[Memory, SqliteRecords]:
+    store = SqliteRecords(str(path))
+    return Memory.open(EmbeddedStore(store), embedder=None, namespace="a"), store
+
+
+def filled(path: Path, count: int) -> tuple[Memory, SqliteRecords]:
+    memory, store = opened(path)
+    memory.add_many({"id": f"m{i}", "content": f"Fact {i}.", "tags": ["t"]} for i in range(count))
+    return memory, store
+
+
+@pytest.mark.parametrize("by", ["namespace", "filter", "ids"])
+def test_each_transaction_erases_few_memories(tmp_path: Path, by: str) -> None:
+    memory, store = filled(tmp_path / "memory.db", 45)
+    with memory:
+        left: list[int] = []
+
+        def count(statement: str) -> None:
+            if statement.startswith("COMMIT"):
+                left.append(store.namespaces().get("a", 0))
+
+        store._writer.set_trace_callback(count)
+        if by == "namespace":
+            erased = memory.delete_all(namespace="a")
+        elif by == "filter":
+            erased = memory.delete_all({"tags": "t"})
+        else:
+            erased = store.delete("a", ids=[f"m{i}" for i in range(45)])
+        store._writer.set_trace_callback(None)
+        assert erased == 45
+        assert left[-5:] == [45, 35, 25, 15, 5]  # as others see it, before each commit
+        assert memory.stats()["memories"] == 0
+
+
+def test_what_was_cut_short_says_so_and_is_continued(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    memory, _ = filled(path, 45)
+    with memory, sqlite3.connect(path) as other:
+        other.execute(
+            "CREATE TRIGGER trouble BEFORE DELETE ON memories WHEN old.id = 'm25' "
+            "BEGIN SELECT RAISE(ABORT, 'the disk has trouble'); END"
+        )
+        other.commit()
+        with pytest.raises(StoreError, match=r"trouble.*; 20 are erased, erase again for the rest"):
+            memory.delete_all(namespace="a")
+        assert memory.get_all(limit=100).total == 25
+        other.execute("DROP TRIGGER trouble")
+        other.commit()
+        assert memory.delete_all(namespace="a") == 25
+
+
+def test_an_edit_between_two_transactions_saves_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, store = filled(tmp_path / "memory.db", 25)
+    other, _ = opened(tmp_path / "memory.db")
+    turn = itertools.count()
+
+    def between() -> None:
+        if next(turn) == 1:
+            other.update("m24", content="Another text.")  # it gets another row
+            other.add("A fact that was not there when the call came.", id="new")
+
+    with memory, other:
+        monkeypatch.setattr(store._turns, "wait", between)
+        assert memory.delete_all(namespace="a") == 25
+        assert [record.id for record in memory.get_all()] == ["new"]
+
+
+def test_who_waits_for_the_lock_gets_it_between_two_transactions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LONG_TURN_SECONDS", 0.0)
+    monkeypatch.setattr(turns, "PAUSE_SECONDS", 0.5)
+    memory, store = filled(tmp_path / "memory.db", 30)
+    other, _ = opened(tmp_path / "memory.db")
+    begun, seen = threading.Event(), []
+
+    def write() -> None:
+        begun.wait(30)
+        other.within("b").add("A fact.")
+        seen.append(store.namespaces().get("a", 0))
+
+    with memory, other:
+        thread = threading.Thread(target=write)
+        thread.start()
+        store._writer.set_trace_callback(
+            lambda statement: begun.set() if statement.startswith("DELETE FROM links") else None
+        )
+        assert memory.delete_all(namespace="a") == 30
+        store._writer.set_trace_callback(None)
+        thread.join()
+    assert seen[0] > 0

@@ -1,0 +1,94 @@
+"""Plans of the statements: none reads all that a namespace has in a table, without statistics."""
+
+import ast
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import salience.stores.sqlite
+from salience import Memory
+from salience.retrieval.operations import Put
+from salience.stores.copy import copy
+from salience.stores.sqlite import records
+from salience.testing import WordHashEmbedder
+from salience.testing.conformance._case import perform
+from support.query_plans import VERBS, LinearPlan, PlanReader, normal, reading_plans
+
+PACKAGE = Path(salience.stores.sqlite.__file__).parent
+
+
+def literals() -> Iterator[str]:
+    """The beginning of each statement that the sources hold."""
+    for path in sorted(PACKAGE.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                node = node.values[0]
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                text = normal(node.value.split("{rows}")[0])
+                if text.startswith(tuple(f"{verb} " for verb in VERBS)):
+                    yield text
+
+
+def use_everything(folder: Path) -> None:
+    """Let the store issue each of its statements."""
+    url = f"sqlite:///{folder / 'memory.db'}"
+    with Memory.open(url, embedder=WordHashEmbedder()) as memory:
+        memory.add_many([{"id": f"m{i}", "content": f"Fact number {i}."} for i in range(40)])
+        memory.add([{"role": "user", "content": f"Hello {i}."} for i in range(5)])
+        memory.add(
+            "Fact number 7.",
+            agent_id="bo",
+            links=[{"target": "m1", "type": "mentions"}],
+            idempotency_key="once",
+        )
+        for profile in ("balanced", "vitality", "activation"):
+            memory.search("Which fact is number 7?", profile=profile)
+        memory.history("m7")  # while the uses by the searches wait to be written
+        memory.update("m1", content="Another fact.")
+        memory.link("m2", "m3", "mentions")
+        perform(memory, Put((), unlinks=tuple(memory.links("m2"))))
+        memory.link("m4", "m5", "supports")
+        memory.add("The one that was named.", id="later")
+        memory.history("m1")
+        memory.decay_all()
+        memory.undo(str(memory.archive(["m5", "m6"])))
+        memory.maintain()
+        memory.audit()
+        memory.verify(repair=True)
+        memory.search("fact", as_of="2020-01-01")
+        memory.stats()
+        memory.get_all(limit=5)
+        memory.delete("m9")
+    copy(url, f"sqlite:///{folder / 'copy.db'}")
+    Memory.reembed(url, embedder=WordHashEmbedder(48))
+    with Memory.open(url, embedder=WordHashEmbedder(48)) as memory:
+        memory.delete_all({"id": "m8"})
+        memory.delete_all(namespace="default")
+
+
+def test_the_plan_of_every_statement_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "_CHANGES_KEPT", 10)
+    with reading_plans():
+        use_everything(tmp_path)
+    read = {text for text, _ in PlanReader.read}
+    missing = [text for text in literals() if not any(each.startswith(text) for each in read)]
+    assert missing == []
+
+
+def test_a_statement_that_reads_a_whole_namespace_is_refused(tmp_path: Path) -> None:
+    with (
+        reading_plans(),
+        Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", embedder=None) as memory,
+    ):
+        memory.add("A fact.")
+        db = sqlite3.connect(tmp_path / "memory.db")
+        for statement in (
+            "SELECT id FROM memories WHERE title = ?",
+            "DELETE FROM events WHERE space = ? AND type = 'link'",
+        ):
+            with pytest.raises(LinearPlan, match="end to end"):
+                db.execute(statement, ("x",))

@@ -1,0 +1,89 @@
+"""Connections to SQLite that read the plan of every statement before they run it."""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from unittest.mock import patch
+
+GROWING = frozenset({"memories", "vectors", "links", "events", "former_vectors", "changes"})
+"""Tables that grow with the memories of all namespaces."""
+VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")
+LINEAR = {
+    "SELECT name, count(*) FROM memories": "figures: counts every namespace, in an index",
+    "SELECT count(*) FROM links": "figures",
+    "SELECT row FROM memories WHERE space = ? ORDER BY sequence": "a copy reads everything",
+    "SELECT event, name, vector FROM events JOIN former_vectors": "a copy reads everything",
+    "SELECT source, target, created_at FROM links WHERE space = ? ORDER": "loads an index",
+    "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",
+    "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",
+    "SELECT id, row, sequence, created_at, status, tier": "an event of all memories changes each",
+    "SELECT row FROM memories WHERE space = ? AND NOT EXISTS": "an index says who lacks a vector",
+    "SELECT 1 FROM memories WHERE NOT EXISTS": "all vectors are replaced",
+    "SELECT DISTINCT name FROM vectors WHERE substr": "all vectors are replaced",
+    "DELETE FROM vectors WHERE name = ?": "all vectors are replaced",
+    "UPDATE vectors SET name": "all vectors are replaced",
+    "DELETE FROM former_vectors WHERE name": "all vectors are replaced",
+    "DELETE FROM vectors WHERE substr": "all vectors are replaced",
+    "DELETE FROM spaces WHERE space = ? AND NOT EXISTS": "stops at the first row",
+}
+"""The beginnings of statements that may read a whole namespace or table, with the reason."""
+_KEYLESS = re.compile(r"^(?:SCAN (\w+)|SEARCH (\w+) .*\(space=\?\)$)")
+
+
+class LinearPlan(AssertionError):
+    """A statement reads a whole table, or all that a namespace has in it."""
+
+
+class PlanReader(sqlite3.Connection):
+    """Refuses statements that read all of a growing table, or all of a namespace of it.
+
+    Plans are read without statistics, as a file has none that nobody analyzed.
+    """
+
+    read: set[tuple[str, int]] = set()  # noqa: RUF012  # by all connections; with their parameters
+
+    def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+        self._read_plan(sql, parameters)
+        return super().execute(sql, parameters)
+
+    def executemany(self, sql: str, parameters: Iterable[Any]) -> sqlite3.Cursor:
+        rows = list(parameters)
+        if rows:
+            self._read_plan(sql, rows[0])
+        return super().executemany(sql, rows)
+
+    def _read_plan(self, sql: str, parameters: Sequence[Any]) -> None:
+        text = normal(sql)
+        key = (text, len(parameters).bit_length())  # the planner looks at the length of a list
+        is_migration = sql.rstrip().endswith(";")
+        if key in self.read or is_migration or not text.startswith(VERBS):
+            return
+        tables = linear_tables(super().execute(f"EXPLAIN QUERY PLAN {sql}", parameters))
+        if tables and not text.startswith(tuple(LINEAR)):
+            raise LinearPlan(f"{', '.join(tables)} is read from end to end by: {text}")
+        self.read.add(key)
+
+
+def linear_tables(plan: Iterable[Sequence[Any]]) -> list[str]:
+    """The growing tables of which a plan reads everything, or a whole namespace."""
+    steps = (_KEYLESS.search(detail) for *_, detail in plan)
+    names = [step[1] or step[2] for step in steps if step]
+    return [name for name in names if name in GROWING]
+
+
+def normal(sql: str) -> str:
+    """A statement with its lists of parameters shortened and its spaces made one."""
+    text = " ".join(sql.split())
+    text = re.sub(r"\?(?:, \?)+", "?", text)
+    return re.sub(r"\(\?\)(?:, \(\?\))+", "(?)", text)
+
+
+@contextmanager
+def reading_plans() -> Iterator[None]:
+    """Let the store's connections read the plan of every statement."""
+    reading = partial(sqlite3.connect, factory=PlanReader)
+    with patch("salience.stores.sqlite.connection.sqlite3.connect", reading):
+        yield
