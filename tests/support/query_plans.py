@@ -16,7 +16,7 @@ LINEAR = {
     "SELECT count(*) FROM links": "figures",
     "SELECT row FROM memories WHERE space = ? ORDER BY sequence": "a copy reads everything",
     "SELECT event, name, vector FROM events JOIN former_vectors": "a copy reads everything",
-    "SELECT source, target, created_at FROM links WHERE space = ? ORDER": "loads an index",
+    "SELECT source, target, type, created_at FROM links WHERE space = ? ORDER": "loads an index",
     "SELECT source, target, type, weight, created_at FROM links WHERE space = ? ORDER": "all links",
     "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",
     "SELECT id, row, sequence, created_at, status, tier": "an event of all memories changes each",
