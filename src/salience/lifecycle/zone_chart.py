@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import InvalidInput
+from salience.language.tokens import shorten
 from salience.lifecycle.zone_history import ZONE_ORDER, ZoneHistory
-from salience.ranking.signals.vitality import METABOLIC_RATES, ZONES, Zone, vitality
+from salience.ranking.signals.vitality import METABOLIC_RATES, ZONES, vitality
 from salience.ranking.stages import score
 from salience.records.events import DAY_SECONDS
 from salience.retrieval.candidates import Candidates
@@ -31,7 +31,6 @@ _ZONE_COLOURS = {
     "fading": "#9ecae1",
     "archived": "#e4e9ef",
 }
-_TEXT_COLOURS = {"active": "white", "stale": "white", "fading": "black", "archived": "black"}
 _ZONE_LABELS = {"archived": "ready for\nthe archive"}
 # Four lines that the colour-blind tell apart (Okabe and Ito), and others by their dashes.
 _LAYER_LINES = {
@@ -46,7 +45,13 @@ _LAYER_LABELS = {
     "episodic": "episodic (what happened)",
     "activity": "activity (what was done)",
 }
-_LINE_HEIGHT_PERCENT = 5.0  # of a line of text
+_PROTECTED = "never pruned: they hold the link graph together"
+_PROTECTED_LINE = {"color": "#d55e00", "linestyle": (0, (4, 2)), "linewidth": 2.2}
+_NOW = "now; after it, if nothing is used any more"
+_NAMES_AT = 1.03  # of the names of zones, in widths of the axes
+_NAMES_APART = 0.01  # between two names, in heights of the axes
+_DOTS_PER_INCH = 140
+_TITLE_CHARACTERS = 90
 _SUFFIXES = (".png", ".svg", ".pdf")
 
 
@@ -83,6 +88,19 @@ def draw_chart(shares: ZoneHistory, path: str | Path, title: str = "How memories
         raise InvalidInput("out", f"ends in {path.suffix!r}", f"use one of {', '.join(_SUFFIXES)}")
     if not path.resolve().parent.is_dir():
         raise InvalidInput("out", f"there is no folder {path.resolve().parent}", "make it first")
+    figure = chart(shares, title)
+    is_svg = path.suffix.lower() == ".svg"
+    with import_module("matplotlib").rc_context({"svg.hashsalt": "salience"}):
+        figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={"Date": None} if is_svg else None)
+    return path
+
+
+def chart(shares: ZoneHistory, title: str = "How memories fade") -> Any:
+    """The shares of zones over time beside the curves of vitality, as a figure of matplotlib.
+
+    Raises:
+        InvalidInput: matplotlib is not installed.
+    """
     try:
         figure_of = import_module("matplotlib.figure").Figure
         matplotlib = import_module("matplotlib")
@@ -90,15 +108,13 @@ def draw_chart(shares: ZoneHistory, path: str | Path, title: str = "How memories
         raise InvalidInput(
             "out", "drawing needs matplotlib", "pip install 'salience[report]'"
         ) from None
-    with matplotlib.rc_context({"svg.hashsalt": "salience", "font.size": 10.5}):
-        figure = figure_of(figsize=(13, 6), layout="constrained")
-        figure.suptitle(title, fontsize=15, fontweight="bold")
+    with matplotlib.rc_context({"font.size": 10.5}):
+        figure = figure_of(figsize=(13, 6), layout="constrained", dpi=_DOTS_PER_INCH)
+        figure.suptitle(shorten(title, _TITLE_CHARACTERS), fontsize=15, fontweight="bold")
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.35))
         _draw_curves(left)
         _draw_shares(right, shares)
-        undated = {"Date": None} if path.suffix.lower() == ".svg" else None
-        figure.savefig(path, dpi=140, metadata=undated)
-    return path
+    return figure
 
 
 def _draw_curves(axes: Any) -> None:
@@ -148,77 +164,68 @@ def _draw_shares(axes: Any, shares: ZoneHistory) -> None:
         axes.text(0.5, 0.5, "no memories yet", ha="center", transform=axes.transAxes)
         return
     axes.stackplot(times, stacked, colors=[_ZONE_COLOURS[name] for name in ZONE_ORDER], linewidth=0)
-    edges = np.cumsum(stacked, axis=0)
-    for edge in edges[:-1]:
+    for edge in np.cumsum(stacked, axis=0)[:-1]:
         axes.plot(times, edge, color="white", linewidth=0.8)
     protected = np.array(shares.protected)[there] * 100
-    for name, low, high in zip(ZONE_ORDER, [np.zeros(len(times)), *edges], edges, strict=False):
-        _name_area(axes, name, times, (low, high), protected)
-    axes.plot(times, protected, color="#d55e00", linestyle=(0, (4, 2)), linewidth=2.2)
-    _note(axes, times, protected)
-    _mark_now(axes, shares, times)
-    locator = dates.AutoDateLocator(minticks=4, maxticks=9)
+    axes.plot(times, protected, label=_PROTECTED, **_PROTECTED_LINE)
+    if times[0] < shares.now < times[-1]:
+        axes.axvline(shares.now, color="black", linewidth=1.2, label=_NOW)
+    locator = dates.AutoDateLocator(minticks=4, maxticks=8)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
+    axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, show_offset=False))
     axes.set_xlim(times[0], times[-1] if len(times) > 1 else None)
     axes.set_xlabel(_summary(shares))
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=2, frameon=False)
+    _name_zones(axes, [float(part[-1]) / 100 for part in stacked])
 
 
-def _name_area(
-    axes: Any, name: Zone, times: list[datetime], area: tuple[NDArray[Any], NDArray[Any]],
-    line: NDArray[Any],
-) -> None:  # fmt: skip
-    """Write the name of a zone where it is widest, off the line, and its last share beside it."""
-    low, high = area
-    tall = high - low
-    edge = len(times) // 8
-    place = edge + int(np.argmax(tall[edge : len(times) - edge]))
-    middle = (low[place] + high[place]) / 2
-    if abs(middle - line[place]) < _LINE_HEIGHT_PERCENT:
-        middle -= tall[place] / 4
-    if tall[place] >= _LINE_HEIGHT_PERCENT:
-        label = _ZONE_LABELS.get(name, name).replace("\n", " ")
-        style = {"ha": "center", "va": "center", "fontweight": "bold"}
-        axes.text(times[place], middle, label, color=_TEXT_COLOURS[name], **style)
-    _beside(axes, f"{_ZONE_LABELS.get(name, name)}\n{tall[-1]:.0f} %", (low[-1] + high[-1]) / 200)
+def _name_zones(axes: Any, parts: Sequence[float]) -> None:
+    """Write the name and last share of each zone beside its area, one above the other.
 
-
-def _note(axes: Any, times: list[datetime], protected: NDArray[Any]) -> None:
-    place = len(times) // 2
-    axes.annotate(
-        "never pruned: hold the link graph together",
-        (times[place], protected[place]),
-        xytext=(0, 8),
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        fontsize=9.5,
-        color="#7a3500",
-        bbox={
-            "boxstyle": "round,pad=0.2",
-            "facecolor": "white",
-            "edgecolor": "none",
-            "alpha": 0.85,
-        },
-    )
-
-
-def _mark_now(axes: Any, shares: ZoneHistory, times: list[datetime]) -> None:
-    if times[0] < shares.now < times[-1]:
-        axes.axvline(shares.now, color="black", linewidth=1.2)
-        axes.annotate(
-            "now → if nothing is used any more",
-            (shares.now, 99),
-            xytext=(5, -2),
-            textcoords="offset points",
-            va="top",
-            fontsize=9.5,
+    A name is moved up or down as far as the one next to it needs the room; a line leads to it.
+    """
+    heights = (np.cumsum(parts) - np.array(parts) / 2).tolist()
+    labels = [
+        axes.text(
+            _NAMES_AT, height, f"{_ZONE_LABELS.get(name, name)} {part:.0%}", fontsize=9.5,
+            va="center", transform=axes.transAxes,
         )
+        for name, height, part in zip(ZONE_ORDER, heights, parts, strict=True)
+    ]  # fmt: skip
+    figure = axes.get_figure()
+    figure.draw_without_rendering()  # lays the axes out; the names move up and down alone
+    scale = axes.get_window_extent().height
+    rooms = [label.get_window_extent().height / scale + _NAMES_APART for label in labels]
+    for label, height, place in zip(labels, heights, spread(heights, rooms), strict=True):
+        label.set_y(place)
+        lead = {"color": "0.55", "linewidth": 0.8, "clip_on": False, "transform": axes.transAxes}
+        axes.plot([1.0, _NAMES_AT - 0.005], [height, place], **lead)
+
+
+def spread(places: Sequence[float], rooms: Sequence[float]) -> list[float]:
+    """Ascending places from 0 to 1, moved so that each has its room to itself.
+
+    Args:
+        places: the middles that are wanted, ascending.
+        rooms: the height that each needs; together at most 1.
+    """
+    moved: list[float] = []
+    floor = 0.0
+    for place, room in zip(places, rooms, strict=True):
+        moved.append(max(place, floor + room / 2))
+        floor = moved[-1] + room / 2
+    ceiling = 1.0
+    for at in reversed(range(len(moved))):
+        moved[at] = min(moved[at], ceiling - rooms[at] / 2)
+        ceiling = moved[at] - rooms[at] / 2
+    return moved
 
 
 def _summary(shares: ZoneHistory) -> str:
-    """The number of memories, uses and days, as the label below the time axis."""
-    days = (min(shares.now, shares.times[-1]) - shares.times[0]).total_seconds() / DAY_SECONDS
-    uses = sum(shares.uses)
-    counts = f"{shares.totals[-1]:,} memories, {uses:,} uses"
-    return f"date (UTC) · {counts} in {days:,.0f} days" if days >= 1 else f"date (UTC) · {counts}"
+    """The start and the number of memories, uses and days, as the label below the time axis."""
+    first = shares.times[0]
+    days = (min(shares.now, shares.times[-1]) - first).total_seconds() / DAY_SECONDS
+    parts = (
+        f"UTC, from {first:%Y-%m-%d} · {shares.totals[-1]:,} memories, {sum(shares.uses):,} uses"
+    )
+    return f"{parts} in {days:,.0f} days" if days >= 1 else parts
