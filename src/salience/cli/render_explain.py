@@ -43,18 +43,19 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     table.add_column("memory", ratio=1, overflow="fold")
     for name in comparison.profiles:
         table.add_column(name, justify="right", no_wrap=True)
+    room = console.width - sum(max(len(name), 7) + 2 for name in comparison.profiles)
     for row in comparison:
         moves = [None, *row.moves]
         ranks = [
             _rank(standing, None if move is None else move.by)
             for standing, move in zip(row.standings, moves, strict=True)
         ]
-        content = Text(shorten(row.record.content, console.width // 2))
+        content = Text(shorten(row.record.content, max(room, 20)))
         lines = [content, Text(row.id, style="dim")]
         for name, move in zip(comparison.profiles[1:], row.moves, strict=True):
             if causes := ", ".join(f"{part} {shift:+.2f}" for part, shift in move.causes):
                 lines.append(Text(f"{name}: {causes}", style="dim"))
-        table.add_row(Group(*lines), *ranks)
+        table.add_row(Group(*lines, Text()), *ranks)
     console.print(table)
     for position, name in enumerate(comparison.profiles[1:], 1):
         shared, first = comparison.shared(position), comparison.profiles[0]
