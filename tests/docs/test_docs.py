@@ -17,9 +17,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -27,50 +24,10 @@ import pytest
 
 from salience.ranking.profiles import BUILT_IN
 from salience.records.fields import FIELDS
+from support.pages import BLOCK, PAGES, ROOT, Block, blocks, page
 
 WIDTH = 120  # of the formulas shown
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md"))
-)
-_BLOCK = re.compile(
-    r"^(?:<!-- (?P<mark>not run|file|formula): (?P<what>[^\n]*) -->\n)?"
-    r"```(?P<language>\w*)\n(?P<source>.*?)^```$",
-    re.DOTALL | re.MULTILINE,
-)
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-
-
-@dataclass(frozen=True)
-class Block:
-    """One fenced block of a page; `expected` is what it has to print."""
-
-    line: int
-    language: str
-    source: str
-    mark: str | None
-    what: str | None
-    expected: str | None = None
-
-
-def page(name: str) -> str:
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
-def blocks(name: str) -> Iterator[Block]:
-    text = page(name)
-    found = list(_BLOCK.finditer(text))
-    for this, following in zip_longest(found, found[1:]):
-        expected = None
-        if (
-            following is not None
-            and following["language"] == "text"
-            and not text[this.end() : following.start()].strip()
-        ):
-            expected = following["source"]
-        line = text.count("\n", 0, this.start("source"))
-        yield Block(line, this["language"], this["source"], this["mark"], this["what"], expected)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -128,7 +85,7 @@ def test_every_block_says_its_language(name: str) -> None:
 
 def prose(name: str) -> str:
     """A page without its blocks."""
-    return _BLOCK.sub("", page(name))
+    return BLOCK.sub("", page(name))
 
 
 def anchors(name: str) -> set[str]:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from mypy import api
-from test_docs import PAGES, blocks
+
+from support.pages import PAGES, blocks
 
 
 def test_the_examples_pass_the_type_checker(tmp_path: Path) -> None:

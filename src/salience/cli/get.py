@@ -9,15 +9,13 @@ import typer
 from salience.cli import output
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
-from salience.errors import InvalidInput, NotFound
+from salience.errors import InvalidInput
 
 
 def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
     """Show one memory."""
     with settings.open(embeds=False) as memory:
-        record = memory.get(id)
-        if record is None:
-            raise NotFound(f"there is no memory {id!r} in the namespace {memory.namespace!r}")
+        record = memory[id]
     if settings.json:
         output.emit(record.to_dict())
         return

@@ -16,11 +16,13 @@ from salience.engine.lifecycle_api import LifecycleApi
 from salience.engine.options import SETTINGS, Settings, takes
 from salience.engine.search_api import SearchApi
 from salience.engine.write_api import WriteApi
+from salience.records.record import MemoryRecord
 from salience.records.validation import boolean
 from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
 from salience.stores.address import Address
 from salience.stores.protocol import Store
+from salience.write import reading
 
 
 class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
@@ -86,6 +88,12 @@ class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
         memory = object.__new__(type(self))
         memory._core = self._core.within(namespace)
         return memory
+
+    def __getitem__(self, id: str) -> MemoryRecord:  # sync only
+        """Get one memory by id, as `get` does; raises `NotFound` without it."""  # sync only
+        if (record := self.get(id)) is None:  # sync only
+            raise reading.not_found(id, self.namespace)  # sync only
+        return record  # sync only
 
     def stats(self, *, everywhere: bool = False) -> dict[str, Any]:
         """Count memories, links and more in this namespace, or in all of them."""
