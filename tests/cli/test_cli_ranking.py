@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from salience.cli import render_explain, search
+from salience.cli import search
+from salience.cli.printing import render_explain
 from salience.ranking import profiles
 from support.kitchen import QUERY, kitchen
 

@@ -24,7 +24,13 @@ from salience.cli import (
     report,
     search,
 )
-from salience.cli.help import MAX_HELP_COLUMNS, Commands, command, command_group, name_value
+from salience.cli.printing.help import (
+    MAX_HELP_COLUMNS,
+    Commands,
+    command,
+    command_group,
+    name_value,
+)
 from salience.cli.settings import Settings
 from salience.stores.address import DB_VARIABLE
 

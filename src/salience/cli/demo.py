@@ -71,7 +71,7 @@ def _show(
 ) -> None:
     from rich.text import Text
 
-    from salience.cli import render
+    from salience.cli.printing import render
 
     console = output.console()
     console.print(

@@ -95,7 +95,7 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
     if settings.json:
         output.emit([outcome.to_dict() for outcome in outcomes])
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     ways = [(declared, kind) for declared in (False, True) for kind in changing_facts.KINDS]
     columns = [f"{'superseded' if declared else 'told'}, {kind}" for declared, kind in ways]
@@ -110,7 +110,7 @@ def _updates(settings: Settings, profile: list[str] | None, embedder: list[str] 
 
 
 def _tables(report: Report) -> None:
-    from salience.cli import render
+    from salience.cli.printing import render
     from salience.evaluation.metrics import MEASURES
 
     def cells(queries: int, metrics: Metrics) -> list[str]:
@@ -167,6 +167,6 @@ def bench(
     if settings.json:
         output.emit(figures)
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     output.console().print(render.figures(figures))

@@ -19,7 +19,7 @@ def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's
     if settings.json:
         output.emit(record.to_dict())
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     output.console().print(render.record(record))
 
@@ -39,7 +39,7 @@ def list_(
     if settings.json:
         output.emit(page.to_dict())
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     console = output.console()
     if page.memories:
@@ -63,7 +63,7 @@ def zones(
     if settings.json:
         output.emit({**zones.to_dict(), "memories": [one.to_dict() for one in shown]})
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     if shown:
         output.console().print(render.vitals(shown))
@@ -85,6 +85,6 @@ def stats(
     if settings.json:
         output.emit(figures)
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     output.console().print(render.figures(figures))

@@ -37,7 +37,7 @@ def history(settings: Settings, id: Id) -> None:
         return
     from rich.text import Text
 
-    from salience.cli import render
+    from salience.cli.printing import render
 
     rows = render.table("when", "what", "")
     texts = {version.since: version.record.content for version in history.versions}
@@ -189,6 +189,6 @@ def _show_fields(settings: Settings, record: MemoryRecord, *names: str) -> None:
     if settings.json:
         output.emit({"id": record.id, **values})
         return
-    from salience.cli import render
+    from salience.cli.printing import render
 
     output.console().print(render.figures({n: v for n, v in values.items() if v is not None}))

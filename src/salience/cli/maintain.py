@@ -64,7 +64,7 @@ def prune(
 def _candidates(report: Pruning) -> None:
     from rich.text import Text
 
-    from salience.cli import render
+    from salience.cli.printing import render
 
     if not report.candidates:
         return
@@ -146,7 +146,7 @@ def consolidate(
 def _clusters(report: Consolidation) -> None:
     from rich.text import Text
 
-    from salience.cli import render
+    from salience.cli.printing import render
 
     if not report.clusters:
         return
@@ -247,7 +247,7 @@ def audit(settings: Settings) -> None:
         return
     from rich.text import Text
 
-    from salience.cli import render
+    from salience.cli.printing import render
 
     rows = render.table("", "rate", "count", "for example", numbers=("rate", "count"))
     for finding in report:

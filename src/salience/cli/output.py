@@ -132,7 +132,7 @@ def progress(aftermath: str = "") -> Iterator[ReportProgress]:
 
 
 def _reached(step: str, done: int, total: int | None) -> str:
-    """How far a step got, as in " while embedding, at 2,048 of 9,000"."""
+    """The progress of a step, as in " while embedding, at 2,048 of 9,000"."""
     if not step:
         return ""
     return f" while {step}, at {done:,}" + ("" if total is None else f" of {total:,}")

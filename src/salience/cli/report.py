@@ -99,7 +99,7 @@ def _verified(memory: Memory) -> str:
 
 
 def _table(history: ZoneHistory) -> None:
-    from salience.cli import render
+    from salience.cli.printing import render
     from salience.lifecycle.zone_history import ZONE_ORDER
 
     columns = ("time", "memories", *ZONE_ORDER, "bridges", "uses")

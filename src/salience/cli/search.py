@@ -108,7 +108,7 @@ def search(
     if settings.json:
         output.emit(result.to_dict())
     elif result.hits:
-        from salience.cli import render
+        from salience.cli.printing import render
 
         console = output.console()
         console.print(render.hits(result.hits, console.width))
@@ -170,7 +170,7 @@ def explain(
     if settings.json:
         output.emit(report.to_dict())
         return
-    from salience.cli import render_explain
+    from salience.cli.printing import render_explain
 
     render_explain.show_report(output.console(), report)
 
@@ -202,7 +202,7 @@ def compare(
     if settings.json:
         output.emit(comparison.to_dict())
     elif len(comparison):
-        from salience.cli import render_explain
+        from salience.cli.printing import render_explain
 
         render_explain.show_comparison(output.console(), comparison)
     if not len(comparison):
@@ -247,7 +247,7 @@ def context(
     if settings.json:
         output.emit(context.to_dict())
     elif context.ids or crowded:
-        from salience.cli import render_explain
+        from salience.cli.printing import render_explain
 
         render_explain.show_context(output.console(), context)
     if not context.ids:
@@ -282,7 +282,7 @@ def profiles(
                 ]
             )
             return
-    from salience.cli import render, render_explain
+    from salience.cli.printing import render, render_explain
 
     console = output.console()
     if name is not None:

@@ -1,0 +1,1 @@
+"""Results, explanations and help as text for people."""
