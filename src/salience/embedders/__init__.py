@@ -93,10 +93,13 @@ def resolve(spec: str | Embedder | None) -> Embedder | None:
         InvalidInput: "embedder", for anything else.
         EmbedderError: its package or its API key is missing, or an entry point cannot be loaded.
     """
-    if spec is None or spec == "none":
+    if spec is None:
         return None
     if not isinstance(spec, str):
         return _checked(spec)
+    spec = str.__str__(spec)
+    if spec == "none":
+        return None
     name, colon, model = spec.partition(":")
     factory = _BUILT_IN.get(name) or _registered.get(name) or _from_entry_point(name)
     arguments = (model,) if colon else ()

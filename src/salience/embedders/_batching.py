@@ -90,8 +90,11 @@ def checked_rows(candidate: Any, count: int, identity: EmbedderIdentity) -> Rows
     Raises EmbedderError naming the embedder.
     """
     try:
-        rows = np.asarray(candidate, dtype=np.float32)
-    except (TypeError, ValueError):
+        if isinstance(candidate, np.ndarray) and not candidate.ndim:
+            candidate = ()  # an array that holds itself would crash NumPy
+        with np.errstate(over="ignore"):  # too large a number is refused below
+            rows = np.asarray(candidate, dtype=np.float32)
+    except Exception:  # of any kind, in a type from outside
         raise EmbedderError(f"{identity} gave what is no table of numbers") from None
     if rows.shape != (count, identity.dimensions):
         raise EmbedderError(

@@ -12,9 +12,19 @@ from salience.engine.dispatcher import Dispatcher
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
+from salience.language.tokens import count_tokens
 from salience.lifecycle.reembed import reembed
 from salience.ranking import profiles
-from salience.records.validation import boolean, callable_or_none, optional_text, text, timestamp
+from salience.records.limits import Limits
+from salience.records.validation import (
+    boolean,
+    callable_or_none,
+    function,
+    integer,
+    mapping,
+    present,
+    text,
+)
 from salience.retrieval.plan import drive
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
@@ -22,6 +32,8 @@ from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
+
+MAX_TOKENS = 10**12  # of one text
 
 
 def _utc_now() -> datetime:
@@ -66,11 +78,16 @@ class Core:
         check_names("Memory.open", settings, Settings)
         values: dict[str, Any] = {**SETTINGS, **settings}
         callable_or_none("clock", values["clock"])
-        callable_or_none("count_tokens", values["count_tokens"])
+        counter = function("count_tokens", values["count_tokens"])
         entities, embedder = values["entities"], values["embedder"]
         if entities is not None and not callable(getattr(entities, "extract", None)):
             raise InvalidInput("entities", f"is {shown(entities)}", "give what has extract(text)")
-        profile, aliases = profiles.get(values["profile"]), Aliases.of(values["aliases"])
+        profile, aliases = profiles.get(values["profile"]), values["aliases"]
+        aliases = Aliases.of(None if aliases is None else mapping("aliases", aliases))
+        limits = values["limits"]
+        if limits is not None and not isinstance(limits, Limits):
+            limits = mapping("limits", limits)
+        limits = Limits.of(limits)
         model = resolve(embedder)
         shown_url = type(url).__name__ if isinstance(url, Store) else public_url(store_url(url))
         store = url if isinstance(url, Store) else open_store(url)
@@ -85,10 +102,12 @@ class Core:
                 profile,
                 values["clock"] or _utc_now,
                 None if dispatcher.embedder is None else lambda: dispatcher.identity,
-                values["count_tokens"],
+                counter if counter is count_tokens else _checked(counter),
                 aliases,
+                limits,
             )
-            actor = optional_text("actor", values["actor"])
+            actor = values["actor"]
+            actor = None if actor is None else text("actor", actor, limit=512)
             dedup = DedupPolicy.of(values["dedup"], DedupPolicy())
             trace = _line_writer(values["trace"])
             return cls(shown_url, dispatcher, searches, actor, dedup, trace)
@@ -131,7 +150,7 @@ class Core:
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""
-        return timestamp(name, self.searches.clock() if value is None else value)
+        return present(name, self.searches.clock() if value is None else value)
 
     def write_context(self) -> WriteContext:
         """The context of a write that happens now."""
@@ -142,11 +161,17 @@ class Core:
             self.dispatcher.dimensions,
             self.time(),
             self.actor,
+            self.searches.limits,
         )
 
     def request(self, query: str, **options: Unpack[SearchOptions]) -> SearchRequest:
         """A checked search request."""
         return search_request(query, self.searches, options)
+
+
+def _checked(count: Callable[[str], int]) -> Callable[[str], int]:
+    """A counter of tokens, refused with InvalidInput if it gives no whole number from 0."""
+    return lambda text: integer("count_tokens", count(text), 0, MAX_TOKENS)
 
 
 def _release(dispatcher: Dispatcher, source: Address | Store | None) -> None:

@@ -9,6 +9,7 @@ from salience.embedders import Embedder
 from salience.language.entities import RULES, EntityExtractor
 from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
+from salience.records.limits import Limits
 from salience.search.request import Moment
 from salience.write.dedup import DedupPolicy
 from salience.write.upsert import OnConflict
@@ -35,6 +36,7 @@ class Settings(TypedDict, total=False):
     dedup: how facts and notes are compared with what is stored when they are added: True, False,
         the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those
         without an id of their own are compared.
+    limits: the largest values to take, as {"text": 5000000}; see `salience.records.limits.Limits`.
     trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
         a function that takes a line.
     """
@@ -48,6 +50,7 @@ class Settings(TypedDict, total=False):
     aliases: Mapping[str, str] | None
     actor: str | None
     dedup: DedupPolicy | bool | float | None
+    limits: Limits | Mapping[str, int] | None
     trace: Trace
 
 

@@ -14,7 +14,7 @@ from salience.lifecycle.pruning import ARCHIVED, DEFAULT_CAP, PRUNED_STATUSES, p
 from salience.lifecycle.undo import ChangeRun
 from salience.records.events import EventType
 from salience.records.filters import And, Compare, Filter, Not
-from salience.records.validation import callable_or_none
+from salience.records.validation import callable_or_none, function
 from salience.retrieval.operations import Note, Notes
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
@@ -84,6 +84,7 @@ class MaintenanceRequest:
 
     def __post_init__(self) -> None:
         callable_or_none("progress", self.progress)
+        function("summarise", self.summarise)
         steps = self.steps
         if isinstance(steps, str) or not isinstance(steps, Sequence | Set):
             raise InvalidInput("steps", f"is {shown(steps)}", f"list some of {', '.join(STEPS)}")
@@ -197,6 +198,7 @@ def consolidate_new(
 ) -> Plan[Consolidation]:
     """The plan of consolidating what is new since the last run that did so; see `consolidate`."""
     callable_or_none("progress", progress)
+    function("summarise", summarise)
     notes: Mapping[str, str] = yield from ask(Notes(scope.namespace))
     was = notes.get(_CONSOLIDATED_NOTE)
     report, until = yield from consolidate(

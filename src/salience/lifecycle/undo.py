@@ -10,6 +10,7 @@ from salience.display.result import Result, to_json
 from salience.errors import InvalidInput, NotFound, shown
 from salience.records.events import USE_EVENTS, Event, EventType, field_from_json
 from salience.records.record import MemoryRecord, new_id
+from salience.records.validation import native
 from salience.retrieval.operations import Delete, Events, Log
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext
@@ -109,6 +110,7 @@ def undo(scope: WriteContext, run: str) -> Plan[Undone]:
     Raises:
         InvalidInput, NotFound: see `run_events`.
     """
+    run = native(run)
     events_of: dict[str, list[Event]] = {}
     for event in (yield from run_events(scope.namespace, run)):
         if event.id is not None and event.type != "link":

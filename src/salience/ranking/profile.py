@@ -17,7 +17,7 @@ from salience.ranking.serialization import from_data, to_data
 from salience.ranking.stages import Pipeline, Stage
 from salience.ranking.weights import weighted, with_weights
 from salience.records.field_types import STATUSES
-from salience.records.validation import finite, native
+from salience.records.validation import finite, mapping, native
 from salience.retrieval.routes import Route, SearchType
 
 _PARTS = {"name": str, "doc": str, "statuses": tuple[str, ...], "stages": tuple[Stage, ...]}
@@ -178,8 +178,7 @@ class Profile:
 
 
 def _checked_weights(weights: Any, parts: Iterable[str], profile: str) -> dict[str, float]:
-    if not isinstance(weights, Mapping):
-        raise InvalidInput("weights", "must be a mapping of parts to numbers")
+    weights = mapping("weights", weights)
     names = ", ".join(parts)
     remedy = f"use one of {names}" if names else f"{profile} weighs no parts by name"
     checked: dict[str, float] = {}

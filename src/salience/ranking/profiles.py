@@ -44,6 +44,7 @@ from salience.ranking.stages import (
     session_first,
     spread,
 )
+from salience.records.json_values import json_value
 from salience.retrieval.routes import (
     ExactMatch,
     Lexical,
@@ -54,6 +55,8 @@ from salience.retrieval.routes import (
     Vector,
 )
 
+MAX_PROFILE_BYTES = 250_000
+MAX_PROFILE_DEPTH = 200  # levels of lists and mappings in a profile given as a mapping
 ProfileLike = str | Path | Mapping[str, Any] | Profile
 """The name of a profile, the path of a JSON file, the content of one, or a profile."""
 
@@ -283,7 +286,9 @@ def get(profile: ProfileLike) -> Profile:
     if isinstance(profile, Profile):
         return profile.check()
     if isinstance(profile, Mapping):
-        return Profile.from_dict(profile)
+        return Profile.from_dict(
+            json_value("profile", profile, MAX_PROFILE_BYTES, depth=MAX_PROFILE_DEPTH)
+        )
     name = str(profile) if isinstance(profile, (str, Path)) else ""
     if name.endswith(".json"):
         return load(name)

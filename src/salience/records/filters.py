@@ -13,21 +13,24 @@ A missing value satisfies only `ne`, `nin`, `{"exists": false}` and equality wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from salience.errors import InvalidInput, shown
+from salience.errors import InvalidInput, SalienceError, shown
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS, field_type
 from salience.records.filter_fields import registered_filter_field
-from salience.records.validation import JSON_INTEGERS, json_value, native, storable, timestamp
+from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json_value
+from salience.records.validation import native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
     "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
 )  # fmt: skip
 MAX_FILTER_DEPTH = 64  # levels of and, or, not
+MAX_FILTER_VALUES = 100_000  # conditions, and values that fields are compared with
+_MAX_COPIED_DEPTH = 2 * MAX_FILTER_DEPTH + MAX_METADATA_DEPTH  # a list of parts is a level, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,49 @@ def parse_filter(spec: Mapping[str, Any] | Filter | None, path: str = "filters")
     Raises:
         InvalidInput: an unknown field or operator, or a value of the wrong type; names the path.
     """
-    return _parsed(spec, path, 0)
+    if spec is None:
+        return None
+    try:
+        plain = _Copying(path).plain(spec, 0)
+    except SalienceError:
+        raise
+    except Exception as problem:  # of any kind, in a type from outside
+        raise InvalidInput(path, f"cannot be read: {type(problem).__name__}") from problem
+    return _parsed(plain, path, 0)
+
+
+class _Copying:
+    """The copying of a filter with mappings as dicts, other collections as lists, exact values."""
+
+    def __init__(self, path: str) -> None:
+        self.path, self.left = path, MAX_FILTER_VALUES
+
+    def plain(self, value: Any, depth: int) -> Any:
+        """A part of a filter, and all in it."""
+        self.left -= 1
+        if self.left < 0:
+            raise InvalidInput(
+                self.path, f"has more than {MAX_FILTER_VALUES:,} values", "ask for fewer at a time"
+            )
+        value = native(value)
+        if type(value) is str or not isinstance(value, Iterable | Compare | And | Or | Not):
+            return value
+        if depth > _MAX_COPIED_DEPTH:
+            raise InvalidInput("filters", f"are nested more than {MAX_FILTER_DEPTH} levels deep")
+        if isinstance(value, Mapping):
+            items = value.items()
+            return {native(key): self.plain(item, depth + 1) for key, item in items}
+        if isinstance(value, Compare):
+            operand = self.plain(value.value, depth + 1)
+            return Compare(native(value.field), native(value.operator), operand)
+        if isinstance(value, Not):
+            return Not(self.plain(value.part, depth + 1))
+        if isinstance(value, And | Or):
+            parts = tuple(self.plain(part, depth + 1) for part in value.parts)
+            return And(parts) if isinstance(value, And) else Or(parts)
+        if isinstance(value, bytes | bytearray | memoryview):
+            return value
+        return [self.plain(item, depth + 1) for item in value]
 
 
 def _parsed(spec: Mapping[str, Any] | Filter | None, path: str, depth: int) -> Filter | None:
@@ -117,7 +162,11 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
     """A filter built of objects, checked by the same rules as one in mapping form."""
     if depth > MAX_FILTER_DEPTH:
         raise InvalidInput("filters", f"are nested more than {MAX_FILTER_DEPTH} levels deep")
+    if not isinstance(condition, Compare | And | Or | Not):
+        raise InvalidInput(path, f"has {shown(condition)} for a part", "use Compare, And, Or, Not")
     if isinstance(condition, Compare):
+        if type(condition.field) is not str:
+            raise InvalidInput(path, f"compares {shown(condition.field)}", "field names are text")
         if condition.operator not in _OPERATORS:
             raise InvalidInput(
                 f"{path}.{condition.field}",
@@ -204,7 +253,7 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
             raise InvalidInput(where, "exists takes true or false")
         return value
     if operator in ("in", "nin"):
-        if isinstance(value, (str, Mapping)) or not hasattr(value, "__iter__"):
+        if not isinstance(value, list):
             raise InvalidInput(where, f"{operator} takes a list")
         return tuple(_operand(name, kind, "eq", item, path) for item in value)
     if value is None:
@@ -214,7 +263,6 @@ def _operand(name: str, kind: Type, operator: Operator, value: Any, path: str) -
     if kind == "time":
         return timestamp(where, value).timestamp()
     if kind == "number":
-        value = native(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
             raise InvalidInput(where, f"is compared with {shown(value)}", "give a number")
         if isinstance(value, int) and value not in JSON_INTEGERS:

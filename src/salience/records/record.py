@@ -61,7 +61,7 @@ class MemoryRecord(Result):
 
     id: Annotated[str, Field("text", limit=512)]
     namespace: str
-    content: Annotated[str, Field("text", lexical=True, limit=1_000_000)]
+    content: Annotated[str, Field("text", lexical=True)]
     title: Annotated[str | None, Field("text", lexical=True, limit=2_000)] = None
     gist: Annotated[str | None, Field("text", lexical=True, limit=10_000)] = None
     kind: Annotated[str, Field("text", limit=64)] = "note"

@@ -2,35 +2,69 @@
 
 from __future__ import annotations
 
-import json
-import math
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, timezone
+from collections.abc import Mapping
+from datetime import date, datetime, time, timezone
+from itertools import islice
 from typing import Any, TypeVar
 
 import numpy as np
 
-from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.fields import FIELDS
-from salience.records.record import EMPTY, Embedding
+from salience.records.limits import DEFAULT_LIMITS
+from salience.records.record import Embedding
 
 F = TypeVar("F")
-MAX_METADATA_DEPTH = 64  # levels of lists and mappings
-JSON_INTEGERS = range(-(2**63), 2**64)  # every JSON reader can be trusted with these
+MAX_DIMENSIONS = 65_536  # of a vector
+MAX_IDS = 1_000_000  # in one call
+MAX_TAG_CHARACTERS = 512
 _EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
+_PRESENT_YEARS = range(100, 9900)
 _LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
+_EXACT_TYPES = frozenset({str, int, float, bool, type(None), datetime, dict, list, tuple})
+
+
+def native(value: Any) -> Any:
+    """Python's own value of what stands for one; anything else as it is.
+
+    That is a number, boolean, text or time of NumPy, an array of no dimensions with one of them,
+    and a value of a class that is derived from text or a number, such as a member of an Enum.
+    """
+    if type(value) in _EXACT_TYPES:
+        return value
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = _of_numpy(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int.__index__(value)
+    return float.__float__(value) if isinstance(value, float) else value
+
+
+def _of_numpy(value: Any) -> Any:
+    """The value of a scalar of NumPy or an array of no dimensions."""
+    kind = value.dtype.kind
+    if kind == "f":
+        return float(value)
+    if kind == "M":  # its own unit may be nanoseconds, which are no datetime
+        moment = value.astype("M8[us]").item()
+        return moment if isinstance(moment, datetime) else value
+    return value.item() if kind in "biuUO" else value
 
 
 def text(name: str, value: Any, *, limit: int | None = None) -> str:
-    """`value` as text that every store can keep, or InvalidInput naming the field `name`."""
-    if not isinstance(value, str):
+    """`value` as text that every store can keep, or InvalidInput naming the field `name`.
+
+    It has at most `limit` characters, by default as many as the field `name` takes.
+    """
+    value = native(value)
+    if type(value) is not str:
         raise InvalidInput(name, f"must be text, not {type(value).__name__}")
     if not value.strip():
         raise InvalidInput(name, "is empty", "give it some text")
-    limit = limit or (FIELDS[name].limit if name in FIELDS else None)
-    if limit is not None and len(value) > limit:
+    limit = limit or (FIELDS[name].limit if name in FIELDS else None) or DEFAULT_LIMITS.text
+    if len(value) > limit:
         raise InvalidInput(
             name, f"has {len(value):,} characters, more than {limit:,}", "split it into parts"
         )
@@ -63,16 +97,11 @@ def choice(name: str, value: Any, *, required: bool = False) -> str | None:
     InvalidInput otherwise.
     """
     allowed = FIELDS[name].choices
-    if (value is None and not required) or (isinstance(value, str) and value in allowed):
-        return value
+    word = native(value)
+    if (word is None and not required) or (type(word) is str and word in allowed):
+        return word
     others = "" if required else ", or None"
     raise InvalidInput(name, f"is {shown(value)}", f"use one of {', '.join(allowed)}{others}")
-
-
-def native(value: Any) -> Any:
-    """A NumPy number or boolean as Python's own; anything else as it is."""
-    is_number = isinstance(value, np.generic) and value.dtype.kind in "biuf"
-    return value.item() if is_number else value
 
 
 def boolean(name: str, value: Any) -> bool:
@@ -86,8 +115,8 @@ def boolean(name: str, value: Any) -> bool:
 def integer(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
     """A whole number in [minimum, maximum], of any integer type; InvalidInput otherwise."""
     try:
-        whole = operator.index(value)
-    except TypeError:
+        whole = operator.index(native(value))
+    except Exception:  # of any kind, in a type from outside
         whole = minimum - 1
     if isinstance(value, bool) or whole < minimum or (maximum is not None and whole > maximum):
         limits = f"from {minimum}" if maximum is None else f"from {minimum} to {maximum:,}"
@@ -103,7 +132,7 @@ def number(name: str, value: Any, maximum: float | None = None) -> float | None:
     value = native(value)
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if type(value) is not float and type(value) is not int:
         raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
     if maximum is None and name in FIELDS:
         maximum = FIELDS[name].maximum
@@ -128,9 +157,16 @@ def flag(name: str, value: Any) -> float | None:
     value = native(value)
     if value is None:
         return None
-    if isinstance(value, (bool, int, float)) and value in (0, 1):
+    if type(value) in (bool, int, float) and value in (0, 1):
         return float(value)
     raise InvalidInput(name, f"is {shown(value)}", "use True or False")
+
+
+def function(name: str, value: F) -> F:
+    """A function; InvalidInput otherwise."""
+    if not callable(value):
+        raise InvalidInput(name, f"is {shown(value)}", "give a function")
+    return value
 
 
 def callable_or_none(name: str, value: F | None) -> F | None:
@@ -148,7 +184,7 @@ def timestamp(name: str, value: Any) -> datetime:
     there it is rounded down to a whole second.
     """
     value = native(value)
-    if isinstance(value, str):
+    if type(value) is str:
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError:
@@ -156,14 +192,8 @@ def timestamp(name: str, value: Any) -> datetime:
                 name, f"{shown(value)} is not a date", "write it as 2026-05-31T14:00:00Z"
             ) from None
     elif isinstance(value, date) and not isinstance(value, datetime):
-        value = datetime(value.year, value.month, value.day)
-    if isinstance(value, bool) or not isinstance(value, (datetime, int, float)):
-        raise InvalidInput(
-            name,
-            "must be a datetime, a date, ISO 8601 text or seconds since 1970, not "
-            f"{type(value).__name__}",
-        )
-    if not isinstance(value, datetime):
+        value = datetime.combine(value, time.min)
+    elif type(value) is int or type(value) is float:
         try:
             value = datetime.fromtimestamp(value, tz=timezone.utc)
         except (ValueError, OverflowError, OSError):
@@ -172,19 +202,39 @@ def timestamp(name: str, value: Any) -> datetime:
                 f"{shown(value)} is not a point in time",
                 "give seconds since 1970; divide milliseconds by 1000",
             ) from None
+    if not isinstance(value, datetime):
+        raise InvalidInput(
+            name,
+            "must be a datetime, a date, ISO 8601 text or seconds since 1970, not "
+            f"{type(value).__name__}",
+        )
     if value != value:  # pandas.NaT is a datetime, but no time
         raise InvalidInput(name, f"is {shown(value)}, which is no time", "give one, or None")
+    if type(value) is not datetime:  # pandas.Timestamp has nanoseconds, which stores do not keep
+        value = datetime.combine(datetime.date(value), datetime.timetz(value))
+    return _in_utc(name, value)
+
+
+def _in_utc(name: str, value: datetime) -> datetime:
+    """A time in UTC, without microseconds where stores do not keep them."""
     try:
         moment = (
             value.replace(tzinfo=timezone.utc)
             if value.tzinfo is None
             else value.astimezone(timezone.utc)
         )
-    except (OverflowError, ValueError):
-        raise InvalidInput(name, f"{value} is out of range") from None
-    if type(moment) is not datetime:  # pandas.Timestamp has nanoseconds, which stores do not keep
-        moment = datetime.combine(moment.date(), moment.timetz())
+    except Exception:  # out of range, or of any kind in a time zone from outside
+        raise InvalidInput(name, "has no time in UTC", "give one of the years 1 to 9999") from None
     return moment if moment.year in _EXACT_YEARS else moment.replace(microsecond=0)
+
+
+def present(name: str, value: Any) -> datetime:
+    """`timestamp` of a time that is taken for the present: years are added to it and taken away."""
+    moment = timestamp(name, value)
+    if moment.year not in _PRESENT_YEARS:
+        limits = f"{_PRESENT_YEARS.start} to {_PRESENT_YEARS.stop - 1}"
+        raise InvalidInput(name, f"is in the year {moment.year}", f"give one of the years {limits}")
+    return moment
 
 
 def optional_timestamp(name: str, value: Any) -> datetime | None:
@@ -192,69 +242,44 @@ def optional_timestamp(name: str, value: Any) -> datetime | None:
     return None if value is None else timestamp(name, value)
 
 
-def texts(name: str, value: Any) -> tuple[str, ...]:
-    """A tuple of distinct texts in the order given; one string counts as one text."""
+def mapping(name: str, value: Any) -> dict[Any, Any]:
+    """A mapping as a dict; InvalidInput otherwise."""
+    if type(value) is dict:
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidInput(name, f"must be a mapping, not {type(value).__name__}")
+    try:
+        return dict(value)
+    except Exception as problem:  # of any kind, in a type from outside
+        raise InvalidInput(name, f"cannot be read: {type(problem).__name__}") from problem
+
+
+def elements(name: str, value: Any, maximum: int) -> list[Any]:
+    """A list of the elements of a collection, at most `maximum`; InvalidInput otherwise.
+
+    Text and mappings are no collections here.
+    """
+    value = native(value)
+    try:
+        is_list = not isinstance(value, str | bytes | bytearray | Mapping)
+        listed = list(islice(value, maximum + 1)) if is_list else None
+    except Exception:  # of any kind, in a type from outside
+        listed = None
+    if listed is None:
+        raise InvalidInput(name, f"must be a list, not {type(value).__name__}")
+    if len(listed) > maximum:
+        raise InvalidInput(name, f"has more than {maximum:,} elements", "give fewer at a time")
+    return listed
+
+
+def texts(name: str, value: Any, *, count: int = MAX_IDS) -> tuple[str, ...]:
+    """A tuple of at most `count` distinct texts in the order given; one string is one text."""
     if value is None:
         return ()
-    if isinstance(value, str):
-        value = (value,)
-    if not isinstance(value, Iterable) or isinstance(value, Mapping):
-        raise InvalidInput(name, f"must be a list of texts, not {type(value).__name__}")
-    distinct = dict.fromkeys(text(name, item, limit=512) for item in value)
+    listed = [value] if isinstance(value := native(value), str) else elements(name, value, count)
+    distinct = dict.fromkeys(text(name, item, limit=MAX_TAG_CHARACTERS) for item in listed)
     # A set comes in another order in every process.
     return tuple(sorted(distinct) if isinstance(value, (set, frozenset)) else distinct)
-
-
-def metadata_mapping(value: Any) -> Mapping[str, Any]:
-    """Metadata that JSON can hold: text keys, finite numbers, no NUL; InvalidInput otherwise."""
-    if value is None:
-        return EMPTY
-    if not isinstance(value, Mapping):
-        raise InvalidInput("metadata", f"must be a mapping, not {type(value).__name__}")
-    return {k: json_value(f"metadata.{k}", v) for k, v in _keys("metadata", value)}
-
-
-def _keys(path: str, value: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
-    for key, item in value.items():
-        if not isinstance(key, str) or not key:
-            raise InvalidInput(path, f"has the key {shown(key)}", "use non-empty text keys")
-        text(path, key, limit=512)
-        yield key, item
-
-
-def json_value(path: str, value: Any, depth: int = 0) -> Any:
-    """`value` in types that JSON has; InvalidInput naming the `path` of what it cannot hold."""
-    if depth > MAX_METADATA_DEPTH:
-        raise InvalidInput(
-            path, f"is nested more than {MAX_METADATA_DEPTH} levels deep", "make it flatter"
-        )
-    value = native(value)
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        if value not in JSON_INTEGERS:
-            raise InvalidInput(path, "is a whole number of more than 64 bits", "write it as text")
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise InvalidInput(path, f"is {value}", "use a finite number or None")
-        return value
-    if isinstance(value, str):
-        return storable(path, value)
-    if isinstance(value, datetime):
-        return to_json(timestamp(path, value))
-    if isinstance(value, Mapping):
-        return {k: json_value(f"{path}.{k}", v, depth + 1) for k, v in _keys(path, value)}
-    if isinstance(value, set | frozenset):
-        # A set comes in another order in every process.
-        return sorted((json_value(path, item, depth + 1) for item in value), key=json.dumps)
-    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
-        return [json_value(path, item, depth + 1) for item in value]
-    raise InvalidInput(
-        path,
-        f"{type(value).__name__} cannot be kept as JSON",
-        "make it text, a number, a list or a mapping",
-    )
 
 
 def vector(name: str, value: Any, dimensions: int | None = None) -> Embedding:
@@ -267,9 +292,12 @@ def vector(name: str, value: Any, dimensions: int | None = None) -> Embedding:
         InvalidInput: not a flat list of finite numbers, or of another length.
     """
     try:
-        raw = np.asarray(value)
-    except ValueError:  # rows of unequal length
+        size = len(value) if hasattr(value, "__len__") else 0
+        raw = np.asarray(value if size <= MAX_DIMENSIONS else ())
+    except Exception:  # rows of unequal length, or of any kind in a type from outside
         raise InvalidInput(name, "must be one flat list of numbers") from None
+    if size > MAX_DIMENSIONS:
+        raise InvalidInput(name, f"has {size:,} dimensions, more than {MAX_DIMENSIONS:,}")
     if raw.ndim != 1 or raw.size == 0:
         raise InvalidInput(name, f"must be one flat list of numbers, not of shape {raw.shape}")
     if raw.dtype.kind not in "iuf":

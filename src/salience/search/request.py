@@ -14,7 +14,8 @@ from salience.ranking.profile import Profile
 from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
-from salience.records.validation import boolean, finite, integer, native, text, timestamp
+from salience.records.limits import DEFAULT_LIMITS, Limits
+from salience.records.validation import boolean, finite, integer, native, present, text
 from salience.retrieval.routes import Vector as VectorRoute
 
 MAX_HITS = 1000
@@ -99,6 +100,7 @@ class SearchSettings:
     embedder: Callable[[], str | None] | None = None
     count_tokens: Callable[[str], int] = count_tokens
     aliases: Aliases = NO_ALIASES
+    limits: Limits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,9 +135,7 @@ def search_request(
     """
     options = {**SEARCH_DEFAULTS, **options}
     as_of = past_time(options["as_of"], settings)
-    now = timestamp(
-        "now", (as_of or settings.clock()) if options["now"] is None else options["now"]
-    )
+    now = present_time(options["now"], as_of, settings)
     profile, namespaces = options["profile"], options["namespaces"]
     profile = settings.profile if profile is None else profiles.get(profile)
     if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
@@ -148,7 +148,7 @@ def search_request(
     include_archived = boolean("include_archived", options["include_archived"])
     where = parse_filter(options["filters"])
     profile = profiles.in_context(profile, options["context"], _layer(where))
-    query = _query_text(query)
+    query = _query_text(query, settings.limits.query)
     about = past_interval(query, now)
     min_similarity = _finite("min_similarity", options["min_similarity"])
     return SearchRequest(
@@ -168,6 +168,13 @@ def search_request(
     )
 
 
+def present_time(now: Any, as_of: datetime | None, settings: SearchSettings) -> datetime:
+    """The time to rank for: as told, that of the past gone back to, else the present."""
+    if now is not None:
+        return present("now", now)
+    return as_of or present("clock", settings.clock())
+
+
 def past_time(as_of: Any, settings: SearchSettings) -> datetime | None:
     """The time to go back to; None for the present.
 
@@ -176,8 +183,8 @@ def past_time(as_of: Any, settings: SearchSettings) -> datetime | None:
     """
     if as_of is None:
         return None
-    at = timestamp("as_of", as_of)
-    if at > timestamp("clock", settings.clock()):
+    at = present("as_of", as_of)
+    if at > present("clock", settings.clock()):
         raise InvalidInput("as_of", f"{at.isoformat()} is in the future", "leave it out")
     return at
 
@@ -201,12 +208,16 @@ def _visible(
     return all_of(*conditions, where)
 
 
-def _query_text(query: Any) -> str:
+def _query_text(query: Any, limit: int) -> str:
     """The query without the characters that no stored text contains."""
+    query = native(query)
     if not isinstance(query, str):
         raise InvalidInput("query", f"must be text, not {type(query).__name__}")
     if not query.strip():
         raise InvalidInput("query", "is empty", "ask for something")
+    if len(query) > limit:
+        problem = f"has {len(query):,} characters, more than {limit:,}"
+        raise InvalidInput("query", problem, "ask in fewer words")
     return query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
 
 

@@ -80,12 +80,11 @@ def add(
     With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
     items are REJECTED and the rest is added.
     """
-    if isinstance(items, (str, bytes, Mapping)) or not isinstance(items, Iterable):
-        raise InvalidInput("items", f"must be a list of items, not {type(items).__name__}")
+    iterator = _iterator(items)
     outcomes: list[Added] = []
     degraded: dict[str, None] = {}
     links: list[Link] = []
-    for chunk in _chunks(items) if on_conflict == "error" else _chunks_of_distinct_ids(items):
+    for chunk in _chunks(iterator) if on_conflict == "error" else _chunks_of_distinct_ids(iterator):
         checked = yield from _checked(chunk, scope, strict)
         chunk_outcomes, chunk_links, problem = yield from _add_chunk(
             checked, scope, policy, strict, on_conflict
@@ -100,13 +99,22 @@ def add(
     return AddResult(tuple(outcomes), tuple(degraded), tuple(pending))
 
 
-def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, _CHUNK_ITEMS)):
+def _chunks(items: Iterator[Any]) -> Iterator[list[Any]]:
+    while chunk := list(islice(items, _CHUNK_ITEMS)):
         yield chunk
 
 
-def _chunks_of_distinct_ids(items: Iterable[Any]) -> Iterator[list[Any]]:
+def _iterator(items: Any) -> Iterator[Any]:
+    """The iterator over a collection of items; InvalidInput for anything else."""
+    try:
+        if not isinstance(items, (str, bytes, Mapping)):
+            return iter(items)
+    except Exception:  # of any kind, in a type from outside
+        pass
+    raise InvalidInput("items", f"must be a list of items, not {type(items).__name__}")
+
+
+def _chunks_of_distinct_ids(items: Iterator[Any]) -> Iterator[list[Any]]:
     """Chunks that end before an id would occur again: its second item meets the first's memory."""
     chunk: list[Any] = []
     ids: set[str] = set()

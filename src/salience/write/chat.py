@@ -17,6 +17,7 @@ from salience.errors import InvalidInput
 from salience.language.english import ASSISTANT_NAMES, USER_NAMES
 from salience.records.fields import SESSION_CHUNK, TURN_CHUNK
 from salience.records.record import new_id
+from salience.records.validation import elements, native
 from salience.write.facets import Facets, by_rules, facets_of
 from salience.write.items import BORDERS_KEY
 
@@ -27,6 +28,7 @@ Side = Literal["user", "asst"]
 SIDES = ("user", "asst", "next_user")
 """The vectors of the text of each side, and of the next message of the user."""
 LABELS: dict[Side, str] = {"user": "User", "asst": "Assistant"}
+MAX_MESSAGES = 100_000  # in one call
 _SESSION_FIELDS = ("agent_id", "user_id", "tags", "created_at")
 
 
@@ -57,10 +59,8 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
     Raises:
         InvalidInput: names the message that is wrong.
     """
-    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
-        raise InvalidInput("messages", "must be a list of chat messages")
     parsed = []
-    for i, message in enumerate(messages):
+    for i, message in enumerate(elements("messages", messages, MAX_MESSAGES)):
         if not isinstance(message, Mapping) or not isinstance(message.get("role"), str):
             raise InvalidInput(
                 f"messages[{i}]", "is no chat message", 'write {"role": "user", "content": "..."}'
@@ -68,7 +68,7 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
         side = _side(message["role"])
         words = "" if side is None else message_text(message, f"messages[{i}]")
         if side is not None and words.strip():
-            label = str(message.get("name") or LABELS[side])
+            label = _id(message.get("name")) or LABELS[side]
             parsed.append(
                 ChatMessage(side, label, words, message.get("created_at"), _id(message.get("id")))
             )
@@ -76,7 +76,8 @@ def parse_messages(messages: Any) -> list[ChatMessage]:
 
 
 def _id(value: Any) -> str | None:
-    return None if value is None else str(value)
+    """An id or a name as text."""
+    return None if value is None else native(str(native(value)))
 
 
 def _side(role: str) -> Side | None:
@@ -274,13 +275,13 @@ def message_text(message: Mapping[str, Any], name: str) -> str:
     """
     content = message.get("content")
     if content is None or isinstance(content, str):
-        return content or ""
+        return native(content or "")
     is_list = isinstance(content, list | tuple)
     if not is_list or not all(isinstance(part, str | Mapping) for part in content):
         raise InvalidInput(name, "has a content that is no text", "give text, or a list of parts")
     # The parts of a multimodal chat may be images, which have no text.
     texts = (part if isinstance(part, str) else part.get("text") for part in content)
-    return "\n".join(text for text in texts if isinstance(text, str))
+    return "\n".join(native(text) for text in texts if isinstance(text, str))
 
 
 def items_of(content: Any, fields: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from salience.errors import EmbedderError, InvalidInput
 from salience.records.record import Draft, Embedding, MemoryRecord
-from salience.records.validation import text
+from salience.records.validation import mapping, text
 from salience.retrieval.operations import Dimensions, Embed, Extract
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import Item, WriteContext, embedded_text, parse_item
@@ -35,12 +35,20 @@ _REMEDY = (
 def dimensions_of(chunk: Sequence[Any], scope: WriteContext) -> Plan[dict[str, int]]:
     """The dimensions of the vectors of each name that items bring, as far as they are known."""
     dimensions = {} if scope.dimensions is None else {"content": scope.dimensions}
-    vectors = [item.get("vectors") for item in chunk if isinstance(item, Mapping)]
-    names = {name for by_name in vectors if isinstance(by_name, Mapping) for name in by_name}
+    names = {name for item in chunk if isinstance(item, Mapping) for name in _vectors_of(item)}
     if names:
         valid = tuple(sorted(name for name in names if _is_text(name)))
         dimensions = {**(yield from ask(Dimensions(scope.namespace, valid))), **dimensions}
     return dimensions
+
+
+def _vectors_of(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """The vectors that an item brings; none if they are wrong, which its check says later."""
+    try:
+        vectors = mapping("item", item).get("vectors")
+        return {} if vectors is None else mapping("vectors", vectors)
+    except InvalidInput:
+        return {}
 
 
 def _is_text(value: Any) -> bool:

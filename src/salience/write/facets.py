@@ -12,7 +12,7 @@ from typing import Any
 
 from salience.errors import InvalidInput, shown
 from salience.language.memory_cues import PREFERENCE, TEMPORAL
-from salience.records.validation import text
+from salience.records.validation import mapping, text
 
 FACETS = ("personal_info", "preferences", "events")
 FacetExtractor = Callable[[str, str], Mapping[str, str]]
@@ -76,6 +76,7 @@ def _texts(facets: Any) -> dict[str, str]:
         raise InvalidInput(
             "facets", f"must be a mapping or a function, not {type(facets).__name__}"
         )
+    facets = mapping("facets", facets)
     for name in facets:
         if name not in FACETS:
             raise InvalidInput(
@@ -94,6 +95,7 @@ def facets_of(facets: Facets, user: str, assistant: str) -> dict[str, str]:
     if raw is None:
         return {}
     if isinstance(raw, Mapping):
+        raw = mapping("facets", raw)
         blank = {name for name, text in raw.items() if isinstance(text, str) and not text.strip()}
         raw = {name: text for name, text in raw.items() if name not in blank}
     texts = _texts(raw)

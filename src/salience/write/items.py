@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -11,11 +11,15 @@ from typing import Any
 from salience.errors import InvalidInput, shown
 from salience.records.field_types import Type
 from salience.records.fields import FIELDS
+from salience.records.json_values import metadata_mapping
+from salience.records.limits import DEFAULT_LIMITS, Limits
 from salience.records.record import BLANK, LINK_TYPES, Embedding, Link, MemoryRecord, new_id
 from salience.records.validation import (
     choice,
+    elements,
     flag,
-    metadata_mapping,
+    mapping,
+    native,
     number,
     optional_text,
     optional_timestamp,
@@ -55,6 +59,15 @@ def _check(name: str) -> Check:
 
 
 CHECKS = {name: _check(name) for name in FIELDS if name not in _SET_BY_ENGINE}
+_LIMITED: Mapping[str, Callable[[Any, Limits], Any]] = {  # checks that depend on the limits
+    "content": lambda value, limits: text("content", value, limit=limits.text),
+    "tags": lambda value, limits: texts("tags", value, count=limits.tags),
+    "entities": lambda value, limits: texts("entities", value, count=limits.tags),
+    "metadata": lambda value, limits: metadata_mapping(value, limits.metadata),
+}
+MAX_LINKS = 10_000  # that an item brings
+MAX_NAME_CHARACTERS = 2_000  # of the target of a link: an id, or a title
+MAX_VECTORS = 256  # that an item brings
 _SETTABLE = frozenset(CHECKS) - {"status"}
 ITEM_KEYS = frozenset(
     {*_SETTABLE, "vectors", "vector_texts", "links", "supersedes", "idempotency_key"}
@@ -75,6 +88,7 @@ class WriteContext:
     dimensions: int | None
     now: datetime
     actor: str | None = None
+    limits: Limits = DEFAULT_LIMITS
 
 
 @dataclass(frozen=True)
@@ -91,6 +105,16 @@ class Item:
     key: str | None = None
 
 
+def check_field(name: str, value: Any, limits: Limits) -> Any:
+    """A value of a field as it is stored.
+
+    Raises:
+        InvalidInput: the field cannot have the value.
+    """
+    check = _LIMITED.get(name)
+    return CHECKS[name](name, value) if check is None else check(value, limits)
+
+
 def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) -> Item:
     """A checked item from the mapping that a caller gave; `dimensions` of vectors by name.
 
@@ -99,16 +123,15 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     """
     if isinstance(source, str):
         source = {"content": source}
-    if not isinstance(source, Mapping):
-        raise InvalidInput("item", f"must be text or a mapping, not {type(source).__name__}")
+    source = mapping("item", source)
     unknown = set(source) - ITEM_KEYS
     if unknown:
         raise InvalidInput(
             str(sorted(unknown, key=str)[0]), "is no field", f"use {', '.join(sorted(ITEM_KEYS))}"
         )
     values = {
-        name: CHECKS[name](name, value)
-        for name, value in ({"content": None} | dict(source)).items()  # it is looked at first
+        name: check_field(name, value, scope.limits)
+        for name, value in ({"content": None} | source).items()  # it is looked at first
         if value is not None and name in _SETTABLE
     }
     if "content" not in values:
@@ -121,7 +144,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
     values["updated_at"] = values["added_at"] = scope.now
     record = MemoryRecord.from_values({**vars(BLANK), **values})
     check_validity_period(record)
-    further = _vector_texts(source.get("vector_texts"))
+    further = _vector_texts(source.get("vector_texts"), scope.limits)
     record = with_vector_texts(record, further)
     links = tuple(
         parse_link(
@@ -143,13 +166,13 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
         links,
         "entities" in values,
         frozenset(n for n, v in source.items() if v is not None and not empty.get(n)),
-        optional_text("supersedes", source.get("supersedes")),
-        _idempotency_key(source.get("idempotency_key")),
+        _optional_name("supersedes", source.get("supersedes")),
+        _optional_name("idempotency_key", source.get("idempotency_key")),
     )
 
 
-def _idempotency_key(value: Any) -> str | None:
-    return None if value is None else text("idempotency_key", value, limit=512)
+def _optional_name(name: str, value: Any) -> str | None:
+    return None if value is None else text(name, value, limit=512)
 
 
 def check_validity_period(record: MemoryRecord) -> None:
@@ -168,7 +191,9 @@ def check_validity_period(record: MemoryRecord) -> None:
 def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
     if value is None:
         return {}
-    vectors = _mapping("vectors", value)
+    vectors = mapping("vectors", value)
+    if len(vectors) > MAX_VECTORS:
+        raise InvalidInput("vectors", f"are more than {MAX_VECTORS}", "give fewer")
     staged = [name for name in vectors if isinstance(name, str) and name.startswith(STAGED)]
     if staged:
         raise InvalidInput(f"vectors.{staged[0]}", "begins with an underscore", "name it otherwise")
@@ -178,20 +203,16 @@ def _vectors(value: Any, dimensions: Mapping[str, int]) -> dict[str, Embedding]:
     }
 
 
-def _vector_texts(value: Any) -> dict[str, str]:
+def _vector_texts(value: Any, limits: Limits) -> dict[str, str]:
     if value is None:
         return {}
+    texts = mapping("vector_texts", value)
+    if len(texts) > MAX_VECTORS:
+        raise InvalidInput("vector_texts", f"are more than {MAX_VECTORS}", "give fewer")
     return {
-        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", words)
-        for name, words in _mapping("vector_texts", value).items()
+        text("vector_texts", name, limit=64): text(f"vector_texts.{name}", words, limit=limits.text)
+        for name, words in texts.items()
     }
-
-
-def _mapping(name: str, value: Any) -> Mapping[Any, Any]:
-    """The value, which has to be a mapping; InvalidInput otherwise."""
-    if not isinstance(value, Mapping):
-        raise InvalidInput(name, f"must be a mapping, not {type(value).__name__}")
-    return value
 
 
 def texts_to_embed(record: MemoryRecord) -> dict[str, str]:
@@ -224,11 +245,10 @@ def with_vector_texts(record: MemoryRecord, texts: Mapping[str, str | None]) -> 
 def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
     if value is None:
         return []
-    is_list = isinstance(value, Iterable) and not isinstance(value, (str, Mapping))
-    mappings = list(value) if is_list else []
-    if not is_list or not all(isinstance(item, Mapping) for item in mappings):
+    mappings = elements(name, value, MAX_LINKS)
+    if not all(isinstance(item, Mapping) for item in mappings):
         raise InvalidInput(name, "must be a list of mappings")
-    return mappings
+    return [mapping(name, item) for item in mappings]
 
 
 def parse_link(
@@ -240,6 +260,7 @@ def parse_link(
     created_at: Any = None,
 ) -> Link:
     """A link of checked ends, type, weight (1 by default) and time (now by default)."""
+    type = native(type)
     if not isinstance(type, str) or type not in LINK_TYPES:
         raise InvalidInput(
             "type", f"there is no {shown(type)}", f"use one of {', '.join(LINK_TYPES)}"
@@ -247,8 +268,8 @@ def parse_link(
     checked = unit("weight", weight)
     return Link(
         scope.namespace,
-        text("source", source),
-        text("target", target),
+        text("source", source, limit=MAX_NAME_CHARACTERS),
+        text("target", target, limit=MAX_NAME_CHARACTERS),
         type,
         1.0 if checked is None else checked,
         optional_timestamp("created_at", created_at) or scope.now,

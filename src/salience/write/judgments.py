@@ -12,7 +12,7 @@ from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.events import FEEDBACK_WEIGHTS, SCORE_STEPS, USE_EVENTS, Event, EventType
 from salience.records.record import Link, MemoryRecord
-from salience.records.validation import optional_text, text, texts
+from salience.records.validation import native, optional_text, text, texts
 from salience.retrieval.operations import LinksOf, Log, Put, RowsById, Touch
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext, parse_link
@@ -26,9 +26,12 @@ from salience.write.reading import (
 )
 from salience.write.update import put_links
 
+MAX_REASON_CHARACTERS = 10_000  # of a judgement
+
 
 def touch(ids: Any, use: str, at: datetime, session: Any, scope: WriteContext) -> Plan[None]:
     """The plan of counting a use of memories."""
+    use = native(use)
     if not isinstance(use, str) or use not in USE_EVENTS:
         raise InvalidInput(
             "use", f"there is no {shown(use)}", f"use one of {', '.join(USE_EVENTS)}"
@@ -58,8 +61,9 @@ def log_event(
         NotFound: there is no such memory.
         VersionConflict: it has another version than `if_version`.
     """
-    session_id, version = optional_text("session_id", session), checked_version(if_version)
-    event = Event(type, text("id", id), scope.now, scope.actor, session_id, payload)
+    id, session_id = text("id", id), optional_text("session_id", session)
+    version = checked_version(if_version)
+    event = Event(type, id, scope.now, scope.actor, session_id, payload)
     log = Log(scope.namespace, (event,), {} if version is None else {id: version})
     for _ in range(MAX_ATTEMPTS):
         refused = yield from ask(log)
@@ -80,11 +84,12 @@ def feedback(
     id: str, kind: Any, context: Any, session: Any, scope: WriteContext
 ) -> Plan[MemoryRecord]:
     """The plan of recording feedback on a memory; the memory after it."""
+    kind = native(kind)
     if not isinstance(kind, str) or kind not in FEEDBACK_WEIGHTS:
         raise InvalidInput(
             "kind", f"there is no {shown(kind)}", f"use one of {', '.join(FEEDBACK_WEIGHTS)}"
         )
-    reason = optional_text("context", context)
+    reason = None if context is None else text("context", context, limit=MAX_REASON_CHARACTERS)
     payload = {"feedback": kind} if reason is None else {"feedback": kind, "context": reason}
     return (yield from log_event(id, "feedback", payload, scope, session))
 

@@ -11,6 +11,7 @@ from salience.errors import InvalidInput
 from salience.records.events import Event
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
+from salience.records.limits import Limits
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.operations import (
@@ -30,6 +31,7 @@ from salience.write.items import (
     CONTENT_VECTORS,
     Item,
     WriteContext,
+    check_field,
     check_validity_period,
     embedded_text,
     metadata_for,
@@ -130,20 +132,20 @@ def update(
         NotFound: there is no such memory.
         VersionConflict: it has another version than `if_version`.
     """
-    fields, merge = _checked_changes(changes)
-    version = checked_version(if_version)
+    id, version = text("id", id), checked_version(if_version)
+    fields, merge = _checked_changes(changes, scope.limits)
     in_place = all(FIELDS[name].patchable for name in fields)
 
     def changes_of(record: MemoryRecord) -> Mapping[str, Any]:
         check_version(record, version)
         if merge:
             merged = _merged_metadata(record.metadata, merge)
-            return {**fields, "metadata": CHECKS["metadata"]("metadata", merged)}
+            return {**fields, "metadata": check_field("metadata", merged, scope.limits)}
         if "metadata" in fields:
             return {**fields, "metadata": metadata_for(record, fields["metadata"])}
         return fields
 
-    changed = yield from revise(text("id", id), changes_of, scope, in_place=in_place)
+    changed = yield from revise(id, changes_of, scope, in_place=in_place)
     if changed is None:
         raise not_found(id, scope.namespace)
     return changed
@@ -155,7 +157,9 @@ def _merged_metadata(old: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[st
     return {key: value for key, value in {**old, **keys}.items() if key not in removed}
 
 
-def _checked_changes(changes: Mapping[str, Any]) -> tuple[dict[str, Any], Mapping[str, Any]]:
+def _checked_changes(
+    changes: Mapping[str, Any], limits: Limits
+) -> tuple[dict[str, Any], Mapping[str, Any]]:
     """The checked fields that an update sets, and the keys that it merges into the metadata."""
     allowed = set(CHECKS) - {"id"} | {_REPLACE_METADATA}
     unknown = set(changes) - allowed
@@ -170,7 +174,7 @@ def _checked_changes(changes: Mapping[str, Any]) -> tuple[dict[str, Any], Mappin
     fields = dict(changes)
     if _REPLACE_METADATA in fields:
         fields["metadata"] = fields.pop(_REPLACE_METADATA)
-    checked = {name: CHECKS[name](name, value) for name, value in fields.items()}
+    checked = {name: check_field(name, value, limits) for name, value in fields.items()}
     if changes.get("metadata") is None:  # as for every field, None empties it
         return checked, EMPTY
     return checked, checked.pop("metadata")

@@ -11,7 +11,7 @@ from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.ranking.profiles import ProfileLike
 from salience.records.filters import And, parse_filter
-from salience.records.validation import boolean, integer, timestamp
+from salience.records.validation import boolean, integer
 from salience.retrieval.operations import Touch
 from salience.retrieval.plan import Plan, ask
 from salience.search.context.formats import FORMATS, Block, Format, messages
@@ -31,6 +31,7 @@ from salience.search.request import (
     SearchRequest,
     SearchSettings,
     past_time,
+    present_time,
     search_request,
 )
 
@@ -160,9 +161,7 @@ def context_request(
     """
     options = {**CONTEXT_DEFAULTS, **options}
     as_of = past_time(options["as_of"], settings)
-    now = timestamp(
-        "now", (as_of or settings.clock()) if options["now"] is None else options["now"]
-    )
+    now = present_time(options["now"], as_of, settings)
     touch = as_of is None and boolean("touch", options["touch"])
     references = boolean("references", options["references"])
     counter = settings.count_tokens if options["counter"] is None else options["counter"]

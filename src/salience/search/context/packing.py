@@ -52,7 +52,7 @@ class Packing:
         self.tokens = self.count("")
         if self.tokens > max_tokens:
             raise InvalidInput(
-                "max_tokens", f"is {max_tokens}, and nothing at all counts as {self.tokens}"
+                "max_tokens", f"is {max_tokens}, and nothing at all counts as {shown(self.tokens)}"
             )
 
     def count(self, text: str) -> int:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from salience.errors import InvalidInput, shown
 from salience.records.record import EMPTY, Draft, Link, MemoryRecord
+from salience.records.validation import native
 from salience.retrieval.operations import LinksOf, Put, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
@@ -23,9 +24,10 @@ OnConflict = Literal["error", "replace", "skip"]
 
 def conflict_rule(value: Any) -> OnConflict:
     """The checked argument `on_conflict`."""
-    if value not in ("error", "replace", "skip"):
+    rule = native(value)
+    if not isinstance(rule, str) or rule not in ("error", "replace", "skip"):
         raise InvalidInput("on_conflict", f"is {shown(value)}", "use error, replace or skip")
-    return value
+    return rule  # type: ignore[return-value]
 
 
 @dataclass(slots=True)

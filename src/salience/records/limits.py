@@ -1,0 +1,49 @@
+"""Limits: the largest values that a memory takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from salience.errors import InvalidInput, shown
+
+_LARGEST_LIMIT = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The largest values that are taken; they bound the time and room that one call may need.
+
+    text: characters of a memory's content, and of each further text that a vector is made of.
+    query: characters of a query.
+    tags: tags of one memory, and entities as well.
+    metadata: bytes of the metadata of one memory, written as JSON.
+    """
+
+    text: int = 1_000_000
+    query: int = 100_000
+    tags: int = 1_000
+    metadata: int = 1_000_000
+
+    @classmethod
+    def of(cls, limits: Limits | Mapping[str, int] | None) -> Limits:
+        """From a mapping of some of the limits by name; the others have their defaults.
+
+        Raises:
+            InvalidInput: there is no such limit, or its value is no whole number in [1, 100000000].
+        """
+        if limits is None or isinstance(limits, Limits):
+            return limits or DEFAULT_LIMITS
+        if not isinstance(limits, Mapping):
+            raise InvalidInput("limits", f"is {shown(limits)}", 'give a mapping: {"text": 5000000}')
+        names = [field.name for field in fields(cls)]
+        for name, value in limits.items():
+            if name not in names:
+                raise InvalidInput("limits", f"has no {shown(name)}", f"use {', '.join(names)}")
+            if type(value) is not int or not 1 <= value <= _LARGEST_LIMIT:
+                remedy = f"give a whole number from 1 to {_LARGEST_LIMIT:,}"
+                raise InvalidInput(f"limits.{name}", f"is {shown(value)}", remedy)
+        return cls(**limits)
+
+
+DEFAULT_LIMITS = Limits()

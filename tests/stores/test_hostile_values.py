@@ -1,0 +1,238 @@
+"""Any value in any argument: a result, or an error of salience; and what is stored is built-in.
+
+A namespace answers afterwards as before, and the keeping of exact types is seen in its records.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from salience import Memory
+from salience.embedders import EmbedderIdentity
+from salience.engine.options import MemoryChanges, MemoryFields, Settings
+from salience.errors import InvalidInput, SalienceError
+from salience.search.context import ContextOptions
+from salience.search.request import CompareOptions, ExplainOptions, SearchOptions
+from salience.stores import migrate
+from salience.testing import WordHashEmbedder
+from support.hostile import HOSTILE, Colour, Count, Word, shared
+
+CHAT = [{"role": "user", "content": "apple"}]
+REQUIRED: dict[str, dict[str, Any]] = {
+    "add": {"content": "apple pie"},
+    "add_many": {"items": ["apple"]},
+    "add_chat": {"messages": CHAT},
+    "compare": {"query": "apple", "profiles": ["balanced", "composite"]},
+    "explain": {"query": "apple", "id": "taken"},
+    "feedback": {"id": "taken", "kind": "useful"},
+    "get_context": {"query": "apple"},
+    "link": {"source": "taken", "target": "other"},
+    "search": {"query": "apple"},
+    "update": {"id": "taken"},
+}
+OPTIONS: dict[str, type] = {
+    "add": MemoryFields,
+    "compare": CompareOptions,
+    "explain": ExplainOptions,
+    "get_context": ContextOptions,
+    "search": SearchOptions,
+    "update": MemoryChanges,
+}
+UNTRIED = {"close", "flush", "open", "reembed", "export", "import_"}
+FUNCTIONS = {"progress", "counter", "facets", "summarise", "clock", "count_tokens", "trace"}
+"""Arguments that are called: an error in a function of the caller is the caller's."""
+
+
+def doors() -> list[tuple[str, str]]:
+    """Each argument of each public method."""
+    found = []
+    for name, method in inspect.getmembers(Memory, inspect.isfunction):
+        if name.startswith("_") or name in UNTRIED:
+            continue
+        parameters = inspect.signature(method).parameters.values()
+        names = [each.name for each in parameters if each.kind is not each.VAR_KEYWORD]
+        names += list(OPTIONS[name].__annotations__) if name in OPTIONS else []
+        found += [(name, argument) for argument in dict.fromkeys(names) if argument != "self"]
+    return found
+
+
+DOORS = doors()
+
+
+def fill(memory: Memory) -> None:
+    memory.delete_all(namespace="n")
+    memory.add("An apple a day", id="taken", tags=["t"], metadata={"k": 1}, importance=0.5)
+    memory.add("Another fruit", id="other", kind="fact")
+
+
+@pytest.fixture(params=["ram", "sqlite", "postgres"])
+def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Memory]:
+    address: Any = {"ram": "ram://", "sqlite": tmp_path / "memory.db"}.get(request.param)
+    address = address or request.getfixturevalue("database")
+    migrate(address)
+    with Memory(address, embedder=WordHashEmbedder(), namespace="n") as memory:
+        fill(memory)
+        yield memory
+
+
+def call(memory: Memory, name: str, argument: str, value: Any) -> None:
+    """Call a method with one hostile argument."""
+    arguments = dict(REQUIRED.get(name, {}))
+    for parameter in inspect.signature(getattr(Memory, name)).parameters.values():
+        if parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD:
+            arguments.setdefault(parameter.name, "taken")
+    arguments.pop("self")
+    arguments[argument] = value
+    try:
+        getattr(memory, name)(**arguments)
+    except SalienceError as problem:
+        str(problem).encode()  # every message can be printed
+    except (TypeError, ValueError, RuntimeError, AttributeError):
+        if argument not in FUNCTIONS or not callable(value):
+            raise
+
+
+def inexact(value: Any) -> Any:
+    """The first part of a value that is not exactly of a built-in type; None if there is none."""
+    if type(value) in (str, int, float, bool, type(None), datetime):
+        return None
+    if type(value) in (list, tuple):
+        return next((part for part in map(inexact, value) if part is not None), None)
+    if isinstance(value, Mapping) and type(value).__module__ == "builtins":
+        return inexact([*value.keys(), *value.values()])
+    return value
+
+
+def assert_in_order(memory: Memory) -> None:
+    """The namespace answers, and holds nothing but built-in types."""
+    for record in memory.get_all(limit=1_000):
+        assert inexact(vars(record)) is None, record.id
+    for link in memory.links():
+        assert inexact([link.source, link.target, link.type, link.weight]) is None
+    for profile in ("balanced", "composite"):
+        assert memory.search("apple fruit", profile=profile, touch=False, limit=100)
+    for id in ("taken", "other"):
+        for event in memory.history(id).events:
+            assert inexact([event.type, event.actor, event.session, event.payload]) is None
+        assert memory.explain("apple", id)
+
+
+def endless(name: str, argument: str, value: Any) -> bool:
+    """Items are a stream, which may have no end."""
+    return (name, argument) == ("add_many", "items") and not hasattr(value, "__len__")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(door=st.sampled_from(DOORS), make=st.sampled_from(HOSTILE))
+@example(door=("add", "content"), make=lambda: Word("apple"))
+@example(door=("add", "metadata"), make=shared)
+@example(door=("update", "metadata"), make=lambda: {"k": shared()})
+@example(door=("search", "filters"), make=lambda: {"and": [shared()]})
+def test_any_value_anywhere_is_taken_or_refused_and_harms_nothing(
+    memory: Memory, door: tuple[str, str], make: Callable[[], Any]
+) -> None:
+    value = make()
+    if endless(*door, value) or isinstance(value, range):
+        return
+    call(memory, *door, value)
+    existing = {record.id: record.status for record in memory.get_all(limit=1_000)}
+    if existing.get("taken") != "active" or "other" not in existing or len(existing) > 30:
+        fill(memory)
+    assert_in_order(memory)
+
+
+@pytest.mark.parametrize("name", Settings.__annotations__)
+def test_any_setting_is_taken_or_refused_at_opening(name: str) -> None:
+    for make in HOSTILE:
+        values: dict[str, Any] = {"embedder": WordHashEmbedder(), name: make()}
+        try:
+            with Memory("ram://", **values) as memory:
+                memory.add("An apple a day. Yesterday.", id="a")
+                memory.search("what did Ana eat last week?", token_budget=100)
+                memory.delete_all(namespace=memory.namespace)
+        except SalienceError as problem:
+            str(problem).encode()
+        except (TypeError, ValueError, RuntimeError):
+            if name not in FUNCTIONS:
+                raise
+
+
+@pytest.mark.parametrize("make", HOSTILE)
+def test_what_a_function_of_the_caller_gives_is_checked(make: Callable[[], Any]) -> None:
+    class Own(WordHashEmbedder):
+        def embed(self, texts: Any, *, kind: Any = "document") -> Any:
+            return make()
+
+    class Nameless(WordHashEmbedder):
+        @property
+        def identity(self) -> EmbedderIdentity:
+            value: EmbedderIdentity = make()
+            return value
+
+    class Finder:
+        def extract(self, text: str) -> Any:
+            return make()
+
+    value: Any = lambda *_: make()  # noqa: E731
+    for setting in (
+        {"clock": value},
+        {"count_tokens": value},
+        {"entities": Finder()},
+        {"embedder": Own()},
+        {"embedder": Nameless()},
+    ):
+        options: dict[str, Any] = {"embedder": WordHashEmbedder(), **setting}
+        try:
+            with Memory("ram://", **options) as memory:
+                memory.add("An apple a day", id="a")
+                memory.search("apple", token_budget=100)
+                memory.maintain()
+                for record in memory.get_all():
+                    assert inexact(vars(record)) is None
+        except SalienceError:
+            continue
+    with Memory("ram://", embedder=WordHashEmbedder()) as memory:
+        for act in (
+            lambda: memory.add_chat(CHAT, facets=value),
+            lambda: memory.get_context("apple", counter=value),
+        ):
+            try:
+                act()
+            except SalienceError:
+                continue
+        for record in memory.get_all():
+            assert inexact(vars(record)) is None
+
+
+@pytest.mark.parametrize("wrong", [5, "text", None, ["central"]])
+def test_a_summariser_that_is_no_function_is_refused(wrong: Any) -> None:
+    with Memory("ram://", embedder=None) as memory:
+        with pytest.raises(InvalidInput, match="give a function"):
+            memory.consolidate(summarise=wrong)
+        with pytest.raises(InvalidInput, match="give a function"):
+            memory.maintain(summarise=wrong)
+
+
+def test_values_of_other_types_become_what_they_stand_for() -> None:
+    with Memory("ram://", embedder=None) as memory:
+        id = memory.add(Word("An apple"), tags=[Colour.RED], metadata={"n": Count(3)}).id
+        record = memory.get(str(id))
+        assert record is not None
+        assert (record.content, record.tags, record.metadata) == ("An apple", ("red",), {"n": 3})
+        assert inexact(vars(record)) is None
+
+
+@pytest.mark.parametrize("year", [1, 99, 9900, 9999])
+def test_a_clock_far_from_history_is_refused(year: int) -> None:
+    with Memory("ram://", embedder=None, clock=lambda: datetime(year, 1, 1)) as memory:
+        for act in (lambda: memory.add("apple"), lambda: memory.search("apple"), memory.maintain):
+            with pytest.raises(InvalidInput, match="clock: is in the year"):
+                act()
