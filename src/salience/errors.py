@@ -77,8 +77,8 @@ class VersionConflict(SalienceError):
         self.record = record
         self.if_version = if_version
         super().__init__(
-            f"the memory {record.id!r} has the version {record.version}, not {shown(if_version)}: it was "
-            "changed meanwhile; look at it (the `record` of this error), and try again with "
+            f"the memory {record.id!r} has the version {record.version}, not {shown(if_version)}: "
+            "it was changed meanwhile; look at it (the `record` of this error), and try again with "
             f"if_version={record.version}"
         )
 
