@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import json
 import math
+import pickle
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +25,8 @@ from salience.ranking.expressions import Col
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import Vector
 from salience.stores.address import public_url
-from salience.stores.copy import Copied, copy
+from salience.stores.copy import Copied
+from salience.stores.copy import copy as copy_store
 from support.kitchen import QUERY, crowd
 from support.scoring import NOW, Designed
 
@@ -100,7 +103,7 @@ def results(folder: Path) -> list[Any]:
     url = f"sqlite:///{folder / 'one.db'}"
     with Memory.open(url, embedder=Designed()) as one:
         one.add("to be copied")
-    return [*every, *copy(url, f"sqlite:///{folder / 'other.db'}")]
+    return [*every, *copy_store(url, f"sqlite:///{folder / 'other.db'}")]
 
 
 def inside(value: Any) -> Iterator[Result]:
@@ -156,7 +159,10 @@ def test_a_hit_reads_like_its_memory() -> None:
     assert (hit.importance, hit.relevance_score) == (0.5, 0.5)
     assert (hit.kind, hit.tags, hit.title, hit.rank) == ("fact", ("spice",), "Saffron", 1)
     assert (hit.to_dict()["importance"], hit.to_dict()["relevance_score"]) == (0.5, 0.5)
-    assert dataclasses.replace(hit, rank=3).rank == 3
+    assert copy.copy(hit) == hit
+    assert pickle.loads(pickle.dumps(hit)) == hit
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        hit.rank = 3  # type: ignore[misc]
     memory.update("new", importance=0.0)
     [hit] = memory.search(QUERY, limit=1, filters={"tags": "spice"}, touch=False)
     assert hit.importance == 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Self
 
 from salience.display.frames import data_frame
@@ -16,7 +16,7 @@ from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.routes import SearchType
 
 
-@dataclass(frozen=True, repr=False)  # without slots, like the record
+@dataclass(frozen=True, repr=False, init=False)  # made by `of`
 class Hit(MemoryRecord):
     """A memory that a search returns: its fields, with its rank (from 1), score and evidence.
 
@@ -27,18 +27,24 @@ class Hit(MemoryRecord):
     after it, if the profile gives them.
     """
 
+    # The fields of the record stay in its dictionary, which a hit shares.
+    __slots__ = (
+        "details", "explanation", "importance", "neighbors", "rank", "record", "relevance_score",
+        "routes", "score", "similarity",
+    )  # fmt: skip
     _shown = ("rank", "score", "id", "content")
 
-    importance: float = UNSET_SHARE
-    relevance_score: float = UNSET_SHARE
-    record: MemoryRecord = field(kw_only=True)
-    score: float = field(kw_only=True)
-    rank: int = field(kw_only=True)
-    routes: Mapping[str, int] = field(kw_only=True)
-    explanation: Explanation | None = None
-    details: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
-    neighbors: tuple[MemoryRecord, ...] = ()
-    similarity: float | None = None
+    _: KW_ONLY
+    importance: float
+    relevance_score: float
+    record: MemoryRecord
+    score: float
+    rank: int
+    routes: Mapping[str, int]
+    explanation: Explanation | None
+    details: Mapping[str, Any]
+    neighbors: tuple[MemoryRecord, ...]
+    similarity: float | None
 
     @classmethod
     def of(
@@ -53,22 +59,20 @@ class Hit(MemoryRecord):
         similarity: float | None = None,
     ) -> Self:
         """The hit of a record."""
-        values = {
-            **record.__dict__,
-            "record": record,
-            "score": score,
-            "rank": rank,
-            "routes": routes,
-            "explanation": explanation,
-            "details": details,
-            "neighbors": neighbors,
-            "similarity": similarity,
-        }
-        if values["importance"] is None:
-            values["importance"] = UNSET_SHARE
-        if values["relevance_score"] is None:
-            values["relevance_score"] = UNSET_SHARE
-        return cls.from_values(values)
+        hit, put = object.__new__(cls), object.__setattr__
+        importance, relevance = record.importance, record.relevance_score
+        put(hit, "__dict__", record.__dict__)
+        put(hit, "importance", UNSET_SHARE if importance is None else importance)
+        put(hit, "relevance_score", UNSET_SHARE if relevance is None else relevance)
+        put(hit, "record", record)
+        put(hit, "score", score)
+        put(hit, "rank", rank)
+        put(hit, "routes", routes)
+        put(hit, "explanation", explanation)
+        put(hit, "details", details)
+        put(hit, "neighbors", neighbors)
+        put(hit, "similarity", similarity)
+        return hit
 
     @property
     def zone(self) -> Zone | None:
