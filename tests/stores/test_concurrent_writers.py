@@ -220,5 +220,5 @@ def test_a_memory_that_is_being_edited_is_there_all_the_time(
             return rows(asked)
 
         monkeypatch.setattr(store._records, "read", late)
-        page = memory.get_all()
+        page = memory.get_all({"kind": "note"})
         assert (page.total, [each.id for each in page.memories]) == (1, ["cat"])

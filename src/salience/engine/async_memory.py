@@ -4,6 +4,7 @@
 # engine/runner.py
 # engine/write_api.py
 # engine/search_api.py
+# engine/read_api.py
 # engine/judgment_api.py
 # engine/lifecycle_api.py
 # engine/memory.py
@@ -11,6 +12,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -31,7 +33,7 @@ from salience.engine.options import (
     check_names,
     takes,
 )
-from salience.engine.search_api import MAX_PAGE
+from salience.engine.read_api import ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
@@ -60,12 +62,22 @@ from salience.records.validation import (
     timestamp,
     unit,
 )
-from salience.retrieval.operations import Delete, LinksOf, ListRecords, Op, Page, ReadStats
+from salience.retrieval.cursor import encode_cursor
+from salience.retrieval.operations import (
+    Delete,
+    LinksOf,
+    ListRecords,
+    Op,
+    Order,
+    Place,
+    ReadStats,
+)
 from salience.retrieval.plan import Plan, T, adrive, ask, in_thread
-from salience.search import compare, context, explain, search
+from salience.search import compare, context, explain, listing, search
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
+from salience.search.listing import Page
 from salience.search.request import (
     SEARCH_DEFAULTS,
     CompareOptions,
@@ -269,7 +281,7 @@ class AsyncWriteApi(AsyncPlanRunner):
 
 
 class AsyncSearchApi(AsyncPlanRunner):
-    """Search, ask why, compare, and read memories."""
+    """Search, ask why, compare, and write a context."""
 
     @takes(CompareOptions, ExplainOptions, SearchOptions, defaults=SEARCH_DEFAULTS)
     async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
@@ -352,26 +364,114 @@ class AsyncSearchApi(AsyncPlanRunner):
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return await self._read(context.assemble(request), request)
 
-    async def get(self, id: str) -> MemoryRecord | None:
-        """Get one memory by id, or None; looking is not an access."""
-        return await self._run(reading.read_record(text("id", id), self._core.namespace))
-
-    async def get_all(
-        self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
-    ) -> Page:
-        """Get one page of the memories that pass a filter, newest first, with their `total`.
-
-        Pass the page's `cursor` to get the next one; it is None at the end.
-        """
-        limit = integer("limit", limit, 1, MAX_PAGE)
-        page = ListRecords((self._core.namespace,), parse_filter(filters), limit, cursor)
-        return await self._run(ask(page))
-
     async def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
             plan = as_of(plan, request.namespaces, request.as_of)
         return await self._run(plan)
+
+
+class AsyncReadApi(AsyncPlanRunner):
+    """Get memories by id, list, iterate and count them; looking is not an access."""
+
+    async def get(self, id: str) -> MemoryRecord | None:
+        """Get one memory by id, or None; looking is not an access."""
+        return await self._run(reading.read_record(text("id", id), self._core.namespace))
+
+    async def get_many(self, ids: Iterable[str]) -> list[MemoryRecord | None]:
+        """Get memories by id, in the order of the ids; None in the place of one that is not there.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        wanted = listing.parse_ids(ids)
+        records = await self._run(
+            reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
+        )
+        return [records.get(id) for id in wanted]
+
+    async def get_all(
+        self,
+        filters: Filters = None,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        order: Order = "newest",
+    ) -> Page:
+        """Get one page of the memories that pass a filter, with their `total`.
+
+        They are ordered by `created_at`, and those of the same time by their order of writing:
+        "newest" or "oldest" first. Pass the page's `cursor` to get the next one; it is None at the
+        end. Whatever is written meanwhile, no memory comes twice, and none is left out that was
+        there all the time.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
+        return await self._run(listing.read_page(request))
+
+    def iterate(
+        self,
+        filters: Filters = None,
+        *,
+        order: Order = "newest",
+        page_size: int = ITERATION_PAGE,
+        cursor: str | None = None,
+    ) -> AsyncIteration:
+        """Iterate over the memories that pass a filter, in the order of `get_all`.
+
+        They are read page by page. The `cursor` of what is returned says how far it is: give it
+        here, with the same order and filters, to go on behind that memory. At the end of "oldest"
+        first it finds what has been written since.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        request = listing.list_request(self._core.namespace, filters, order, page_size, cursor)
+        return AsyncIteration(self._core, request)
+
+    async def count(self, filters: Filters = None, *, archived: bool | None = None) -> int:
+        """Count the memories that pass a filter, without reading them.
+
+        `archived` True counts those in the archive only, False all others, None both.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return await self._run(listing.count(self._core.namespace, filters, archived))
+
+    def __aiter__(self) -> AsyncIteration:
+        return self.iterate()
+
+
+class AsyncIteration(AsyncPlanRunner):
+    """Memories one after the other; not to be shared between threads."""
+
+    def __init__(self, core: Core, request: ListRecords) -> None:
+        self._core = core
+        self._request = request
+        self._place = request.after
+        self._read: deque[tuple[MemoryRecord, Place]] = deque()
+        self._more = True
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor behind the memory that came last; None before the first."""
+        return None if self._place is None else encode_cursor(self._request.order, self._place)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> MemoryRecord:
+        if not self._read and self._more:
+            page = await self._run(ask(replace(self._request, after=self._place)))
+            self._read.extend(zip(page.records, page.places, strict=True))
+            self._more = page.more
+        if not self._read:
+            raise StopAsyncIteration
+        record, self._place = self._read.popleft()
+        return record
 
 
 class AsyncJudgmentApi(AsyncPlanRunner):
@@ -709,7 +809,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         return await self._run(link_targets.pending_links(self._core.namespace))
 
 
-class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncJudgmentApi, AsyncLifecycleApi):
+class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncReadApi, AsyncJudgmentApi, AsyncLifecycleApi):
     """The memory of an agent: add to it, search it, ask why.
 
     Open one with `AsyncMemory("agent.db")` or `AsyncMemory.open("agent.db")`.

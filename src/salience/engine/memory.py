@@ -14,6 +14,7 @@ from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
 from salience.engine.lifecycle_api import LifecycleApi
 from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.read_api import ReadApi
 from salience.engine.search_api import SearchApi
 from salience.engine.write_api import WriteApi
 from salience.records.record import MemoryRecord
@@ -25,7 +26,7 @@ from salience.stores.protocol import Store
 from salience.write import reading
 
 
-class Memory(WriteApi, SearchApi, JudgmentApi, LifecycleApi):
+class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi):
     """The memory of an agent: add to it, search it, ask why.
 
     Open one with `Memory("agent.db")` or `Memory.open("agent.db")`.

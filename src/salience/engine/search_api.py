@@ -1,4 +1,4 @@
-"""Methods that read: search, explain, compare, a context, and the memories themselves."""
+"""Methods that search: search, explain, compare, a context."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
 from salience.ranking.profiles import ProfileLike
-from salience.records.filters import parse_filter
-from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, integer, text
-from salience.retrieval.operations import ListRecords, Page
-from salience.retrieval.plan import Plan, T, ask
+from salience.records.validation import boolean, text
+from salience.retrieval.plan import Plan, T
 from salience.search import compare, context, explain, search
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
@@ -24,18 +21,14 @@ from salience.search.request import (
     SEARCH_DEFAULTS,
     CompareOptions,
     ExplainOptions,
-    Filters,
     SearchOptions,
     SearchRequest,
 )
 from salience.search.results import SearchResult
-from salience.write import reading
-
-MAX_PAGE = 10_000
 
 
 class SearchApi(PlanRunner):
-    """Search, ask why, compare, and read memories."""
+    """Search, ask why, compare, and write a context."""
 
     @takes(CompareOptions, ExplainOptions, SearchOptions, defaults=SEARCH_DEFAULTS)
     def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResult:
@@ -115,21 +108,6 @@ class SearchApi(PlanRunner):
         check_names("Memory.get_context", options, ContextOptions)
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return self._read(context.assemble(request), request)
-
-    def get(self, id: str) -> MemoryRecord | None:
-        """Get one memory by id, or None; looking is not an access."""
-        return self._run(reading.read_record(text("id", id), self._core.namespace))
-
-    def get_all(
-        self, filters: Filters = None, *, limit: int = 100, cursor: str | None = None
-    ) -> Page:
-        """Get one page of the memories that pass a filter, newest first, with their `total`.
-
-        Pass the page's `cursor` to get the next one; it is None at the end.
-        """
-        limit = integer("limit", limit, 1, MAX_PAGE)
-        page = ListRecords((self._core.namespace,), parse_filter(filters), limit, cursor)
-        return self._run(ask(page))
 
     def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
         """Run a plan that reads, in the past if the request is about that."""

@@ -143,12 +143,12 @@ def _events_by_memory(log: Iterable[Event]) -> dict[str, list[Event]]:
 
 def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:
     records: list[MemoryRecord] = []
-    cursor = None
+    after = None
     while True:
-        page = yield from ask(ListRecords((namespace,), limit=READ_PAGE_ROWS, cursor=cursor))
-        records += page.memories
-        cursor = page.cursor
-        if cursor is None:
+        page = yield from ask(ListRecords(namespace, limit=READ_PAGE_ROWS, after=after))
+        records += page.records
+        after = page.last
+        if after is None:
             return records
 
 

@@ -76,10 +76,10 @@ def _compare(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
     log: Sequence[Event] = yield from ask(Events(namespace))
     states = replay(log)
     differences: list[Difference] = []
-    seen, cursor = 0, None
+    seen, after = 0, None
     while True:
-        page = yield from ask(ListRecords((namespace,), limit=_PAGE_MEMORIES, cursor=cursor))
-        for record in page:
+        page = yield from ask(ListRecords(namespace, limit=_PAGE_MEMORIES, after=after))
+        for record in page.records:
             logged = states.get(record.id)
             if logged is None:
                 continue  # written since the log was read
@@ -88,6 +88,6 @@ def _compare(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
                 for name in STATE
                 if getattr(record, name) != logged[name]
             ]
-        seen, cursor = seen + len(page), page.cursor
-        if cursor is None:
+        seen, after = seen + len(page.records), page.last
+        if after is None:
             return seen, len(log), differences

@@ -12,14 +12,11 @@ would take a third of the time in which this module is imported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from salience.display.frames import data_frame
-from salience.display.html import HtmlResult, header, memory_cell, section, table
-from salience.display.result import field_names
 from salience.language.analysis_types import Speakers, Wording
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
@@ -341,51 +338,62 @@ class AdoptVectors:
     embedder: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Page(HtmlResult):
-    """One page of a listing: memories, how many match in all, the next cursor (None at the end)."""
+Order = Literal["newest", "oldest"]
+"""The memories that a listing has first."""
 
-    _shown = ("memories", "total", "cursor")
 
-    memories: tuple[MemoryRecord, ...]
-    total: int
-    cursor: str | None = None
+class Place(NamedTuple):
+    """The place of a memory among all of its namespace: its time, and its order of writing.
 
-    def __iter__(self) -> Iterator[MemoryRecord]:
-        return iter(self.memories)
+    `created_at` is in seconds since 1970. Of memories of the same time, the `sequence` is larger
+    for the one that was first written later; an edit does not change it.
+    """
 
-    def __len__(self) -> int:
-        return len(self.memories)
+    created_at: float
+    sequence: int
 
-    def __getitem__(self, index: int) -> MemoryRecord:
-        return self.memories[index]
 
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame with a row for each memory and a column for each field.
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """Memories in order and the place of each; `more` is True if others follow."""
 
-        Raises:
-            SalienceError: pandas is not installed.
-        """
-        return data_frame(self.memories, field_names(MemoryRecord))
+    records: tuple[MemoryRecord, ...]
+    places: tuple[Place, ...]
+    more: bool
 
-    def _title(self) -> str:
-        return f"{len(self.memories):,} of {self.total:,} memories"
+    @classmethod
+    def of(cls, memories: Sequence[tuple[MemoryRecord, Place]], limit: int) -> Listing:
+        """The listing of at most `limit` memories out of those that follow."""
+        shown = memories[:limit]
+        records, places = tuple(one for one, _ in shown), tuple(place for _, place in shown)
+        return cls(records, places, len(memories) > limit)
 
-    def _sections(self) -> Iterator[str]:
-        yield header(self._title(), ())
-        if self.memories:
-            cells = ((memory_cell(memory),) for memory in self.memories)
-            yield section("", table(("memory",), cells))
+    @property
+    def last(self) -> Place | None:
+        """The place after which the next listing begins; None at the end."""
+        return self.places[-1] if self.more and self.places else None
 
 
 @dataclass(frozen=True, eq=False)
 class ListRecords:
-    """Memories that pass a filter, newest first (created_at, then id) -> Page."""
+    """Memories that pass a filter, by their places -> Listing.
 
-    namespaces: tuple[str, ...]
+    Only those after the place `after` in the order of the listing, at most `limit`.
+    """
+
+    namespace: str
     where: Filter | None = None
     limit: int = 100
-    cursor: str | None = None
+    order: Order = "newest"
+    after: Place | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class CountRecords:
+    """The number of memories that pass a filter -> int."""
+
+    namespace: str
+    where: Filter | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -583,6 +591,7 @@ Op = (
     | RowsById
     | RowsInWriteOrder
     | ListRecords
+    | CountRecords
     | Put
     | Log
     | Events

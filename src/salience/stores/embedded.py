@@ -22,7 +22,6 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.stores.codec import decode_vector, encode_vector
-from salience.stores.cursor import encode_cursor, parse_cursor
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
@@ -30,7 +29,7 @@ from salience.stores.record_store import RecordStore
 
 _SAME_STATE = frozenset({operations.FindSpeakers, operations.VectorNames, operations.SearchRoute})
 """Operations that read the same state of the store if they follow each other in a batch."""
-_PAGE_ATTEMPTS = 10  # at reading a page while others edit its memories
+_PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories
 _MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped
 
 
@@ -157,39 +156,33 @@ class EmbeddedStore(IndexReader):
     def _rows_by_id(self, op: operations.RowsById) -> dict[str, int]:
         return self._records.rows_by_id(op.namespace, op.ids)
 
-    def _list(self, op: operations.ListRecords) -> operations.Page:
+    def _list(self, op: operations.ListRecords) -> operations.Listing:
         for _ in range(_PAGE_ATTEMPTS):
-            page, is_complete = self._page(op)
-            if is_complete:
-                break
+            page = self._page(op)
+            if page is not None:
+                return operations.Listing.of(page, op.limit)
             self._state.version = None  # an edit has given one of them another row meanwhile
-        return page
+        raise StoreError("others change these memories all the time; try again")
 
-    def _page(self, op: operations.ListRecords) -> tuple[operations.Page, bool]:
-        """A page, and whether all of its memories could be read."""
-        after = parse_cursor(op.cursor)
-        entries: list[tuple[float, str, int]] = []
+    def _page(
+        self, op: operations.ListRecords
+    ) -> list[tuple[MemoryRecord, operations.Place]] | None:
+        """The memories of a page and the one after it; None if not all of them could be read."""
+        if op.where is None:
+            return self._records.page(op.namespace, op.order, op.after, op.limit + 1)
         with self._lock:
-            for namespace in op.namespaces:
-                index = self._index(namespace)
-                rows = index.table.matching(op.where)
-                [created] = index.fetch(rows, ("created_at",)).values()
-                entries += zip(
-                    (-np.asarray(created)).tolist(),
-                    index.ids_of(rows),
-                    rows.tolist(),
-                    strict=True,
-                )
-        entries.sort()
-        start = 0
-        if after is not None:
-            start = next((i for i, e in enumerate(entries) if e[:2] > after), len(entries))
-        page = entries[start : start + op.limit]
-        by_row = self._records.read([row for _, _, row in page])
-        more = start + op.limit < len(entries)
-        records = tuple(by_row[row] for _, _, row in page if row in by_row)
-        cursor = encode_cursor(page[-1][:2]) if more and page else None
-        return operations.Page(records, len(entries), cursor), len(records) == len(page)
+            table = self._index(op.namespace).table
+            page = table.page(op.where, op.order, op.after, op.limit + 1)
+        records = self._records.read([row for row, _ in page])
+        if len(records) < len(page):
+            return None
+        return [(records[row], place) for row, place in page]
+
+    def _count(self, op: operations.CountRecords) -> int:
+        if op.where is None:
+            return self._records.count(op.namespace)
+        with self._lock:
+            return len(self._index(op.namespace).table.matching(op.where))
 
     def _rows_in_write_order(self, op: operations.RowsInWriteOrder) -> Rows:
         return np.array(self._records.rows_in_write_order(op.namespace), dtype=np.int64)
@@ -286,6 +279,7 @@ class EmbeddedStore(IndexReader):
         operations.RowsById: _rows_by_id,
         operations.RowsInWriteOrder: _rows_in_write_order,
         operations.ListRecords: _list,
+        operations.CountRecords: _count,
         operations.Put: _put,
         operations.Dimensions: _dimensions,
         operations.Log: _log,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -19,12 +21,23 @@ from salience.records.events import (
 )
 from salience.records.filters import Filter, passes
 from salience.records.record import Draft, Link, MemoryRecord
-from salience.retrieval.operations import STAGED, Events, ImportedHistory, Log, Note, Put, Touch
+from salience.retrieval.operations import (
+    STAGED,
+    Events,
+    ImportedHistory,
+    Log,
+    Note,
+    Order,
+    Place,
+    Put,
+    Touch,
+)
 from salience.stores import codec
 from salience.stores.index.change_feed import Changes, IndexVersion
 
 _LinkKey = tuple[str, str, str, str]  # namespace, source, target, type
 _READ_CHUNK_ROWS = 65_536
+_LAST_ROW = math.inf  # after every row of a place
 
 
 class _Links:
@@ -82,6 +95,7 @@ class RamRecords:
         self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
         self._notes: dict[str, dict[str, str]] = {}
         self._texts: dict[str, dict[int, set[int]]] = {}  # rows by text_key
+        self._places: dict[str, list[tuple[float, int, int]]] = {}  # sorted, with the rows
         self._embedder: str | None = None
         self._reload_before = 0  # indexes at an earlier change have to load everything anew
 
@@ -186,6 +200,7 @@ class RamRecords:
             self._append(namespace, row, write_event(draft, op.actor))
         rows[id] = row
         memories[row] = values
+        self._places.pop(namespace, None)
         if values["text_key"] is not None:
             self._texts.setdefault(namespace, {}).setdefault(values["text_key"], set()).add(row)
         vectors.update((n, codec.encode_vector(v)) for n, v in draft.vectors.items())
@@ -194,6 +209,7 @@ class RamRecords:
 
     def _drop(self, namespace: str, row: int) -> None:
         memory = self._memories[namespace].pop(row)
+        self._places.pop(namespace, None)
         if memory["text_key"] is not None:
             self._texts[namespace][memory["text_key"]].discard(row)
         del self._rows[namespace][memory["id"]]
@@ -368,6 +384,31 @@ class RamRecords:
         """Rows in the order in which their memories were first written."""
         memories = self._memories.get(namespace, {})
         return sorted(memories, key=lambda row: memories[row]["sequence"])
+
+    def page(
+        self, namespace: str, order: Order, after: Place | None, limit: int
+    ) -> list[tuple[MemoryRecord, Place]]:
+        """The first memories after a place, in an order."""
+        with self._lock:
+            memories = self._memories.get(namespace, {})
+            places = self._places.get(namespace)
+            if places is None:
+                keys = ((m["created_at"], m["sequence"], row) for row, m in memories.items())
+                places = self._places[namespace] = sorted(keys)
+            if order == "oldest":
+                start = 0 if after is None else bisect_right(places, (*after, _LAST_ROW))
+                chosen = places[start : start + limit]
+            else:
+                end = len(places) if after is None else bisect_left(places, (*after, 0))
+                chosen = places[max(0, end - limit) : end][::-1]
+            return [
+                (codec.record_of(namespace, memories[row]), Place(created, sequence))
+                for created, sequence, row in chosen
+            ]
+
+    def count(self, namespace: str) -> int:
+        """The number of memories."""
+        return len(self._memories.get(namespace, ()))
 
     def rows_by_id(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""

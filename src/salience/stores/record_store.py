@@ -76,6 +76,16 @@ class RecordStore(ChangeFeed, Protocol):
         """Rows in the order in which their memories were first written."""
         ...
 
+    def page(
+        self, namespace: str, order: operations.Order, after: operations.Place | None, limit: int
+    ) -> list[tuple[MemoryRecord, operations.Place]]:
+        """The first memories after a place, in an order, as they all are at one time."""
+        ...
+
+    def count(self, namespace: str) -> int:
+        """The number of memories."""
+        ...
+
     def rows_by_id(self, namespace: str, ids: Sequence[str]) -> dict[str, int]:
         """Rows by id."""
         ...

@@ -186,11 +186,10 @@ def gather(section: Section, request: SearchRequest) -> Plan[Gathered]:
 
 def _newest(request: SearchRequest) -> Plan[tuple[Item, ...]]:
     """The newest memories, the newest first; of the same time the one written last."""
-    page = yield from ask(ListRecords(request.namespaces, request.where, request.limit))
     [namespace] = request.namespaces
-    rows = yield from ask(RowsById(namespace, tuple(record.id for record in page.memories)))
-    items = (Item(record, rows[record.id]) for record in page.memories if record.id in rows)
-    return tuple(sorted(items, key=lambda item: (item.record.created_at, item.row), reverse=True))
+    listing = yield from ask(ListRecords(namespace, request.where, request.limit))
+    rows = yield from ask(RowsById(namespace, tuple(record.id for record in listing.records)))
+    return tuple(Item(record, rows[record.id]) for record in listing.records if record.id in rows)
 
 
 def with_references(gathered: Sequence[Gathered]) -> list[Gathered]:

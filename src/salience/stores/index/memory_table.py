@@ -15,6 +15,7 @@ from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
 from salience.records.link_graph import LinkGraph
 from salience.retrieval.candidates import Floats, Rows
+from salience.retrieval.operations import Order, Place
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
 from salience.stores.index.change_feed import ChangeFeed, Changes
@@ -412,6 +413,32 @@ class MemoryTable:
         ordinals, mask = self.ordinals(rows), self.mask(where)
         here = ordinals >= 0
         return here if mask is None else here & mask[ordinals]
+
+    def page(
+        self, where: Filter | None, order: Order, after: Place | None, limit: int
+    ) -> list[tuple[int, Place]]:
+        """The first rows after a place that pass a filter, in an order."""
+        mask = self.mask(where)
+        ordinals = np.arange(len(self)) if mask is None else np.flatnonzero(mask)
+        created, sequences = self.created_at, self._sequence.values
+        if after is not None:
+            times, numbers = created[ordinals], sequences[ordinals]
+            is_later = (times > after.created_at) | (
+                (times == after.created_at) & (numbers > after.sequence)
+            )
+            is_last = (times == after.created_at) & (numbers == after.sequence)
+            ordinals = ordinals[is_later if order == "oldest" else ~(is_later | is_last)]
+        ranked = ordinals[np.lexsort((sequences[ordinals], created[ordinals]))]
+        first = (ranked if order == "oldest" else ranked[::-1])[:limit]
+        return [
+            (row, Place(time, int(number)))
+            for row, time, number in zip(
+                self.rows[first].tolist(),
+                created[first].tolist(),
+                sequences[first].tolist(),
+                strict=True,
+            )
+        ]
 
     def mask(self, where: Filter | None) -> NDArray[np.bool_] | None:
         """True for each ordinal that is alive and passes the filter; None when all do.

@@ -58,6 +58,7 @@ _OVERLAID = (
     operations.FindByTextHash,
     operations.NearestVectors,
     operations.RowsById,
+    operations.CountRecords,
     operations.Unembedded,
     operations.Notes,
 )
@@ -374,6 +375,7 @@ class PostgresStore:
         operations.RowsById: Searcher.rows_by_id,
         operations.RowsInWriteOrder: Searcher.rows_in_write_order,
         operations.ListRecords: Searcher.list_records,
+        operations.CountRecords: Searcher.count_records,
         operations.Unembedded: Searcher.unembedded,
         operations.LinksOf: Searcher.links_of,
         operations.Events: lambda _, op: event_log.events(op),

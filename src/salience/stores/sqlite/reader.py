@@ -11,7 +11,7 @@ from typing import Any
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
-from salience.retrieval.operations import STAGED
+from salience.retrieval.operations import STAGED, Order, Place
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch, overlay
 from salience.stores.index.change_feed import Changes, IndexVersion
@@ -21,7 +21,7 @@ from salience.stores.sqlite.connection import (
     translate_errors,
     translated_error,
 )
-from salience.stores.sqlite.statements import chunks, column_name, placeholders
+from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
 from salience.stores.sqlite.vectors import embedder_of, vector_dimensions
 
 _READ_CHUNK_ROWS = 65_536  # read at once when an index is loaded
@@ -34,7 +34,8 @@ _FEED_STATE = (
     "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
     "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
 )
-_SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, row, space, {_CURRENT_SEQ} FROM memories WHERE row"
+_SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
+_CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
 
 class SqliteReader:
@@ -142,17 +143,47 @@ class SqliteReader:
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, translate_damage(self.path):
             for part in chunks(rows):
-                for values in db.execute(f"{_SELECT_RECORDS} IN ({placeholders(part)})", part):
-                    stored = dict(zip(FIELDS, values, strict=False))
-                    row, space, seq = values[-3:]
-                    for batch in waiting:
-                        if row in batch.rows:
-                            stored.update(overlay(waiting, seq, row, stored))
-                            break
-                    name = self._name(space)
-                    if name is not None:
-                        records[row] = codec.decode_record(name, stored)
+                memories = db.execute(
+                    f"{_SELECT_RECORDS} WHERE row IN ({placeholders(part)})", part
+                )
+                for values, record in self._decoded(memories, waiting):
+                    records[values[-3]] = record
         return records
+
+    def _decoded(
+        self, memories: Iterable[tuple[Any, ...]], waiting: Sequence[Batch]
+    ) -> Iterator[tuple[tuple[Any, ...], MemoryRecord]]:
+        """The values that `_SELECT_RECORDS` gives of memories, each with its record."""
+        for values in memories:
+            stored = dict(zip(FIELDS, values, strict=False))
+            row, space, seq = values[-3:]
+            for batch in waiting:
+                if row in batch.rows:
+                    stored.update(overlay(waiting, seq, row, stored))
+                    break
+            name = self._name(space)
+            if name is not None:
+                yield values, codec.decode_record(name, stored)
+
+    def page(
+        self, namespace: str, order: Order, after: Place | None, limit: int
+    ) -> list[tuple[MemoryRecord, Place]]:
+        """The first memories after a place, in an order, as they all are at one time."""
+        select = f"{_SELECT_RECORDS} WHERE space = ? {page_clause(order, after)}"
+        waiting = self._accesses.waiting(ALL_NAMESPACES)
+        with self._reading() as db, translate_damage(self.path):
+            memories = db.execute(select, (self._space(db, namespace), *(after or ()), limit))
+            return [
+                (record, Place(values[_CREATED_AT], values[_SEQUENCE]))
+                for values, record in self._decoded(memories, waiting)
+            ]
+
+    def count(self, namespace: str) -> int:
+        """The number of memories."""
+        with self._reading() as db:
+            space = self._space(db, namespace)
+            select = "SELECT count(*) FROM memories WHERE space = ?"
+            return int(db.execute(select, (space,)).fetchone()[0])
 
     def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories, by source, target and type."""

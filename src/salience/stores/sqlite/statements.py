@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+from salience.retrieval.operations import Order, Place
+
 _MAX_PARAMETERS = 30_000  # of one statement; SQLite takes 32,766
 
 
@@ -15,6 +17,16 @@ def column_name(name: str) -> str:
     if name.startswith("metadata."):
         return "metadata"
     return name.replace(".", "_")
+
+
+def page_clause(order: Order, after: Place | None) -> str:
+    """The end of a statement that selects one page of a namespace's memories in an order.
+
+    Its parameters are the place (if there is one) and the limit.
+    """
+    way, beyond = ("ASC", ">") if order == "oldest" else ("DESC", "<")
+    later = "" if after is None else f"AND (created_at, sequence) {beyond} (?, ?) "
+    return f"{later}ORDER BY created_at {way}, sequence {way} LIMIT ?"
 
 
 def chunks(values: Sequence[Any], size: int = _MAX_PARAMETERS) -> Iterator[Sequence[Any]]:

@@ -26,12 +26,13 @@ from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
 from salience.testing.conformance._filters import Filters
 from salience.testing.conformance._lifecycle import Lifecycle
 from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
+from salience.testing.conformance._listings import Listing
 from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import Accesses, SessionTurns, Vectors
 from salience.testing.conformance._search import Namespaces, Scripts, Search
 from salience.testing.conformance._versions import Versions
 from salience.testing.conformance._write_outcomes import IdempotencyKeys, WriteOutcomes
-from salience.testing.conformance._writes import Adding, Deleting, Linking, Listing, Updating
+from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
 
 __all__ = ["Clock", "StoreConformance"]
 

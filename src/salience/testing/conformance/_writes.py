@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from itertools import islice
@@ -188,63 +187,6 @@ class Adding(StoreCase):
         memory.add("A new thing.", id="one")
         assert search_ids(memory, "old") == []
         assert search_ids(memory, "new") == ["one"]
-
-
-class Listing(StoreCase):
-    """`get_all`."""
-
-    def test_newest_first_then_by_id(self, memory: Memory) -> None:
-        for id, days in (("b", 1), ("c", 2), ("a", 1), ("d", 0)):
-            memory.add("x", id=id, created_at=START + timedelta(days=days))
-        assert list_ids(memory) == ["c", "a", "b", "d"]
-
-    def test_pages_are_disjoint_and_complete(self, memory: Memory) -> None:
-        memory.add_many(
-            {"id": f"m{i:02}", "content": "x", "created_at": START + timedelta(days=i // 3)}
-            for i in range(25)
-        )
-        walked: list[str] = []
-        cursor = None
-        while True:
-            page = memory.get_all(limit=4, cursor=cursor)
-            assert page.total == 25
-            walked += [each.id for each in page]
-            cursor = page.cursor
-            if cursor is None:
-                break
-        assert walked == list_ids(memory)
-        assert len(set(walked)) == 25
-
-    def test_a_cursor_stays_good_when_its_memory_goes(self, memory: Memory) -> None:
-        memory.add_many({"id": f"m{i}", "content": "x"} for i in range(6))
-        page = memory.get_all(limit=3)
-        memory.delete("m2")
-        assert [r.id for r in memory.get_all(limit=3, cursor=page.cursor)] == ["m3", "m4", "m5"]
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "", "{}", "[1]", '["x", "m0"]', "[1, 5]", "[NaN, 1]", '[NaN, "m0"]',
-            '[-Infinity, "m0"]', f'[1{"0" * 400}, "m0"]', r'[1, "\u0000"]', r'[1, "\ud800"]',
-            "[" * 100_000,
-        ],
-        ids=range(12),
-    )  # fmt: skip
-    def test_a_cursor_that_no_listing_has_made_is_refused(self, memory: Memory, text: str) -> None:
-        memory.add_many({"id": f"m{i}", "content": "x"} for i in range(3))
-        with pytest.raises(InvalidInput, match=r"^cursor: is not one of this listing"):
-            memory.get_all(cursor=urlsafe_b64encode(text.encode()).decode())
-
-    def test_nothing_is_an_empty_page(self, memory: Memory) -> None:
-        page = memory.get_all()
-        assert (page.memories, page.total, page.cursor) == ((), 0, None)
-
-    def test_a_filter_counts_too(self, memory: Memory) -> None:
-        items = [{"content": "x", "kind": "fact" if i % 3 else "note"} for i in range(9)]
-        memory.add_many(items, dedup=False)
-        page = memory.get_all({"kind": "fact"}, limit=2)
-        assert (len(page), page.total) == (2, 6)
-        assert page[0] is page.memories[0]
 
 
 class Updating(StoreCase):

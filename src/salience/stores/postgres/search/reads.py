@@ -14,7 +14,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
-from salience.stores import codec, cursor
+from salience.stores import codec
 from salience.stores.postgres.search.read_cache import Neighborhood
 from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.row_reader import PREVIOUS_FEATURES, stored_names
@@ -287,43 +287,29 @@ class StoreReader:
 
     # Listings and statistics
 
-    def list_records(self, op: operations.ListRecords) -> Steps[operations.Page]:
-        """A page of records, the newest first, then by id."""
-        after = cursor.parse_cursor(op.cursor)
+    def list_records(self, op: operations.ListRecords) -> Steps[operations.Listing]:
+        """Memories that pass a filter, in an order, after a place."""
+        [rows] = yield [select_page(op)]
+        memories = []
+        for sequence, *values in rows:
+            stored = codec_values_of(values)
+            place = operations.Place(stored["created_at"], sequence)
+            memories.append((codec.record_of(op.namespace, stored), place))
+        return operations.Listing.of(memories, op.limit)
+
+    def count_records(self, op: operations.CountRecords) -> Steps[int]:
+        """The number of memories that pass a filter."""
         condition = compile_filter(op.where, "m")
-        page = ""
-        keyset: tuple[Any, ...] = ()
-        if after is not None:
-            page = " AND (m.created_at < %s OR (m.created_at = %s AND m.id > %s))"
-            keyset = (-after[0], -after[0], after[1])
-        columns = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" for n in FIELDS)
-        statements = []
-        for namespace in op.namespaces:
-            parameters = (namespace, *condition.parameters)
-            statements += [
-                Statement(
-                    f"SELECT count(*) FROM memories m WHERE m.namespace = %s AND {condition.sql}",
-                    parameters,
-                ),
-                Statement(
-                    f'SELECT m."row", {columns} FROM memories m WHERE m.namespace = %s '
-                    f"AND {condition.sql}{page} ORDER BY m.created_at DESC, m.id "
-                    f"LIMIT {op.limit + 1}",
-                    (*parameters, *keyset),
-                ),
-            ]
-        answers = yield statements
-        total = sum(count for [[count]] in answers[::2])
-        records = [
-            codec.record_of(namespace, codec_values_of(values))
-            for namespace, rows in zip(op.namespaces, answers[1::2], strict=True)
-            for _, *values in rows
-        ]
-        records.sort(key=_page_key)
-        shown = records[: op.limit]
-        has_more = len(records) > op.limit
-        last = cursor.encode_cursor(_page_key(shown[-1])) if has_more and shown else None
-        return operations.Page(tuple(shown), total, last)
+        statement = Statement(
+            f"SELECT count(*) FROM memories m WHERE m.namespace = %s AND {condition.sql}",
+            (op.namespace, *condition.parameters),
+        )
+        if op.where is None:
+            statement = Statement(
+                "SELECT coalesce(sum(living), 0) FROM spaces WHERE namespace = %s", (op.namespace,)
+            )
+        [[[count]]] = yield [statement]
+        return int(count)
 
     def stats(
         self, op: operations.ReadStats, replica_bytes: int, loading: int
@@ -364,5 +350,15 @@ def _answer(statement: Statement) -> Steps[list[Any]]:
     return list(answer)
 
 
-def _page_key(record: MemoryRecord) -> cursor.Place:
-    return -float(codec.encode("created_at", record.created_at)), record.id
+def select_page(op: operations.ListRecords) -> Statement:
+    """The sequence numbers and fields of the memories of a listing, and of the one after it."""
+    condition = compile_filter(op.where, "m")
+    way, beyond = ("ASC", ">") if op.order == "oldest" else ("DESC", "<")
+    later = f" AND (m.created_at, m.sequence) {beyond} (%s::float8, %s::bigint)"
+    columns = ", ".join("m.metadata::text" if n == "metadata" else f"m.{n}" for n in FIELDS)
+    return Statement(
+        f"SELECT m.sequence, {columns} FROM memories m WHERE m.namespace = %s "
+        f"AND {condition.sql}{'' if op.after is None else later} "
+        f"ORDER BY m.created_at {way}, m.sequence {way} LIMIT {op.limit + 1:d}",
+        (op.namespace, *condition.parameters, *(op.after or ())),
+    )

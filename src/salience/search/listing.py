@@ -1,0 +1,114 @@
+"""Listings: pages of memories in their order, some by their ids, and their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from salience.display.frames import data_frame
+from salience.display.html import HtmlResult, header, memory_cell, section, table
+from salience.display.result import field_names
+from salience.errors import InvalidInput, shown
+from salience.records.filters import And, Compare, Filter, Not, parse_filter
+from salience.records.record import MemoryRecord
+from salience.records.validation import boolean, integer, text
+from salience.retrieval.cursor import encode_cursor, parse_cursor
+from salience.retrieval.operations import CountRecords, ListRecords, Order
+from salience.retrieval.plan import Plan, ask
+from salience.search.request import Filters
+
+MAX_PAGE = 10_000  # memories
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(HtmlResult):
+    """One page of a listing: memories, how many match in all, the next cursor (None at the end)."""
+
+    _shown = ("memories", "total", "cursor")
+
+    memories: tuple[MemoryRecord, ...]
+    total: int
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[MemoryRecord]:
+        return iter(self.memories)
+
+    def __len__(self) -> int:
+        return len(self.memories)
+
+    def __getitem__(self, index: int) -> MemoryRecord:
+        return self.memories[index]
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each memory and a column for each field.
+
+        Raises:
+            SalienceError: pandas is not installed.
+        """
+        return data_frame(self.memories, field_names(MemoryRecord))
+
+    def _title(self) -> str:
+        return f"{len(self.memories):,} of {self.total:,} memories"
+
+    def _sections(self) -> Iterator[str]:
+        yield header(self._title(), ())
+        if self.memories:
+            cells = ((memory_cell(memory),) for memory in self.memories)
+            yield section("", table(("memory",), cells))
+
+
+def list_request(
+    namespace: str, filters: Filters, order: Any, limit: Any, cursor: str | None
+) -> ListRecords:
+    """The checked request for memories that pass a filter, after a cursor.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
+    """
+    checked = _order(order)
+    where, limit = parse_filter(filters), integer("limit", limit, 1, MAX_PAGE)
+    return ListRecords(namespace, where, limit, checked, parse_cursor(cursor, checked))
+
+
+def _order(order: Any) -> Order:
+    """An order; InvalidInput otherwise."""
+    if order == "newest":
+        return "newest"
+    if order == "oldest":
+        return "oldest"
+    raise InvalidInput("order", f"there is no {shown(order)}", "use newest or oldest")
+
+
+def read_page(request: ListRecords) -> Plan[Page]:
+    """The plan of reading a page of a listing."""
+    listing, total = yield [request, CountRecords(request.namespace, request.where)]
+    cursor = None if listing.last is None else encode_cursor(request.order, listing.last)
+    return Page(listing.records, total, cursor)
+
+
+def count(namespace: str, filters: Filters, archived: Any) -> Plan[int]:
+    """The plan of counting memories that pass a filter.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
+    """
+    where = parse_filter(filters)
+    if archived is not None:
+        in_archive: Filter = Compare("status", "eq", "archived")
+        part = in_archive if boolean("archived", archived) else Not(in_archive)
+        where = part if where is None else And((where, part))
+    return (yield from ask(CountRecords(namespace, where)))
+
+
+def parse_ids(ids: Any) -> tuple[str, ...]:
+    """Ids in their order, some of them perhaps more than once; one text is one id.
+
+    Raises:
+        InvalidInput: they are no texts.
+    """
+    if isinstance(ids, str):
+        ids = (ids,)
+    if not isinstance(ids, Iterable) or isinstance(ids, (Mapping, bytes)):
+        raise InvalidInput("ids", f"must be a list of texts, not {type(ids).__name__}")
+    return tuple(text("ids", id) for id in ids)

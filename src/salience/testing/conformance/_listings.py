@@ -1,0 +1,238 @@
+"""Listings: the order of memories, pages under concurrent writes, iteration, numbers."""
+
+from __future__ import annotations
+
+import random
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.records.record import MemoryRecord
+from salience.retrieval.operations import Order
+from salience.testing.conformance._case import START, Clock, StoreCase, get_record, list_ids
+
+TURNS = [{"role": "user" if i % 2 else "assistant", "content": f"Turn {i:02}"} for i in range(12)]
+FILTERS = {"kind": "note"}
+Lister = Callable[[Memory, Any, Order], Iterator[MemoryRecord]]
+
+
+def by_pages(memory: Memory, filters: Any, order: Order) -> Iterator[MemoryRecord]:
+    """All memories in pages of three."""
+    cursor = None
+    while True:
+        page = memory.get_all(filters, limit=3, order=order, cursor=cursor)
+        yield from page
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def one_by_one(memory: Memory, filters: Any, order: Order) -> Iterator[MemoryRecord]:
+    """All memories by an iteration that is given up and gone on with after every second one."""
+    cursor = None
+    while True:
+        iteration = memory.iterate(filters, order=order, page_size=3, cursor=cursor)
+        for count, record in enumerate(iteration):
+            yield record
+            if count == 1:
+                break
+        else:
+            return
+        cursor = iteration.cursor
+
+
+class Listing(StoreCase):
+    """`get_all`, `iterate`, `count`, `get_many` and what Python has for collections."""
+
+    def test_newest_first_then_what_was_written_later(self, memory: Memory) -> None:
+        for id, days in (("b", 1), ("c", 2), ("a", 1), ("d", 0)):
+            memory.add("x", id=id, created_at=START + timedelta(days=days))
+        assert list_ids(memory) == ["c", "a", "b", "d"]
+        oldest = [record.id for record in memory.get_all(order="oldest")]
+        assert oldest == ["d", "b", "a", "c"]
+
+    @pytest.mark.parametrize("filters", [None, {"session_id": "s"}], ids=["all", "filtered"])
+    def test_turns_of_one_add_keep_their_order(self, memory: Memory, filters: Any) -> None:
+        memory.add(TURNS, session_id="s")
+        said = [turn["content"] for turn in TURNS]
+        for lister in (by_pages, one_by_one):
+            assert [one.content for one in lister(memory, filters, "oldest")] == said
+            assert [one.content for one in lister(memory, filters, "newest")] == said[::-1]
+
+    def test_chunks_of_one_session_keep_their_order(self, memory: Memory) -> None:
+        memory.add_chat(
+            [m for i in range(8) for m in (
+                {"role": "user", "content": f"Question {i}"},
+                {"role": "assistant", "content": f"Answer {i}"},
+            )],
+            session_id="s",
+        )  # fmt: skip
+        chunks = [one.content for one in memory.iterate({"session_id": "s"}, order="oldest")]
+        assert [f"Question {i}" in chunk for i, chunk in enumerate(chunks)] == [True] * 8
+
+    def test_an_edit_keeps_the_place(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(5))
+        memory.update("m2", content="Other words")
+        memory.update("m3", importance=0.5)
+        memory.pin("m1")
+        memory.search("words", limit=2)
+        for filters in (None, FILTERS):
+            assert list_ids(memory, filters) == ["m4", "m3", "m2", "m1", "m0"]
+        reopened = self.reopen(memory) if self.persistent else memory
+        assert list_ids(reopened) == ["m4", "m3", "m2", "m1", "m0"]
+
+    def test_pages_are_disjoint_and_complete(self, memory: Memory) -> None:
+        memory.add_many(
+            {"id": f"m{i:02}", "content": "x", "created_at": START + timedelta(days=i // 3)}
+            for i in range(25)
+        )
+        assert memory.get_all(limit=4).total == 25
+        for order in ("newest", "oldest"):
+            ids = [one.id for one in by_pages(memory, None, order)]
+            assert ids == sorted(ids, reverse=order == "newest")
+            assert len(set(ids)) == 25
+
+    @pytest.mark.parametrize("lister", [by_pages, one_by_one])
+    @pytest.mark.parametrize("filters", [None, FILTERS], ids=["all", "filtered"])
+    def test_pages_hold_under_writes(
+        self, memory: Memory, clock: Clock, lister: Lister, filters: Any
+    ) -> None:
+        """No memory comes twice, and none is left out that was there all the time."""
+        for seed in range(8):
+            chance = random.Random(seed)
+            own = memory.within(f"run{seed}")
+            there: list[str] = []
+            written = 0
+
+            def write(many: int) -> None:
+                nonlocal written
+                times = [START + timedelta(days=chance.randrange(3)) for _ in range(many)]  # noqa: B023
+                items: list[dict[str, Any]] = [
+                    {"id": f"m{written + i:03}", "content": f"x {i}", "created_at": at}
+                    for i, at in enumerate(times)
+                ]
+                own.add_many(items)  # noqa: B023
+                there.extend(item["id"] for item in items)  # noqa: B023
+                written += many
+
+            write(12)
+            order: Order = chance.choice(["newest", "oldest"])
+            steady, listed = set(there), []
+            for record in lister(own, filters, order):
+                listed.append(record)
+                for _ in range(chance.randrange(3)):
+                    id = chance.choice(there)
+                    match chance.randrange(5):
+                        case 0:
+                            write(1)
+                        case 1 if len(there) > 3:
+                            own.delete(id)
+                            there.remove(id)
+                            steady.discard(id)
+                        case 2:
+                            own.update(id, content=f"y {chance.random()}")
+                        case 3:
+                            own.update(id, importance=chance.random())
+                        case _:
+                            own.archive(id)
+            ids = [record.id for record in listed]
+            assert len(ids) == len(set(ids)), seed
+            assert steady <= set(ids), seed
+            places = [(record.created_at, record.id) for record in listed]
+            assert places == sorted(places, reverse=order == "newest"), seed
+
+    def test_a_cursor_stays_good_when_its_memory_goes(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "x"} for i in range(6))
+        for filters in (None, FILTERS):
+            page = memory.get_all(filters, limit=2)
+            memory.delete(page[-1].id)
+            rest = memory.get_all(filters, limit=2, cursor=page.cursor)
+            expected = ["m3", "m2"] if filters is None else ["m2", "m1"]
+            assert [record.id for record in rest] == expected
+
+    def test_a_cursor_belongs_to_an_order(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": "x"} for i in range(3))
+        cursor = memory.get_all(limit=1, order="oldest").cursor
+        with pytest.raises(InvalidInput, match=r"^cursor: .*oldest first; give order='oldest'"):
+            memory.get_all(cursor=cursor)
+        with pytest.raises(InvalidInput, match=r"^order: there is no 'up'; use newest or oldest"):
+            memory.get_all(order="up")  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "", "{}", "[1]", '["newest", 1]', '["up", 1, 1]', '["newest", "x", 1]', "[1, 5, 1]",
+            '["newest", NaN, 1]', '["newest", -Infinity, 1]', f'["newest", 1{"0" * 400}, 1]',
+            '["newest", 1, 1.5]', '["newest", 1, true]', '["newest", 1, -1]', '["newest", 1, null]',
+            f'["newest", 1, {2**63}]', r'["\u0000", 1, 1]', "[" * 100_000,
+        ],
+        ids=range(17),
+    )  # fmt: skip
+    def test_a_cursor_that_no_listing_has_made_is_refused(self, memory: Memory, text: str) -> None:
+        memory.add_many({"id": f"m{i}", "content": "x"} for i in range(3))
+        for read in (memory.get_all, memory.iterate):
+            with pytest.raises(InvalidInput, match=r"^cursor: is not one of a listing"):
+                read(cursor=urlsafe_b64encode(text.encode()).decode())
+
+    def test_nothing_is_an_empty_page(self, memory: Memory) -> None:
+        for filters in (None, FILTERS):
+            page = memory.get_all(filters)
+            assert (page.memories, page.total, page.cursor) == ((), 0, None)
+        assert (list(memory), len(memory), memory.count(FILTERS)) == ([], 0, 0)
+        assert memory  # a store without memories is one, too
+
+    def test_a_filter_counts_too(self, memory: Memory) -> None:
+        items = [{"content": "x", "kind": "fact" if i % 3 else "note"} for i in range(9)]
+        memory.add_many(items, dedup=False)
+        page = memory.get_all({"kind": "fact"}, limit=2)
+        assert (len(page), page.total, memory.count({"kind": "fact"})) == (2, 6, 6)
+        assert page[0] is page.memories[0]
+
+    def test_numbers_of_memories(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(9))
+        memory.within("other").add("Somebody else's")
+        memory.archive(["m1", "m2"])
+        memory.delete("m3")
+        memory.update("m4", content="Other words")
+        assert len(memory) == memory.count() == memory.get_all().total == len(list(memory)) == 8
+        assert (memory.count(archived=True), memory.count(archived=False)) == (2, 6)
+        assert memory.count({"id": {"in": ["m1", "m5"]}}, archived=False) == 1
+        memory.search("words", limit=3)
+        assert memory.count({"access_count": {"gte": 1}}) == 3
+        with pytest.raises(InvalidInput, match="archived"):
+            memory.count(archived="no")  # type: ignore[arg-type]
+
+    def test_what_python_has_for_collections(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(3))
+        memory.within("other").add("Somebody else's", id="other")
+        assert [record.id for record in memory] == ["m2", "m1", "m0"]
+        assert [id in memory for id in ("m1", "other", "", 1, None)] == [True, *[False] * 4]
+        memory.delete("m1")
+        assert "m1" not in memory
+
+    def test_many_are_got_in_the_order_of_their_ids(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(5))
+        ids = ["m3", "nobody", "m0", "m3"]
+        records = memory.get_many(ids)
+        assert [record and record.id for record in records] == ["m3", None, "m0", "m3"]
+        assert records[0] == get_record(memory, "m3")
+        assert (memory.get_many([]), memory.get_many("m1")) == ([], [get_record(memory, "m1")])
+        assert len(memory.get_many(f"m{i}" for i in range(3_000))) == 3_000
+        for wrong in (5, None, b"m1", ["m1", 5], [""], {"m1": 1}):
+            with pytest.raises(InvalidInput, match="ids"):
+                memory.get_many(wrong)  # type: ignore[arg-type]
+        assert all(record.access_count == 0 for record in memory)
+
+    def test_an_iteration_goes_on_with_what_came_since(self, memory: Memory) -> None:
+        memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(4))
+        iteration = memory.iterate(order="oldest", page_size=2)
+        assert iteration.cursor is None
+        assert [record.id for record in iteration] == ["m0", "m1", "m2", "m3"]
+        memory.add("Words 4", id="m4")
+        later = memory.iterate(order="oldest", cursor=iteration.cursor)
+        assert [record.id for record in later] == ["m4"]

@@ -1,0 +1,61 @@
+"""Plans of listings: a page is read off an index, without a sort or a scan of the namespace."""
+
+import sqlite3
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from salience import Memory
+from salience.records.filters import parse_filter
+from salience.retrieval.operations import ListRecords, Order, Place
+from salience.stores.postgres import PostgresStore
+from salience.stores.postgres.search.reads import select_page
+from salience.stores.sqlite.statements import page_clause
+
+ORDERS: list[Order] = ["newest", "oldest"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("after", [None, Place(1.0, 2)], ids=["first", "later"])
+def test_sqlite_reads_a_page_off_its_index(
+    tmp_path: Path, order: Order, after: Place | None
+) -> None:
+    path = tmp_path / "memory.db"
+    Memory.open(f"sqlite:///{path}", embedder=None).close()
+    db = sqlite3.connect(path)
+    select = f"SELECT content FROM memories WHERE space = ? {page_clause(order, after)}"
+    plan = db.execute(f"EXPLAIN QUERY PLAN {select}", (1, *(after or ()), 20)).fetchall()
+    db.close()
+    [step] = [detail for *_, detail in plan]
+    bounds = (
+        ""
+        if after is None
+        else f" AND (created_at,sequence){'>' if order == 'oldest' else '<'}(?,?)"
+    )
+    assert step == f"SEARCH memories USING INDEX memories_by_time (space=?{bounds})"
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("filtered", [False, True])
+@pytest.mark.parametrize("after", [None, Place(1.78e9, 700)], ids=["first", "later"])
+def test_postgres_reads_a_page_off_its_index(
+    database: str, order: Order, after: Place | None, filtered: bool
+) -> None:
+    where = parse_filter({"kind": "note"}) if filtered else None
+    statement = select_page(ListRecords("default", where, 20, order, after))
+    with Memory.open(PostgresStore(database, memory=0), embedder=None) as memory:
+        for name in ("default", "other"):
+            memory.within(name).add_many(f"Words {i}" for i in range(1_500))
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("SET search_path = salience")
+        connection.execute("ANALYZE memories")
+        explain = f"EXPLAIN (FORMAT JSON) {statement.sql}"
+        row = connection.execute(explain.encode(), statement.parameters).fetchone()
+    assert row is not None
+    limit = row[0][0]["Plan"]
+    [scan] = limit["Plans"]
+    assert (limit["Node Type"], scan["Node Type"]) == ("Limit", "Index Scan")
+    assert scan["Index Name"] == "memories_by_time"
+    if after is not None:
+        assert "ROW(created_at, sequence)" in scan["Index Cond"]
