@@ -20,7 +20,8 @@ from salience.records.filters import (
     parse_filter,
     satisfies,
 )
-from salience.stores.index.columns import CodedColumn, NumberColumn, evaluate
+from salience.records.filters import passes as is_found
+from salience.stores.index.columns import CodedColumn, NumberColumn, TextsColumn, evaluate
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
 
@@ -127,6 +128,40 @@ def test_a_number_column_agrees_with_holds(values: list[Any], comparison: Compar
     column.extend(values)
     mask = column.mask(comparison.operator, comparison.value)
     assert mask.tolist() == [satisfies(comparison.operator, v, comparison.value) for v in values]
+
+
+names = st.sampled_from(["a", "A", "Straße", "STRASSE", "σίσυφος", "Σίσυφος", "ﬁ", "fi", "b"])
+name_lists = st.lists(names, max_size=3).map(tuple)
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.lists(name_lists, max_size=4), min_size=1, max_size=2),
+    st.sampled_from(["eq", "ne", "in", "nin"]),
+    st.one_of(names, name_lists),
+)
+def test_lists_are_compared_case_folded(
+    chunks: list[list[tuple[str, ...]]], operator: str, wanted: str | tuple[str, ...]
+) -> None:
+    condition = parse_filter({"tags": {operator: [wanted] if "in" in operator else wanted}})
+    assert condition is not None
+    assert parse_filter(condition) == condition
+    column, values = TextsColumn(), list[tuple[str, ...]]()
+
+    def holds(value: tuple[str, ...]) -> bool:
+        own = [one.casefold() for one in value]
+        if isinstance(wanted, str):
+            equal = wanted.casefold() in own
+        else:
+            equal = own == [one.casefold() for one in wanted]
+        return equal != (operator in ("ne", "nin"))
+
+    for chunk in chunks:  # a column grows
+        column.extend(chunk)
+        values += chunk
+        mask = evaluate(condition, lambda name: column, len(values))
+        assert mask.tolist() == [holds(value) for value in values]
+    assert mask.tolist() == [is_found(condition, {"tags": v}.__getitem__) for v in values]
 
 
 filters: st.SearchStrategy[Filter] = st.recursive(

@@ -64,6 +64,8 @@ class Not:
 
 
 Filter = Compare | And | Or | Not
+FOLDED_FIELDS = frozenset(name for name, field in FIELDS.items() if field.type == "list")
+"""The fields whose elements are compared in any case; what they are compared with is folded."""
 
 
 def all_of(*filters: Filter | None) -> Filter:
@@ -227,6 +229,8 @@ def _compare(name: str, kind: Type, operator: Operator, value: Any, path: str) -
             f'give one; where several have to be in it, {{"and": [{one}, {one}]}}',
         )
     operand = _operand(name, kind, operator, value, path)
+    if name in FOLDED_FIELDS and operator in ("eq", "contains") and operand is not None:
+        operand = operand.casefold() if isinstance(operand, str) else folded(operand)
     if operator == "in":
         return Or(tuple(_compare(name, kind, "eq", item, path) for item in operand))
     if operator == "exists":  # a list that was not given is empty
@@ -293,6 +297,11 @@ def _element(where: str, value: Any) -> Any:
     return storable(where, value)
 
 
+def folded(texts: Iterable[str]) -> tuple[str, ...]:
+    """A list of texts as filters compare it: case-folded."""
+    return tuple(text.casefold() for text in texts)
+
+
 def satisfies(operator: Operator, value: Any, operand: Any) -> bool:
     """Test whether one stored value satisfies one comparison; this defines every operator."""
     if operator == "exists":
@@ -326,7 +335,10 @@ def passes(condition: Filter | None, value_of: Callable[[str], Any]) -> bool:
     if condition is None:
         return True
     if isinstance(condition, Compare):
-        return satisfies(condition.operator, value_of(condition.field), condition.value)
+        value = value_of(condition.field)
+        if condition.field in FOLDED_FIELDS:
+            value = folded(value)
+        return satisfies(condition.operator, value, condition.value)
     if isinstance(condition, Not):
         return not passes(condition.part, value_of)
     results = (passes(part, value_of) for part in condition.parts)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import And, Compare, Filter, Not, Operator, Or, satisfies
+from salience.records.filters import And, Compare, Filter, Not, Operator, Or, folded, satisfies
 from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key
 from salience.stores.index.growable_array import GrowableArray
@@ -162,6 +162,35 @@ class CodedColumn:
     @property
     def nbytes(self) -> int:
         return self._codes.nbytes + 200 * len(self.distinct)
+
+
+class TextsColumn(CodedColumn):
+    """Lists of texts, which filters compare case-folded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._codes_by_text: dict[str, list[int]] = {}  # of the distinct lists that hold a text
+        self._indexed = 0  # distinct lists
+
+    def mask(self, operator: Operator, operand: Any) -> Mask:
+        if operator == "contains":
+            chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
+            chosen[self._codes_with(operand)] = True
+            return chosen[self.codes]
+        truth = [satisfies(operator, folded(value), operand) for value in self.distinct]
+        return np.array([*truth, False])[self.codes]
+
+    def _codes_with(self, text: str) -> list[int]:
+        """The codes of the lists that hold a text."""
+        for code in range(self._indexed, len(self.distinct)):
+            for one in dict.fromkeys(folded(self.distinct[code])):
+                self._codes_by_text.setdefault(one, []).append(code)
+        self._indexed = len(self.distinct)
+        return self._codes_by_text.get(text, [])
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + 150 * len(self._codes_by_text)
 
 
 Column = NumberColumn | TimesColumn | CodedColumn

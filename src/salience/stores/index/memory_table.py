@@ -19,7 +19,14 @@ from salience.retrieval.operations import Order, Place
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Route
 from salience.stores.index.change_feed import ChangeFeed, Changes
-from salience.stores.index.columns import CodedColumn, Column, NumberColumn, TimesColumn, evaluate
+from salience.stores.index.columns import (
+    CodedColumn,
+    Column,
+    NumberColumn,
+    TextsColumn,
+    TimesColumn,
+    evaluate,
+)
 from salience.stores.index.exact_match import ExactIndex
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder
@@ -461,6 +468,8 @@ def _new_column(name: str) -> Column:
     kind = FIELDS[name].type if name in FIELDS else "text"
     if kind == "times":
         return TimesColumn()
+    if kind == "list":
+        return TextsColumn()
     return NumberColumn() if kind in ("number", "time") else CodedColumn()
 
 

@@ -19,3 +19,19 @@ WHERE changes.namespace = m.namespace AND changes.memory = m.sequence;
 -- The order of listings.
 DROP INDEX memories_by_time;
 CREATE INDEX memories_by_time ON memories (namespace, created_at, sequence);
+-- Elements of lists as filters compare them: see `FOLDED_FIELDS` in salience.records.filters.
+ALTER TABLE memories ADD COLUMN folded_tags text[] COLLATE "C"; -- NULL when empty
+ALTER TABLE memories ADD COLUMN folded_entities text[] COLLATE "C";
+UPDATE memories SET
+    folded_tags = (
+        SELECT array_agg(casefolded(text) ORDER BY place)
+        FROM unnest(tags) WITH ORDINALITY AS item (text, place)
+    ),
+    folded_entities = (
+        SELECT array_agg(casefolded(text) ORDER BY place)
+        FROM unnest(entities) WITH ORDINALITY AS item (text, place)
+    )
+WHERE tags IS NOT NULL OR entities IS NOT NULL;
+DROP INDEX IF EXISTS memories_by_tag;
+CREATE INDEX memories_by_tag ON memories USING gin (namespace, folded_tags)
+    WHERE folded_tags IS NOT NULL;

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.records.fields import FIELDS
-from salience.records.filters import And, Compare, Filter, Not, Operator, Or, filter_fields, passes
+from salience.records.filters import (
+    FOLDED_FIELDS,
+    And,
+    Compare,
+    Filter,
+    Not,
+    Operator,
+    Or,
+    filter_fields,
+    passes,
+)
 from salience.stores.postgres.wire.commands import Statement
 
 _ORDER_OPERATORS = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
@@ -69,10 +79,10 @@ def _compare(compare: Compare, table: str) -> Condition:
         return _compare_json(
             _metadata_value(compare.field.removeprefix("metadata."), table), operator, operand
         )
+    if compare.field in FOLDED_FIELDS:
+        return _compare_list(f"{table}.{folded_column(compare.field)}", operator, operand)
     column = f"{table}.{compare.field}"
     kind = FIELDS[compare.field].type
-    if kind == "list":
-        return _compare_list(column, operator, operand)
     return _compare_scalar(
         column, "text" if kind == "text" else "double precision", operator, operand
     )
@@ -97,6 +107,11 @@ def _compare_scalar(column: str, kind: str, operator: Operator, operand: Any) ->
             return _FALSE
         return Condition(f"strpos(casefolded({column}), %s::text) > 0", (operand.casefold(),))
     return Condition(f"{column} {_ORDER_OPERATORS[operator]} %s::{kind}", (operand,))
+
+
+def folded_column(field: str) -> str:
+    """The column with the case-folded elements of a field: not every server folds as Python."""
+    return f"folded_{field}"
 
 
 def _compare_list(column: str, operator: Operator, operand: Any) -> Condition:

@@ -8,11 +8,13 @@ from typing import Any
 
 from salience.records.events import Event, edit_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
+from salience.records.filters import FOLDED_FIELDS, folded
 from salience.records.record import Draft
 from salience.retrieval import operations
 from salience.stores import codec
 from salience.stores.postgres import schema
 from salience.stores.postgres.sql.columns import WHOLE_NUMBERS, codec_values
+from salience.stores.postgres.sql.filters import folded_column
 from salience.stores.postgres.sql.identifiers import spelling_keys
 from salience.stores.postgres.wire.commands import Abandon, Command, Copy, Many, Statement, Steps
 from salience.stores.postgres.write import event_log, segments, session_order
@@ -36,6 +38,7 @@ _MEMORY_COLUMNS: dict[str, str] = {
     "greets": "text",
     "text_key": "int8",
     "spellings": "text[]",
+    **{folded_column(name): "text[]" for name in sorted(FOLDED_FIELDS)},
 }
 _WORDS_COLUMNS: dict[str, str] = {
     "namespace": "text",
@@ -247,6 +250,7 @@ def _add_memory(
         entities=list(record.entities) or None,
         accesses=list(codec.unpack_times(values["accesses"])),
         spellings=spelling_keys(record),
+        **{folded_column(n): list(folded(getattr(record, n))) or None for n in FOLDED_FIELDS},
     )
     values.update((name, float(values[name])) for name in WHOLE_NUMBERS)
     blobs = [values[f"terms.{name}"] for name in LEXICAL]
