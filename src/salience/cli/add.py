@@ -203,13 +203,15 @@ def delete(
         raise InvalidInput("filter", "is empty and matches every memory", "use --all for that")
     missing = []
     with settings.open(embeds=False) as memory:
-        if ids:
-            missing = [id for id in dict.fromkeys(ids) if memory.get(id) is None]
-            erased = memory.delete_many(ids)
-        else:
-            if not yes:
-                _confirm(settings, memory.get_all(filters, limit=1).total, memory.namespace)
-            erased = memory.delete_all(filters, namespace=None if filters else memory.namespace)
+        if not ids and not yes:
+            _confirm(settings, memory.count(filters), memory.namespace)
+        with output.progress("what was erased is gone; run it again for the rest"):
+            if ids:
+                records = zip(ids, memory.get_many(ids), strict=True)
+                missing = list(dict.fromkeys(id for id, record in records if record is None))
+                erased = memory.delete_many(ids)
+            else:
+                erased = memory.delete_all(filters, namespace=None if filters else memory.namespace)
     for id in missing:
         output.note(f"there is no memory {id!r}")
     if settings.json:
