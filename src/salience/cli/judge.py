@@ -185,10 +185,10 @@ def verify(
 
 def _show_fields(settings: Settings, record: MemoryRecord, *names: str) -> None:
     """Print the named fields of a memory."""
-    values = {name: to_json(getattr(record, name)) for name in names}
     if settings.json:
-        output.emit({"id": record.id, **values})
+        output.emit(record.to_dict())
         return
     from salience.cli.printing import render
 
+    values = {name: to_json(getattr(record, name)) for name in names}
     output.console().print(render.figures({n: v for n, v in values.items() if v is not None}))

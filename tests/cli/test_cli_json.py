@@ -1,0 +1,71 @@
+"""The JSON of the command line is `to_dict` of what the method of `Memory` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cli.conftest import Run
+from salience import Memory
+from salience.lifecycle.zones import Zones
+
+SAME: dict[str, tuple[list[str], Callable[[Memory], Any]]] = {
+    "get": (["get", "bread"], lambda memory: memory.get("bread")),
+    "list": (["list"], lambda memory: memory.get_all(limit=20)),
+    "search": (
+        ["search", "who bakes bread", "--no-touch"],
+        lambda memory: memory.search("who bakes bread", touch=False, limit=5),
+    ),
+    "explain": (
+        ["explain", "who bakes bread", "piano"],
+        lambda memory: memory.explain("who bakes bread", "piano"),
+    ),
+    "compare": (
+        ["compare", "bread", "--profile", "balanced", "--profile", "composite"],
+        lambda memory: memory.compare("bread", ["balanced", "composite"]),
+    ),
+    "context": (
+        ["context", "bread", "--no-touch"],
+        lambda memory: memory.get_context("bread", touch=False),
+    ),
+    "history": (["history", "bread"], lambda memory: memory.history("bread")),
+    "zones": (["zones"], lambda memory: lowest_first(memory.zones())),
+    "verify": (["verify"], lambda memory: memory.verify()),
+    "audit": (["audit"], lambda memory: memory.audit()),
+    "prune": (["prune"], lambda memory: memory.prune()),
+    "consolidate": (["consolidate"], lambda memory: memory.consolidate()),
+    "maintain": (["maintain", "--dry-run"], lambda memory: memory.maintain(dry_run=True)),
+    "pin": (["pin", "bread"], lambda memory: memory.get("bread")),
+    "feedback": (["feedback", "bread", "useful"], lambda memory: memory.get("bread")),
+    "update": (["update", "bread", "--set", "tags=rye"], lambda memory: memory.get("bread")),
+}
+_MOMENTARY = {"timings_ms", "search_id", "vitality", "last_accessed"}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_command_prints_the_mapping_of_the_method(
+    name: str, notes: Run, tmp_path: Path
+) -> None:
+    arguments, call = SAME[name]
+    printed = notes(*arguments, "--json").json
+    with Memory.open(tmp_path / "memory.db") as memory:
+        plain = call(memory).to_dict()
+    assert shape(printed) == shape(plain)
+
+
+def lowest_first(zones: Zones) -> Zones:
+    """The zones in the order in which the command shows them."""
+    return replace(zones, memories=zones.memories[::-1])
+
+
+def shape(value: Any, key: str = "") -> Any:
+    """A value whose numbers, which depend on the time, are the names of their types."""
+    if isinstance(value, dict):
+        return {key: shape(item, key) for key, item in value.items() if key not in _MOMENTARY}
+    if isinstance(value, list):
+        return [shape(item, key) for item in value]
+    return type(value).__name__ if isinstance(value, float) else value
