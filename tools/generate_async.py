@@ -59,7 +59,8 @@ TWINS = {
             "JudgmentApi": "AsyncJudgmentApi",
             "LifecycleApi": "AsyncLifecycleApi",
             "drive": "adrive",
-            "dispatcher.batch": "dispatcher.abatch",
+            "self._core.batch": "self._core.abatch",
+            "write_context": "awrite_context",
             "dispatcher.close": "dispatcher.aclose",
             "__enter__": "__aenter__",
             "__exit__": "__aexit__",
@@ -67,7 +68,7 @@ TWINS = {
             "__next__": "__anext__",
             "StopIteration": "StopAsyncIteration",
         },
-        awaited=frozenset({"drive", "self._core.dispatcher.batch", "self._core.dispatcher.close"}),
+        awaited=frozenset({"drive", "self._core.write_context", "self._core.dispatcher.close"}),
         threaded=frozenset({"Core.open", "Core.reembed", "self._core.dispatcher.flush"}),
     ),
     "stores/postgres/wire/async_connection.py": Twin(

@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,7 +18,6 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
@@ -34,6 +32,7 @@ from salience.engine.options import (
     takes,
 )
 from salience.engine.read_api import ITERATION_PAGE
+from salience.engine.runner import MAX_ON_LOOP
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
@@ -67,7 +66,6 @@ from salience.retrieval.operations import (
     Delete,
     LinksOf,
     ListRecords,
-    Op,
     Order,
     Place,
     ReadStats,
@@ -101,31 +99,22 @@ from salience.write.upsert import OnConflict, conflict_rule
 class AsyncPlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    _core: Core
+    def __init__(self, core: Core) -> None:
+        self._core = core
 
-    def __repr__(self) -> str:
-        name, core = type(self).__name__, vars(self).get("_core")
-        if core is None:
-            return f"{name}(not open yet)"
-        profile = core.searches.profile.name
-        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
-        return short_repr(name, values)
+    async def _run(self, plan: Plan[T], memories: int = 1) -> T:
+        """Run a plan that handles so many memories.
 
-    async def _run(self, plan: Plan[T]) -> T:
-        if self._core.trace is not None:
-            return await adrive(plan, self._traced_batch)
-        return await adrive(plan, self._core.dispatcher.abatch)
+        Awaited, its steps are done on the loop if they are short and the store is awaitable, else
+        in a thread.
+        """
+        if memories > MAX_ON_LOOP or not self._core.dispatcher.is_awaitable:
+            return await self._core.run_in_thread(plan)
+        return await adrive(plan, self._core.abatch)
 
-    async def _traced_batch(self, ops: Sequence[Op]) -> list[Any]:
-        from salience.engine.trace import trace_line  # needed only when it is on
-
-        started = time.perf_counter()
-        try:
-            return await self._core.dispatcher.abatch(ops)
-        finally:
-            elapsed_ms = (time.perf_counter() - started) * 1e3
-            if self._core.trace is not None:
-                self._core.trace(trace_line(ops, elapsed_ms))
+    async def _run_long(self, plan: Plan[T]) -> T:
+        """Run a plan whose steps may take long, however few memories it answers with."""
+        return await self._run(plan, MAX_ON_LOOP + 1)
 
 
 class AsyncWriteApi(AsyncPlanRunner):
@@ -158,8 +147,9 @@ class AsyncWriteApi(AsyncPlanRunner):
         policy = DedupPolicy.of(fields.pop("dedup", None), self._core.dedup)
         rule = conflict_rule(fields.pop("on_conflict", "error"))
         items = chat.items_of(content, fields)
-        scope = self._core.write_context()
-        return await self._run(add.add(items, scope, policy, strict=True, on_conflict=rule))
+        scope = await self._core.awrite_context()
+        plan = add.add(items, scope, policy, strict=True, on_conflict=rule)
+        return await self._run(plan, len(items))
 
     async def add_chat(
         self,
@@ -198,9 +188,9 @@ class AsyncWriteApi(AsyncPlanRunner):
             "tags": tags,
         }
         common = {name: value for name, value in fields.items() if value is not None}
-        scope = self._core.write_context()
+        scope = await self._core.awrite_context()
         plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
-        return await self._run(plan)
+        return await self._run_long(plan)
 
     async def add_many(
         self,
@@ -222,9 +212,9 @@ class AsyncWriteApi(AsyncPlanRunner):
         rule = conflict_rule(on_conflict)
         progress = callable_or_none("progress", progress)
         strict = boolean("strict", strict)
-        scope = self._core.write_context()
+        scope = await self._core.awrite_context()
         plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
-        return await self._run(plan)
+        return await self._run_long(plan)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     async def update(self, id: str, **changes: Any) -> MemoryRecord:
@@ -242,7 +232,9 @@ class AsyncWriteApi(AsyncPlanRunner):
             InvalidInput: names the field that is wrong.
         """
         if_version = changes.pop("if_version", None)
-        return await self._run(update.update(id, changes, self._core.write_context(), if_version))
+        return await self._run(
+            update.update(id, changes, (await self._core.awrite_context()), if_version)
+        )
 
     async def delete(self, id: str, *, if_version: int | None = None) -> bool:
         """Erase one memory with its vectors and links; True if there was one.
@@ -251,7 +243,7 @@ class AsyncWriteApi(AsyncPlanRunner):
             VersionConflict: it has another version than `if_version`; it was not erased.
         """
         return await self._run(
-            update.delete(text("id", id), self._core.write_context(), if_version)
+            update.delete(text("id", id), (await self._core.awrite_context()), if_version)
         )
 
     async def delete_many(self, ids: Iterable[str]) -> int:
@@ -260,7 +252,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        return await self._run(ask(Delete(self._core.namespace, texts("ids", ids))))
+        return await self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
 
     async def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
@@ -277,7 +269,9 @@ class AsyncWriteApi(AsyncPlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        return await self._run(ask(Delete(text("namespace", namespace, limit=256), where=where)))
+        return await self._run_long(
+            ask(Delete(text("namespace", namespace, limit=256), where=where))
+        )
 
 
 class AsyncSearchApi(AsyncPlanRunner):
@@ -385,9 +379,8 @@ class AsyncReadApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         wanted = listing.parse_ids(ids)
-        records = await self._run(
-            reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
-        )
+        plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
+        records = await self._run(plan, len(wanted))
         return [records.get(id) for id in wanted]
 
     async def get_all(
@@ -409,7 +402,7 @@ class AsyncReadApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
-        return await self._run(listing.read_page(request))
+        return await self._run(listing.read_page(request), request.limit)
 
     def iterate(
         self,
@@ -465,7 +458,9 @@ class AsyncIteration(AsyncPlanRunner):
 
     async def __anext__(self) -> MemoryRecord:
         if not self._read and self._more:
-            page = await self._run(ask(replace(self._request, after=self._place)))
+            page = await self._run(
+                ask(replace(self._request, after=self._place)), self._request.limit
+            )
             self._read.extend(zip(page.records, page.places, strict=True))
             self._more = page.more
         if not self._read:
@@ -496,7 +491,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: one of them does not exist.
             InvalidInput: an unknown type, a weight outside [0, 1], or a wrong time.
         """
-        scope = self._core.write_context()
+        scope = await self._core.awrite_context()
         link = parse_link(scope, source, target, type, weight, created_at)
         await self._run(update.put_links([link], scope))
 
@@ -513,7 +508,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             VersionConflict: the older one has another version than `if_version`.
             InvalidInput: the older one has taken the place of the newer one.
         """
-        await self._run(judgments.supersede(old, new, self._core.write_context(), if_version))
+        await self._run(
+            judgments.supersede(old, new, (await self._core.awrite_context()), if_version)
+        )
 
     async def contradict(self, one: str, other: str) -> None:
         """State that two memories contradict each other; recalled together, the weaker is dropped.
@@ -521,12 +518,12 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: one of them does not exist.
         """
-        await self._run(judgments.contradict(one, other, self._core.write_context()))
+        await self._run(judgments.contradict(one, other, (await self._core.awrite_context())))
 
     async def links(self, id: str | None = None) -> list[Link]:
         """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
-        return list(await self._run(ask(LinksOf(self._core.namespace, ids))))
+        return list(await self._run_long(ask(LinksOf(self._core.namespace, ids))))
 
     async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, archived), the liveliest first.
@@ -534,7 +531,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         The zones are computed for a time, the present by default; no memory is moved.
         """
         at = self._core.time("now", now)
-        return await self._run(
+        return await self._run_long(
             zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
         )
 
@@ -544,7 +541,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory; erasing one erases its history, too.
         """
-        return await self._run(history(text("id", id), self._core.namespace))
+        return await self._run_long(history(text("id", id), self._core.namespace))
 
     async def touch(
         self,
@@ -568,7 +565,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: one of them does not exist; nothing was counted.
         """
         at = self._core.time("now", now)
-        scope = replace(self._core.write_context(), now=at)
+        scope = replace((await self._core.awrite_context()), now=at)
         utility = None if utility is None else unit("utility", utility)
         await self._run(judgments.touch(ids, use, at, session_id, scope))
         if utility is not None:
@@ -591,7 +588,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             InvalidInput: another kind of judgement.
         """
         return await self._run(
-            judgments.feedback(id, kind, context, session_id, self._core.write_context())
+            judgments.feedback(id, kind, context, session_id, (await self._core.awrite_context()))
         )
 
     async def promote(self, id: str) -> MemoryRecord:
@@ -600,7 +597,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return await self._run(judgments.adjust_score(id, "promote", self._core.write_context()))
+        return await self._run(
+            judgments.adjust_score(id, "promote", (await self._core.awrite_context()))
+        )
 
     async def demote(self, id: str) -> MemoryRecord:
         """Lower `memory_score` (0.5 at first) by 0.15, down to 0.
@@ -608,7 +607,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return await self._run(judgments.adjust_score(id, "demote", self._core.write_context()))
+        return await self._run(
+            judgments.adjust_score(id, "demote", (await self._core.awrite_context()))
+        )
 
     async def reinforce(self, id: str) -> MemoryRecord:
         """Raise `strength` (1 at first) by 0.1, up to 1; "activation" ranks by it.
@@ -616,7 +617,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory.
         """
-        return await self._run(judgments.log_event(id, "reinforce", {}, self._core.write_context()))
+        return await self._run(
+            judgments.log_event(id, "reinforce", {}, (await self._core.awrite_context()))
+        )
 
     async def decay_all(self) -> None:
         """Let every memory fade: `strength` and `relevance_score` times exp(-0.01 * days).
@@ -624,7 +627,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        await self._run(judgments.decay_all(self._core.write_context()))
+        await self._run_long(judgments.decay_all(await self._core.awrite_context()))
 
     async def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
@@ -633,7 +636,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: there is no such memory.
             VersionConflict: it has another version than `if_version`.
         """
-        return await self._run(judgments.pin(id, 1.0, self._core.write_context(), if_version))
+        return await self._run(
+            judgments.pin(id, 1.0, (await self._core.awrite_context()), if_version)
+        )
 
     async def unpin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Undo `pin`.
@@ -642,7 +647,9 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: there is no such memory.
             VersionConflict: it has another version than `if_version`.
         """
-        return await self._run(judgments.pin(id, 0.0, self._core.write_context(), if_version))
+        return await self._run(
+            judgments.pin(id, 0.0, (await self._core.awrite_context()), if_version)
+        )
 
     async def verify(self, *, repair: bool = False) -> Verification:
         """Compare every memory, bit by bit, with what its log gives; true if all are the same.
@@ -650,7 +657,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Accesses, status, judgements and every other field beside the contents follow from the log.
         With `repair`, a field that differs is set to what the log gives.
         """
-        return await self._run(verify(self._core.namespace, repair=repair))
+        return await self._run_long(verify(self._core.namespace, repair=repair))
 
 
 class AsyncLifecycleApi(AsyncPlanRunner):
@@ -667,8 +674,8 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        scope = self._core.write_context()
-        return await self._run(
+        scope = await self._core.awrite_context()
+        return await self._run_long(
             pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
         )
 
@@ -681,7 +688,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is pinned; nothing was moved.
         """
-        return await self._run(pruning.archive(self._core.write_context(), texts("ids", ids)))
+        return await self._run_long(
+            pruning.archive((await self._core.awrite_context()), texts("ids", ids))
+        )
 
     async def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
         """Bring memories back from the archive; returns the status that each has again, by id.
@@ -690,7 +699,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is not archived; nothing was moved.
         """
-        return await self._run(pruning.restore(self._core.write_context(), texts("ids", ids)))
+        return await self._run_long(
+            pruning.restore((await self._core.awrite_context()), texts("ids", ids))
+        )
 
     async def consolidate(
         self,
@@ -718,9 +729,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return await self._run(
+        return await self._run_long(
             maintenance.consolidate_new(
-                self._core.write_context(),
+                (await self._core.awrite_context()),
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
@@ -738,7 +749,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             NotFound: no run of that name changed anything.
             InvalidInput: the name is not that of a run.
         """
-        return await self._run(undo.undo(self._core.write_context(), run))
+        return await self._run_long(undo.undo((await self._core.awrite_context()), run))
 
     async def maintain(
         self,
@@ -763,15 +774,17 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         """
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
-        scope = self._core.write_context()
-        return await self._run(maintenance.maintain(scope, request, this_process()))
+        scope = await self._core.awrite_context()
+        return await self._run_long(maintenance.maintain(scope, request, this_process()))
 
     async def audit(self, *, progress: Progress | None = None) -> Audit:
         """Count the memories that are duplicates, junk, stale, contradicted, orphaned, unembedded.
 
         The result has examples, and the command that mends each; nothing is changed.
         """
-        return await self._run(auditing.audit(self._core.write_context(), progress=progress))
+        return await self._run_long(
+            auditing.audit((await self._core.awrite_context()), progress=progress)
+        )
 
     async def zone_shares(
         self,
@@ -795,18 +808,18 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = (await self._run(zone_history.log_start(self._core.namespace))) or last
+            first = (await self._run_long(zone_history.log_start(self._core.namespace))) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
         times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return await self._run(
+        return await self._run_long(
             zone_history.zone_history(self._core.namespace, times, now, progress)
         )
 
     async def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""
-        return await self._run(link_targets.pending_links(self._core.namespace))
+        return await self._run_long(link_targets.pending_links(self._core.namespace))
 
 
 class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncReadApi, AsyncJudgmentApi, AsyncLifecycleApi):

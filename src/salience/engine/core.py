@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, Unpack
@@ -25,7 +27,8 @@ from salience.records.validation import (
     present,
     text,
 )
-from salience.retrieval.plan import drive
+from salience.retrieval.operations import Op
+from salience.retrieval.plan import Plan, T, drive, drive_in_thread
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
@@ -151,6 +154,38 @@ class Core:
     def time(self, name: str = "clock", value: Any = None) -> datetime:
         """The time that an argument gives; the present by default."""
         return present(name, self.searches.clock() if value is None else value)
+
+    def batch(self, ops: Sequence[Op]) -> list[Any]:
+        """Answer every operation, in order; with a line of the trace if that is on."""
+        if self.trace is None:
+            return self.dispatcher.batch(ops)
+        with self._traced(ops):
+            return self.dispatcher.batch(ops)
+
+    async def abatch(self, ops: Sequence[Op]) -> list[Any]:
+        """`batch`, awaited; for an awaitable store."""
+        with self._traced(ops):
+            return await self.dispatcher.abatch(ops)
+
+    async def run_in_thread(self, plan: Plan[T]) -> T:
+        """Run a plan in a thread; its callbacks are called there, too."""
+        return await drive_in_thread(plan, self.batch)
+
+    @contextmanager
+    def _traced(self, ops: Sequence[Op]) -> Iterator[None]:
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            if self.trace is not None:
+                from salience.engine.trace import trace_line  # needed only when it is on
+
+                self.trace(trace_line(ops, (time.perf_counter() - started) * 1e3))
+
+    async def awrite_context(self) -> WriteContext:
+        """`write_context`, awaited: to know itself, an embedder may load a model or ask a server."""
+        await self.dispatcher.identify()
+        return self.write_context()
 
     def write_context(self) -> WriteContext:
         """The context of a write that happens now."""

@@ -36,6 +36,8 @@ class Dispatcher:
         owns_embedder: bool = False,
     ) -> None:
         self.store = store
+        self._awaitable_store = store if isinstance(store, AwaitableStore) else None
+        self._has_identified = False
         self.extractor = extractor
         self._snapshots: OrderedDict[Any, Store] = OrderedDict()
         self._snapshot_lock = threading.Lock()
@@ -56,9 +58,21 @@ class Dispatcher:
 
     def _identity(self) -> EmbedderIdentity | None:
         try:
-            return None if self.embedder is None else self.embedder.identity
+            identity = None if self.embedder is None else self.embedder.identity
+            self._has_identified = True
+            return identity
         except Exception:  # a service may be down; the next request to it says so
             return None
+
+    async def identify(self) -> None:
+        """Ask the embedder for its identity in a thread, unless it has told it before."""
+        if not self._has_identified:
+            await in_thread(self._identity)
+
+    @property
+    def is_awaitable(self) -> bool:
+        """True if the store answers without a thread."""
+        return self._awaitable_store is not None
 
     def batch(self, ops: Sequence[Op]) -> list[Any]:
         """Answer every operation, in order."""
@@ -67,11 +81,11 @@ class Dispatcher:
         return [self._answer(op) if isinstance(op, _OWN) else next(answers) for op in ops]
 
     async def abatch(self, ops: Sequence[Op]) -> list[Any]:
-        """`batch`, awaited: by an awaitable store, else in a thread, so that no loop waits."""
-        if not isinstance(self.store, AwaitableStore):
-            return await in_thread(self.batch, ops)
+        """`batch`, awaited: by an awaitable store. What others answer is done in a thread."""
+        store = self._awaitable_store
+        assert store is not None
         for_store = [op for op in ops if not isinstance(op, _OWN)]
-        answers = iter(await self.store.abatch(for_store)) if for_store else iter(())
+        answers = iter(await store.abatch(for_store)) if for_store else iter(())
         return [
             await in_thread(self._answer, op) if isinstance(op, _OWN) else next(answers)
             for op in ops
@@ -90,8 +104,8 @@ class Dispatcher:
 
     async def aclose(self) -> None:
         """`close`, awaited."""
-        if isinstance(self.store, AwaitableStore):
-            await self.store.aclose()
+        if self._awaitable_store is not None:
+            await self._awaitable_store.aclose()
         await in_thread(self.close)
 
     def release(self) -> None:

@@ -39,7 +39,9 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        return self._run(pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters)))
+        return self._run_long(
+            pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
+        )
 
     def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
@@ -50,7 +52,7 @@ class LifecycleApi(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is pinned; nothing was moved.
         """
-        return self._run(pruning.archive(self._core.write_context(), texts("ids", ids)))
+        return self._run_long(pruning.archive(self._core.write_context(), texts("ids", ids)))
 
     def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
         """Bring memories back from the archive; returns the status that each has again, by id.
@@ -59,7 +61,7 @@ class LifecycleApi(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is not archived; nothing was moved.
         """
-        return self._run(pruning.restore(self._core.write_context(), texts("ids", ids)))
+        return self._run_long(pruning.restore(self._core.write_context(), texts("ids", ids)))
 
     def consolidate(
         self,
@@ -87,7 +89,7 @@ class LifecycleApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return self._run(
+        return self._run_long(
             maintenance.consolidate_new(
                 self._core.write_context(),
                 apply=apply,
@@ -107,7 +109,7 @@ class LifecycleApi(PlanRunner):
             NotFound: no run of that name changed anything.
             InvalidInput: the name is not that of a run.
         """
-        return self._run(undo.undo(self._core.write_context(), run))
+        return self._run_long(undo.undo(self._core.write_context(), run))
 
     def maintain(
         self,
@@ -133,14 +135,14 @@ class LifecycleApi(PlanRunner):
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
         scope = self._core.write_context()
-        return self._run(maintenance.maintain(scope, request, this_process()))
+        return self._run_long(maintenance.maintain(scope, request, this_process()))
 
     def audit(self, *, progress: Progress | None = None) -> Audit:
         """Count the memories that are duplicates, junk, stale, contradicted, orphaned, unembedded.
 
         The result has examples, and the command that mends each; nothing is changed.
         """
-        return self._run(auditing.audit(self._core.write_context(), progress=progress))
+        return self._run_long(auditing.audit(self._core.write_context(), progress=progress))
 
     def zone_shares(
         self,
@@ -164,13 +166,13 @@ class LifecycleApi(PlanRunner):
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = self._run(zone_history.log_start(self._core.namespace)) or last
+            first = self._run_long(zone_history.log_start(self._core.namespace)) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
         times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return self._run(zone_history.zone_history(self._core.namespace, times, now, progress))
+        return self._run_long(zone_history.zone_history(self._core.namespace, times, now, progress))
 
     def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""
-        return self._run(link_targets.pending_links(self._core.namespace))
+        return self._run_long(link_targets.pending_links(self._core.namespace))

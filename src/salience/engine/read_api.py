@@ -36,9 +36,8 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         wanted = listing.parse_ids(ids)
-        records = self._run(
-            reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
-        )
+        plan = reading.read_records(self._core.namespace, tuple(dict.fromkeys(wanted)))
+        records = self._run(plan, len(wanted))
         return [records.get(id) for id in wanted]
 
     def get_all(
@@ -60,7 +59,7 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         request = listing.list_request(self._core.namespace, filters, order, limit, cursor)
-        return self._run(listing.read_page(request))
+        return self._run(listing.read_page(request), request.limit)
 
     def iterate(
         self,
@@ -127,7 +126,7 @@ class Iteration(PlanRunner):
 
     def __next__(self) -> MemoryRecord:
         if not self._read and self._more:
-            page = self._run(ask(replace(self._request, after=self._place)))
+            page = self._run(ask(replace(self._request, after=self._place)), self._request.limit)
             self._read.extend(zip(page.records, page.places, strict=True))
             self._more = page.more
         if not self._read:

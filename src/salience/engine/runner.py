@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from typing import Any
-
-from salience.display.result import short_repr
 from salience.engine.core import Core
-from salience.retrieval.operations import Op
 from salience.retrieval.plan import Plan, T, drive
+
+MAX_ON_LOOP = 100
+"""Memories that a plan handles while an event loop waits for its steps; more, in a thread."""
 
 
 class PlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    _core: Core
+    def __init__(self, core: Core) -> None:
+        self._core = core
 
-    def __repr__(self) -> str:
-        name, core = type(self).__name__, vars(self).get("_core")
-        if core is None:
-            return f"{name}(not open yet)"
-        profile = core.searches.profile.name
-        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
-        return short_repr(name, values)
+    def _run(self, plan: Plan[T], memories: int = 1) -> T:
+        """Run a plan that handles so many memories.
 
-    def _run(self, plan: Plan[T]) -> T:
-        if self._core.trace is not None:
-            return drive(plan, self._traced_batch)
-        return drive(plan, self._core.dispatcher.batch)
+        Awaited, its steps are done on the loop if they are short and the store is awaitable, else
+        in a thread.
+        """
+        # async: if memories > MAX_ON_LOOP or not self._core.dispatcher.is_awaitable:
+        # async:     return await self._core.run_in_thread(plan)
+        return drive(plan, self._core.batch)
 
-    def _traced_batch(self, ops: Sequence[Op]) -> list[Any]:
-        from salience.engine.trace import trace_line  # needed only when it is on
-
-        started = time.perf_counter()
-        try:
-            return self._core.dispatcher.batch(ops)
-        finally:
-            elapsed_ms = (time.perf_counter() - started) * 1e3
-            if self._core.trace is not None:
-                self._core.trace(trace_line(ops, elapsed_ms))
+    def _run_long(self, plan: Plan[T]) -> T:
+        """Run a plan whose steps may take long, however few memories it answers with."""
+        return self._run(plan, MAX_ON_LOOP + 1)

@@ -59,7 +59,8 @@ class WriteApi(PlanRunner):
         rule = conflict_rule(fields.pop("on_conflict", "error"))
         items = chat.items_of(content, fields)
         scope = self._core.write_context()
-        return self._run(add.add(items, scope, policy, strict=True, on_conflict=rule))
+        plan = add.add(items, scope, policy, strict=True, on_conflict=rule)
+        return self._run(plan, len(items))
 
     def add_chat(
         self,
@@ -100,7 +101,7 @@ class WriteApi(PlanRunner):
         common = {name: value for name, value in fields.items() if value is not None}
         scope = self._core.write_context()
         plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
-        return self._run(plan)
+        return self._run_long(plan)
 
     def add_many(
         self,
@@ -124,7 +125,7 @@ class WriteApi(PlanRunner):
         strict = boolean("strict", strict)
         scope = self._core.write_context()
         plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
-        return self._run(plan)
+        return self._run_long(plan)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, id: str, **changes: Any) -> MemoryRecord:
@@ -158,7 +159,7 @@ class WriteApi(PlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        return self._run(ask(Delete(self._core.namespace, texts("ids", ids))))
+        return self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
 
     def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
@@ -175,4 +176,4 @@ class WriteApi(PlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        return self._run(ask(Delete(text("namespace", namespace, limit=256), where=where)))
+        return self._run_long(ask(Delete(text("namespace", namespace, limit=256), where=where)))

@@ -13,6 +13,7 @@ from salience.retrieval.operations import Op
 
 T = TypeVar("T")
 Request = TypeVar("Request")  # a batch of operations, or a task of a store
+STOP_WAIT_SECONDS = 1.0  # that a cancelled task waits for its thread to perform a last request
 Plan = Generator[Sequence[Op], Sequence[Any], T]
 
 
@@ -56,6 +57,36 @@ async def adrive(
                 request = plan.send(answer)
     except StopIteration as end:
         return end.value
+
+
+async def drive_in_thread(plan: Generator[Request, Any, T], perform: Callable[[Request], Any]) -> T:
+    """`drive` in a thread, so that an event loop waits neither for the store nor for the plan.
+
+    If cancelled, the plan is stopped before its next request, and may tidy up.
+    """
+    import asyncio  # here: who never awaits need not wait for its import either
+
+    is_cancelled = False
+
+    def perform_or_stop(request: Request) -> Any:
+        nonlocal is_cancelled
+        if is_cancelled:
+            is_cancelled = False  # once: the requests by which it tidies up are performed
+            raise Stopped
+        return perform(request)
+
+    work = asyncio.ensure_future(asyncio.to_thread(drive, plan, perform_or_stop))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        is_cancelled = True
+        work.add_done_callback(lambda done: done.cancelled() or done.exception())  # nobody asks
+        await asyncio.wait([work], timeout=STOP_WAIT_SECONDS)
+        raise
+
+
+class Stopped(BaseException):
+    """Raised in a plan in a thread whose task was cancelled; like an interrupt."""
 
 
 async def in_thread(work: Callable[..., T], *arguments: Any, **named: Any) -> T:

@@ -24,7 +24,7 @@ from salience.stores.sqlite.connection import (
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
 from salience.stores.sqlite.vectors import embedder_of, vector_dimensions
 
-_READ_CHUNK_ROWS = 65_536  # read at once when an index is loaded
+_READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
 _CURRENT_SEQ = "(SELECT value FROM counter)"  # the change that a statement reads at
 # The change that the feed is at, the one since which it is complete, and whether a namespace has
