@@ -2,8 +2,8 @@
 
     python benchmarks/heartbeat.py sqlite:///copy.db        a store that may be changed and erased
 
-A task asks for the loop every millisecond while a method is awaited. The longest of its gaps is what
-any other task would have waited. Without memories in the store, 100,000 are written first.
+A task asks for the loop every millisecond while a method is awaited. The longest of its gaps is
+what any other task would have waited. Without memories in the store, 100,000 are written first.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
 from typing import Any
 
 from salience import AsyncMemory
@@ -63,7 +64,7 @@ def calls(memory: AsyncMemory) -> Iterator[tuple[str, Call]]:
     some = [f"i{number}" for number in range(0, 20_000, 10)]
     yield "search (first)", lambda: memory.search(_QUESTION)
     for name in profiles:
-        yield f"search ({name})", lambda name=name: memory.search(_QUESTION, profile=name)
+        yield f"search ({name})", partial(memory.search, _QUESTION, profile=name)
     yield "search (1,000 hits)", lambda: memory.search(_QUESTION, limit=1000)
     yield "search (filter)", lambda: memory.search(_QUESTION, filters={"kind": "fact"})
     yield "explain", lambda: memory.explain(_QUESTION, "i77")
@@ -88,8 +89,8 @@ def calls(memory: AsyncMemory) -> Iterator[tuple[str, Call]]:
     yield "add_many (2,000)", lambda: memory.add_many(items(2_000, "n"))
     yield "update", lambda: memory.update("i9", content="Anna has planted the roses.")
     yield "link", lambda: memory.link("i1", "i2", "supports")
-    yield "record_usage", lambda: memory.record_usage(["i1"])
-    yield "feedback", lambda: memory.feedback("i1", "helpful")
+    yield "touch", lambda: memory.touch(["i1"])
+    yield "feedback", lambda: memory.feedback("i1", "useful")
     yield "archive (2,000)", lambda: memory.archive(some)
     yield "restore (2,000)", lambda: memory.restore(some)
     yield "prune (applied)", lambda: memory.prune(apply=True, cap=2_000)

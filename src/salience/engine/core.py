@@ -183,7 +183,7 @@ class Core:
                 self.trace(trace_line(ops, (time.perf_counter() - started) * 1e3))
 
     async def awrite_context(self) -> WriteContext:
-        """`write_context`, awaited: to know itself, an embedder may load a model or ask a server."""
+        """`write_context`, awaited: to know itself, an embedder may load a model or ask others."""
         await self.dispatcher.identify()
         return self.write_context()
 
