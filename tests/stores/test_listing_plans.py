@@ -24,16 +24,14 @@ def test_sqlite_reads_a_page_off_its_index(
     path = tmp_path / "memory.db"
     Memory.open(f"sqlite:///{path}", embedder=None).close()
     db = sqlite3.connect(path)
-    select = f"SELECT content FROM memories WHERE space = ? {page_clause(order, after)}"
-    plan = db.execute(f"EXPLAIN QUERY PLAN {select}", (1, *(after or ()), 20)).fetchall()
+    clause, values = page_clause(order, after, 20)
+    select = f"SELECT content FROM memories WHERE space = ? {clause}"
+    plan = db.execute(f"EXPLAIN QUERY PLAN {select}", (1, *values)).fetchall()
     db.close()
     [step] = [detail for *_, detail in plan]
-    bounds = (
-        ""
-        if after is None
-        else f" AND (created_at,sequence){'>' if order == 'oldest' else '<'}(?,?)"
-    )
-    assert step == f"SEARCH memories USING INDEX memories_by_time (space=?{bounds})"
+    beyond = ">" if order == "oldest" else "<"
+    bound = f"(space=? AND (created_at,sequence){beyond}(?,?))"
+    assert step == f"SEARCH memories USING INDEX memories_by_time {bound}"
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -169,13 +169,14 @@ class SqliteReader:
         self, namespace: str, order: Order, after: Place | None, limit: int
     ) -> list[tuple[MemoryRecord, Place]]:
         """The first memories after a place, in an order, as they all are at one time."""
-        select = f"{_SELECT_RECORDS} WHERE space = ? {page_clause(order, after)}"
+        clause, values = page_clause(order, after, limit)
+        select = f"{_SELECT_RECORDS} WHERE space = ? {clause}"
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         with self._reading() as db, translate_damage(self.path):
-            memories = db.execute(select, (self._space(db, namespace), *(after or ()), limit))
+            memories = db.execute(select, (self._space(db, namespace), *values))
             return [
-                (record, Place(values[_CREATED_AT], values[_SEQUENCE]))
-                for values, record in self._decoded(memories, waiting)
+                (record, Place(stored[_CREATED_AT], stored[_SEQUENCE]))
+                for stored, record in self._decoded(memories, waiting)
             ]
 
     def count(self, namespace: str) -> int:

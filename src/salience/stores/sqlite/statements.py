@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -19,14 +20,14 @@ def column_name(name: str) -> str:
     return name.replace(".", "_")
 
 
-def page_clause(order: Order, after: Place | None) -> str:
-    """The end of a statement that selects one page of a namespace's memories in an order.
-
-    Its parameters are the place (if there is one) and the limit.
-    """
-    way, beyond = ("ASC", ">") if order == "oldest" else ("DESC", "<")
-    later = "" if after is None else f"AND (created_at, sequence) {beyond} (?, ?) "
-    return f"{later}ORDER BY created_at {way}, sequence {way} LIMIT ?"
+def page_clause(order: Order, after: Place | None, limit: int) -> tuple[str, tuple[Any, ...]]:
+    """The end of a statement that selects one page of a namespace's memories, with its values."""
+    way, beyond, first = ("ASC", ">", -math.inf) if order == "oldest" else ("DESC", "<", math.inf)
+    clause = (
+        f"AND (created_at, sequence) {beyond} (?, ?) "
+        f"ORDER BY created_at {way}, sequence {way} LIMIT ?"
+    )
+    return clause, (*(after or Place(first, 0)), limit)
 
 
 def chunks(values: Sequence[Any], size: int = _MAX_PARAMETERS) -> Iterator[Sequence[Any]]:
