@@ -13,7 +13,6 @@ GROWING = frozenset({"memories", "vectors", "links", "events", "former_vectors",
 VERBS = ("SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")
 LINEAR = {
     "SELECT name, count(*) FROM memories": "figures: counts every namespace, in an index",
-    "SELECT count(*) FROM memories WHERE space = ?": "counts a namespace, in an index",
     "SELECT count(*) FROM links": "figures",
     "SELECT count(*) FROM memories WHERE space = ?": "figures, in an index",
     "SELECT row FROM memories WHERE space = ? ORDER BY sequence": "a copy reads everything",
