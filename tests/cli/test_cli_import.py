@@ -218,6 +218,19 @@ def test_notes_that_cannot_be_read_are_all_told_and_can_be_left_out(
     assert "2026-13-45" in told["n/month.md"][1]
 
 
+def test_a_contradicting_fact_is_told_with_the_command_that_settles_it(run: Run) -> None:
+    run("add", "My favourite colour is blue.", "--kind", "fact", "--id", "an old one")
+    ran = run("add", "My favourite colour is green.", "--kind", "fact", "--id", "new")
+    assert (ran.code, ran.out) == (0, "new\n")
+    assert "CONFLICTS an old one an old one says otherwise" in ran.err
+    assert "to settle it: salience supersede 'an old one' new" in ran.err
+    assert run("supersede", "an old one", "new").code == 0
+    ran = run("add", "My favourite colour is red.", "--kind", "fact", "--id", "newer", "--json")
+    [item] = ran.json["items"]
+    assert (item["outcome"], item["match"]) == ("CONFLICTS", "new")
+    assert item["remedy"] == 'memory.supersede("new", "newer")'
+
+
 def test_blank_notes_are_counted_and_listed(run: Run, tmp_path: Path) -> None:
     put(tmp_path, "n/2026-01-10.md", "Walked along the river.")
     put(tmp_path, "n/2026-01-11.md", " \n")

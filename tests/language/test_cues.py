@@ -7,7 +7,15 @@ import pytest
 from salience.language.cues import CUES, Cue
 from salience.language.tokens import fold
 
-for module in ("date_cues", "english", "entities", "memory_cues", "query_cues", "speakers"):
+for module in (
+    "date_cues",
+    "english",
+    "entities",
+    "memory_cues",
+    "query_cues",
+    "speakers",
+    "statements.cues",
+):
     import_module(f"salience.language.{module}")
 
 _CASE_SENSITIVE = {"greeting", "marked_entity", "maybe_capitalised", "capitalized_inside"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from typing import Annotated, Any, Literal
 
@@ -100,6 +101,8 @@ def add(
     for item in result.items:
         if item.outcome != "ADDED":
             output.note(" ".join(filter(None, (item.outcome, item.match, item.reason))))
+        if item.settled_by is not None:
+            output.note(f"to settle it: salience supersede {shlex.join(item.settled_by)}")
     output.pending(result.pending)
     if settings.json:
         output.emit(result.to_dict())

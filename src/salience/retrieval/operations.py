@@ -265,6 +265,17 @@ class FindByTextHash:
 
 
 @dataclass(frozen=True, eq=False)
+class FindByAttribute:
+    """Facts outside of any session that state some attributes -> mapping of key to rows, ascending.
+
+    The keys are those of `Statement.key`; one without a memory is not in the mapping.
+    """
+
+    namespace: str
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class NearestVectors:
     """For each vector, the memory with the largest cosine -> list of (row, cosine), or None.
 
@@ -587,6 +598,7 @@ Op = (
     | LinksBetween
     | SessionNeighbors
     | FindByTextHash
+    | FindByAttribute
     | NearestVectors
     | RowsById
     | RowsInWriteOrder

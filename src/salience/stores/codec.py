@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -136,6 +136,9 @@ _COLUMN_TYPES: dict[str, set[type]] = {
     "features": {bytes},
     "text": {str, type(None)},
 }
+HashColumn = Literal["text_key", "attribute_key"]
+HASH_COLUMNS: tuple[HashColumn, ...] = get_args(HashColumn)
+"""Hashes of a text and of the attribute that it states, by which memories are found."""
 _FEATURES_BYTES = 4 * len(FEATURES)
 _ENCODED_FIELDS = [
     (n, _ENCODER_BY_TYPE[f.type]) for n, f in FIELDS.items() if f.type in _ENCODER_BY_TYPE
@@ -159,11 +162,21 @@ def encode_draft(draft: Draft) -> dict[str, Any]:
     values["features"] = feature_bytes(record.content, said)
     values["greets"] = greeted(record.content) if record.session_id else None
     values["text_key"] = None if record.session_id else text_key(record.content)
+    is_fact = record.kind == "fact" and not record.session_id
+    values["attribute_key"] = attribute_key(record.content) if is_fact else None
     for name in LEXICAL:
         value = getattr(record, name)
         text = value if isinstance(value, str) else " ".join(value or ())
         values[f"terms.{name}"] = term_bytes(text, said if name == "content" else None)
     return values
+
+
+def attribute_key(content: str) -> int | None:
+    """The key of the attribute that a text states, if it states one."""
+    from salience.language.statements import statement_of  # not before there is a fact
+
+    statement = statement_of(content)
+    return None if statement is None else statement.key
 
 
 def feature_bytes(content: str, said: list[str]) -> bytes:

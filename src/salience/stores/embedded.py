@@ -151,7 +151,10 @@ class EmbeddedStore(IndexReader):
         return edges
 
     def _find_by_text_hash(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
-        return self._records.rows_by_text_key(op.namespace, op.keys)
+        return self._records.rows_by_key(op.namespace, "text_key", op.keys)
+
+    def _find_by_attribute(self, op: operations.FindByAttribute) -> dict[int, tuple[int, ...]]:
+        return self._records.rows_by_key(op.namespace, "attribute_key", op.keys)
 
     def _rows_by_id(self, op: operations.RowsById) -> dict[str, int]:
         return self._records.rows_by_id(op.namespace, op.ids)
@@ -276,6 +279,7 @@ class EmbeddedStore(IndexReader):
         operations.ReadTexts: _texts,
         operations.LinksBetween: _links_between,
         operations.FindByTextHash: _find_by_text_hash,
+        operations.FindByAttribute: _find_by_attribute,
         operations.RowsById: _rows_by_id,
         operations.RowsInWriteOrder: _rows_in_write_order,
         operations.ListRecords: _list,

@@ -33,6 +33,7 @@ from salience.retrieval.operations import (
     Touch,
 )
 from salience.stores import codec
+from salience.stores.codec import HASH_COLUMNS, HashColumn
 from salience.stores.index.change_feed import Changes, IndexVersion
 
 _LinkKey = tuple[str, str, str, str]  # namespace, source, target, type
@@ -94,7 +95,7 @@ class RamRecords:
         self._linking: dict[tuple[str, str], set[int]] = {}  # sequences, by the target they name
         self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
         self._notes: dict[str, dict[str, str]] = {}
-        self._texts: dict[str, dict[int, set[int]]] = {}  # rows by text_key
+        self._hashes: dict[tuple[str, HashColumn], dict[int, set[int]]] = {}  # rows by hash
         self._places: dict[str, list[tuple[float, int, int]]] = {}  # sorted, with the rows
         self._embedder: str | None = None
         self._reload_before = 0  # indexes at an earlier change have to load everything anew
@@ -201,8 +202,10 @@ class RamRecords:
         rows[id] = row
         memories[row] = values
         self._places.pop(namespace, None)
-        if values["text_key"] is not None:
-            self._texts.setdefault(namespace, {}).setdefault(values["text_key"], set()).add(row)
+        for column in HASH_COLUMNS:
+            if values[column] is not None:
+                rows_by_hash = self._hashes.setdefault((namespace, column), {})
+                rows_by_hash.setdefault(values[column], set()).add(row)
         vectors.update((n, codec.encode_vector(v)) for n, v in draft.vectors.items())
         self._vectors[row] = vectors
         self._count_vectors(namespace, row, +1)
@@ -210,8 +213,9 @@ class RamRecords:
     def _drop(self, namespace: str, row: int) -> None:
         memory = self._memories[namespace].pop(row)
         self._places.pop(namespace, None)
-        if memory["text_key"] is not None:
-            self._texts[namespace][memory["text_key"]].discard(row)
+        for column in HASH_COLUMNS:
+            if memory[column] is not None:
+                self._hashes[namespace, column][memory[column]].discard(row)
         del self._rows[namespace][memory["id"]]
         self._count_vectors(namespace, row, -1)
         del self._vectors[row]
@@ -375,9 +379,11 @@ class RamRecords:
                 entries = log.get(sequence, [])
                 entries[:] = [e for e in entries if e.payload.get("target") != id]
 
-    def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by `language.tokens.text_key`."""
-        rows = self._texts.get(namespace, {})
+    def rows_by_key(
+        self, namespace: str, column: HashColumn, keys: Sequence[int]
+    ) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by a hash of their text or of the attribute they state."""
+        rows = self._hashes.get((namespace, column), {})
         return {key: tuple(sorted(rows[key])) for key in keys if rows.get(key)}
 
     def rows_in_write_order(self, namespace: str) -> list[int]:

@@ -9,6 +9,7 @@ from salience.records.events import Event
 from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
+from salience.stores.codec import HashColumn
 from salience.stores.index.change_feed import ChangeFeed, IndexVersion
 
 
@@ -68,8 +69,10 @@ class RecordStore(ChangeFeed, Protocol):
         """
         ...
 
-    def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by `language.tokens.text_key`."""
+    def rows_by_key(
+        self, namespace: str, column: HashColumn, keys: Sequence[int]
+    ) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by a hash of their text or of the attribute they state."""
         ...
 
     def rows_in_write_order(self, namespace: str) -> list[int]:

@@ -7,14 +7,14 @@ session is compared with the active memories of its owner (the same agent, user 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
 from salience.errors import InvalidInput
-from salience.language.tokens import text_key
+from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
 from salience.records.filters import And, Compare, Filter
 from salience.records.record import Draft, MemoryRecord
@@ -27,8 +27,9 @@ from salience.retrieval.operations import (
     RowsById,
 )
 from salience.retrieval.plan import Plan, ask
+from salience.write.contradictions import leaves_room, stated_facts, statements_of
 from salience.write.items import Item, WriteContext
-from salience.write.match_index import MERGEABLE, MatchIndex, Owner, owner_of
+from salience.write.match_index import MERGEABLE, MatchIndex, Owner, begins_at, owner_of
 from salience.write.outcomes import Added, Outcome
 from salience.write.recall_loop import repeated_memory
 from salience.write.text_differences import content_stems, differences, has_replaced_words
@@ -38,6 +39,7 @@ DUPLICATE_COSINE = 0.92
 _LAST_EVENTS = 256  # of a namespace, in which recent retrievals are looked for
 _CHANGING = MERGEABLE - {"content"} | {"entities", "updated_at", *ACCESSES}
 """The fields that merged items and uses change of a memory that still says the same."""
+_MAX_QUOTE_CHARACTERS = 80
 STRENGTHENING = ("DUPLICATE", "MERGED")
 
 
@@ -48,12 +50,15 @@ class DedupPolicy:
     `similar` is the cosine from which two texts say the same, unless `differences` finds some;
     with None nothing is compared. A text that was recalled within `loop_seconds` is refused (0 for
     never). Unless `strict`, an item is a memory of its own, too, if it brings an id, or a field
-    whose value the other does not have (but for what is merged, and when a fact was told).
+    whose value the other does not have (but for what is merged, and when a fact was told). With
+    `contradictions`, facts that state another value of an attribute are noticed by rules (see
+    `salience.language.statements`), even if they bring an id.
     """
 
     similar: float | None = DUPLICATE_COSINE
     loop_seconds: float = 600.0
     strict: bool = False
+    contradictions: bool = True
 
     @classmethod
     def of(cls, value: Any, default: DedupPolicy) -> DedupPolicy:
@@ -67,13 +72,13 @@ class DedupPolicy:
         if value is False:
             return NO_DEDUP
         if value is True:
-            return cls(default.similar or DUPLICATE_COSINE, default.loop_seconds, strict=True)
+            return replace(default, similar=default.similar or DUPLICATE_COSINE, strict=True)
         if isinstance(value, DedupPolicy):
             return value
         cosine = number("dedup", value, 1.0)
         if not cosine:
             raise InvalidInput("dedup", f"is {value!r}", "give True, False, or a cosine above 0")
-        return cls(cosine, default.loop_seconds, strict=True)
+        return replace(default, similar=cosine, strict=True)
 
 
 NO_DEDUP = DedupPolicy(None, 0.0)
@@ -125,13 +130,22 @@ def judge(
         and (policy.strict or "id" not in item.given)
         and item.supersedes is None
     }
-    if not compared:
+    statements = {}
+    if policy.contradictions:
+        statements = statements_of({place: d.record for place, (d, _) in drafts.items()})
+    if not compared and not statements:
         return {}
     index = yield from _match_index(compared, drafts, scope, policy.similar, policy)
+    index.statements, index.reads_facts = statements, policy.contradictions
+    index.facts = yield from stated_facts(statements, scope.namespace)
     ids = yield from _taken_ids([drafts[place] for place in compared], scope)
     verdicts: dict[int, DedupVerdict] = {}
     for place, (draft, item) in drafts.items():
-        verdict = _verdict(place, draft, index) if place in compared else None
+        verdict = None
+        if place in compared:
+            verdict = _verdict(place, draft, index)
+        elif item.supersedes is None:
+            verdict = _contradiction(place, draft.record, index, None)
         if verdict is not None:
             verdicts[place] = verdict
         if verdict is not None and verdict.outcome.outcome != "CONFLICTS":
@@ -140,6 +154,7 @@ def judge(
             ids.add(draft.record.id)
             if place in compared:
                 index.add(place, draft.record)
+            index.add_fact(place, draft.record)
             if item.supersedes is not None:
                 index.superseded.add(item.supersedes)
     return verdicts
@@ -153,6 +168,8 @@ def _match_index(
     policy: DedupPolicy,
 ) -> Plan[MatchIndex]:
     """Read the memories that some drafts are compared with."""
+    if not compared:
+        return MatchIndex({}, {}, {}, {}, {}, {})
     recalled = yield from _recalled(scope, policy)
     keys = {place: text_key(draft.record.content) for place, draft in compared.items()}
     same_text = yield from _with_same_text(keys, scope)
@@ -173,6 +190,10 @@ def _taken_ids(drafts: Iterable[tuple[Draft, Item]], scope: WriteContext) -> Pla
 def _verdict(place: int, draft: Draft, index: MatchIndex) -> DedupVerdict | None:
     new = draft.record
     match = index.match(place, new)
+    if match is None or match[1] is not None:
+        contradiction = _contradiction(place, new, index, match)
+        if contradiction is not None:
+            return contradiction
     if match is None:
         source = repeated_memory(new.content, index.recalled)
         if source is None:
@@ -180,17 +201,51 @@ def _verdict(place: int, draft: Draft, index: MatchIndex) -> DedupVerdict | None
         return _not_added(source, "LOOP", "it repeats what was recalled just now", None)
     old, cosine = match
     kinds = () if cosine is None else _kinds_of_difference(new, old)
+    if kinds and index.is_confirmed(place, old) and _says_more_or_less(new, old):
+        kinds = ()
+    if kinds and index.reads_facts and leaves_room(kinds, new, old):
+        return None
     if old.id in index.recalled and not kinds:
         return _not_added(old, "LOOP", "it was recalled just now", cosine)
     if cosine is None:
         return _strengthening(old, new, "DUPLICATE", "the same text", None)
     if kinds:
         reason = f"much like {old.id}, but with another {' and '.join(kinds)}"
-        return DedupVerdict(Added(new.id, "CONFLICTS", reason, old.id, cosine), old)
+        return _conflict(new, old, reason, cosine)
     if content_stems(new.content) > content_stems(old.content):
         reason = "it says all that the other said, and more"
         return _strengthening(old, new, "MERGED", reason, cosine)
     return _strengthening(old, new, "DUPLICATE", "it says the same", cosine)
+
+
+def _contradiction(
+    place: int,
+    new: MemoryRecord,
+    index: MatchIndex,
+    match: tuple[MemoryRecord, float | None] | None,
+) -> DedupVerdict | None:
+    """The verdict on a fact that gives another value to what a fact states; None without one."""
+    old = index.contradicted(place, new)
+    if old is None:
+        return None
+    cosine = match[1] if match is not None and match[0].id == old.id else None
+    reason = f"{old.id} says otherwise: {shorten(old.content, _MAX_QUOTE_CHARACTERS)}"
+    return _conflict(new, old, reason, cosine)
+
+
+def _conflict(
+    new: MemoryRecord, old: MemoryRecord, reason: str, cosine: float | None
+) -> DedupVerdict:
+    """The verdict on an item that says otherwise than a memory; the one that begins later wins."""
+    is_older = begins_at(new) < begins_at(old)
+    settled_by = (new.id, old.id) if is_older else (old.id, new.id)
+    return DedupVerdict(Added(new.id, "CONFLICTS", reason, old.id, cosine, settled_by), old)
+
+
+def _says_more_or_less(new: MemoryRecord, old: MemoryRecord) -> bool:
+    """Test whether one of two texts has all content words of the other."""
+    stems, other_stems = content_stems(new.content), content_stems(old.content)
+    return stems <= other_stems or stems >= other_stems
 
 
 def _kinds_of_difference(new: MemoryRecord, old: MemoryRecord) -> tuple[str, ...]:

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from salience.language.entities import fold_name
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 
+if TYPE_CHECKING:
+    from salience.language.statements import Statement
+
+    StatedFact = tuple[MemoryRecord, Statement]
+    """A fact, and what it states."""
+
 MERGEABLE = frozenset({"content", "importance", "tags", "metadata"})
 """The fields that a memory takes on from an item that says the same."""
 _NOT_COMPARED = MERGEABLE | {"id", "idempotency_key"}
 Owner = tuple[str | None, str | None, str | None]
+Match = tuple[MemoryRecord, float | None]
+"""A memory, and its cosine to an item unless their texts are equal."""
 
 
 @dataclass
@@ -35,6 +44,9 @@ class MatchIndex:
     text_holder: dict[int, str] = field(default_factory=dict)  # the memory with an item's text
     texts: dict[tuple[Owner, int], list[int]] = field(default_factory=dict)
     superseded: set[str] = field(default_factory=set)
+    reads_facts: bool = False  # by rules
+    statements: Mapping[int, Statement] = field(default_factory=dict)  # of the items, by place
+    facts: dict[tuple[Owner, int], list[StatedFact]] = field(default_factory=dict)  # by attribute
 
     def add(self, place: int, record: MemoryRecord) -> None:
         """Add a record that has the text of an item."""
@@ -43,6 +55,13 @@ class MatchIndex:
         self.text_holder[place] = record.id
         self.texts.setdefault((owner_of(record), self.keys[place]), []).append(place)
 
+    def add_fact(self, place: int, record: MemoryRecord) -> None:
+        """Add what a record states that has the text of an item."""
+        statement = self.statements.get(place)
+        if statement is not None:
+            facts = self.facts.setdefault((owner_of(record), statement.key), [])
+            facts.append((record, statement))
+
     def strengthen(self, place: int, match: MemoryRecord, gained: Mapping[str, Any]) -> None:
         """Set the fields that a memory gains from an item."""
         if not gained:
@@ -50,10 +69,11 @@ class MatchIndex:
         record = replace(match, **gained)
         if "content" in gained:
             self.add(place, record)
+            self.add_fact(place, record)
         else:
             self.changed[record.id] = record
 
-    def match(self, place: int, record: MemoryRecord) -> tuple[MemoryRecord, float | None] | None:
+    def match(self, place: int, record: MemoryRecord) -> Match | None:
         """The memory that a record is compared with, and their cosine unless the text is equal."""
         owner, key = owner_of(record), self.keys[place]
         equal_texts = [
@@ -73,6 +93,34 @@ class MatchIndex:
             if memory and self._comparable(place, record, memory, {"vectors.content"})
         ]
         return max(comparable, key=itemgetter(1), default=None)
+
+    def contradicted(self, place: int, record: MemoryRecord) -> MemoryRecord | None:
+        """The latest fact that gives another value to the attribute that a record states.
+
+        None if a later one confirms the record. Facts that hold at other times are left out.
+        """
+        statement = self.statements.get(place)
+        if statement is None:
+            return None
+        facts = self.facts.get((owner_of(record), statement.key), ())
+        by_time = sorted(facts, key=lambda fact: begins_at(fact[0]))  # equal ones as written
+        for fact, said in by_time[::-1]:
+            current = self._current(fact)
+            if current is None or current.id == record.id or not _overlap(current, record):
+                continue
+            if said.confirms(statement):
+                return None
+            if said.contradicts(statement):
+                return current
+        return None
+
+    def is_confirmed(self, place: int, memory: MemoryRecord) -> bool:
+        """Test whether an item and a memory state the same value of the same attribute."""
+        statement = self.statements.get(place)
+        if statement is None or not statement.values:
+            return False
+        facts = self.facts.get((owner_of(memory), statement.key), ())
+        return any(f.id == memory.id and said.confirms(statement) for f, said in facts)
 
     def _current(self, memory: MemoryRecord) -> MemoryRecord | None:
         """An existing memory as it is by now; None if superseded, or if its text has changed."""
@@ -101,6 +149,22 @@ class MatchIndex:
         return all(
             name in FIELDS and _value(record, name) == _value(memory, name) for name in names
         )
+
+
+def begins_at(record: MemoryRecord) -> datetime:
+    """The time from which a fact holds, as far as it is known."""
+    return record.valid_from or record.created_at
+
+
+def _overlap(one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Test whether two facts hold at the same time, unless they say when."""
+    pairs = ((one, other), (other, one))
+    return not any(
+        first.valid_to is not None
+        and second.valid_from is not None
+        and first.valid_to <= second.valid_from
+        for first, second in pairs
+    )
 
 
 def _value(record: MemoryRecord, name: str) -> Any:

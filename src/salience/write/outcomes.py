@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,11 +28,14 @@ class Added(Result):
     memory `match`, which keeps its place. SUPERSEDES: it took the place of the memory `match`.
     DUPLICATE: the memory `match` says the same, so it was not added. MERGED: it was not added, but
     `match` has taken on its text, which says more. LOOP: it repeats what was recalled just now.
+    To settle a conflict, call `remedy`: the one that begins to hold later supersedes the other.
     UPDATED: the memory of its id was replaced. SKIPPED: the memory of its id stays as it is.
     REJECTED: it cannot be kept. For the outcomes that add nothing, `id` is `match`. `similarity`
-    is the cosine of the two, if they were compared.
+    is the cosine of the two, if they were compared. `settled_by` is the old and the new memory of a
+    conflict.
     """
 
+    _computed = ("remedy",)
     _shown = ("id", "outcome", "match", "similarity", "reason")
 
     id: str | None
@@ -39,6 +43,15 @@ class Added(Result):
     reason: str = ""
     match: str | None = None
     similarity: float | None = None
+    settled_by: tuple[str, str] | None = None
+
+    @property
+    def remedy(self) -> str | None:
+        """The call that settles a conflict in one step, as a text; None for other outcomes."""
+        if self.settled_by is None:
+            return None
+        old, new = map(json.dumps, self.settled_by)
+        return f"memory.supersede({old}, {new})"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -35,3 +35,6 @@ WHERE tags IS NOT NULL OR entities IS NOT NULL;
 DROP INDEX IF EXISTS memories_by_tag;
 CREATE INDEX memories_by_tag ON memories USING gin (namespace, folded_tags)
     WHERE folded_tags IS NOT NULL;
+-- Which facts outside of any session state the same attribute: see salience.language.statements.
+ALTER TABLE memories ADD COLUMN attribute_key bigint;
+CREATE INDEX memories_by_attribute ON memories (namespace, attribute_key) WHERE attribute_key IS NOT NULL;

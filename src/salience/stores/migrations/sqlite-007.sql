@@ -16,3 +16,7 @@ UPDATE memories SET version = 1 + (
 );
 -- The order of listings.
 CREATE INDEX memories_by_time ON memories (space, created_at, sequence);
+-- Which facts outside of any session state the same attribute: see salience.language.statements.
+ALTER TABLE memories ADD COLUMN attribute_key INTEGER;
+UPDATE memories SET attribute_key = attribute_key(content) WHERE kind = 'fact' AND session_id IS NULL;
+CREATE INDEX memories_by_attribute ON memories (space, attribute_key) WHERE attribute_key IS NOT NULL;

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from salience.errors import SalienceError, StoreClosed, StoreError
 from salience.language.tokens import text_key, words
-from salience.stores.codec import feature_bytes, term_bytes
+from salience.stores.codec import attribute_key, feature_bytes, term_bytes
 from salience.stores.migrations import migrations
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
@@ -213,6 +213,7 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
         # Read again: another process may have migrated it.
         [version] = db.execute("PRAGMA user_version").fetchone()
         db.create_function("text_key", 1, text_key, deterministic=True)
+        db.create_function("attribute_key", 1, attribute_key, deterministic=True)
         db.create_function("feature_bytes", 1, _feature_bytes, deterministic=True)
         db.create_function("term_bytes", 1, term_bytes, deterministic=True)
         db.create_function("exact_json", 1, _exact_json, deterministic=True)

@@ -14,6 +14,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval.operations import STAGED, Order, Place
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch, overlay
+from salience.stores.codec import HashColumn
 from salience.stores.index.change_feed import Changes, IndexVersion
 from salience.stores.sqlite.connection import (
     transaction,
@@ -34,6 +35,10 @@ _FEED_STATE = (
     "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
     "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
 )
+_HASH_INDEXES: dict[HashColumn, str] = {
+    "text_key": "memories_by_text",
+    "attribute_key": "memories_by_attribute",
+}
 _SELECT_RECORDS = f"SELECT {', '.join(FIELDS)}, sequence, row, space, {_CURRENT_SEQ} FROM memories"
 _CREATED_AT, _SEQUENCE = list(FIELDS).index("created_at"), len(FIELDS)  # places of its columns
 
@@ -122,14 +127,16 @@ class SqliteReader:
                 )
         return rows
 
-    def rows_by_text_key(self, namespace: str, keys: Sequence[int]) -> dict[int, tuple[int, ...]]:
-        """Rows outside of any session by `language.tokens.text_key`."""
+    def rows_by_key(
+        self, namespace: str, column: HashColumn, keys: Sequence[int]
+    ) -> dict[int, tuple[int, ...]]:
+        """Rows outside of any session by a hash of their text or of the attribute they state."""
         rows: dict[int, tuple[int, ...]] = {}
         with self._reading() as db:
             for part in chunks(keys):
                 for key, row in db.execute(
-                    "SELECT text_key, row FROM memories INDEXED BY memories_by_text "
-                    f"WHERE space = ? AND text_key IN ({placeholders(part)}) ORDER BY row",
+                    f"SELECT {column}, row FROM memories INDEXED BY {_HASH_INDEXES[column]} "
+                    f"WHERE space = ? AND {column} IN ({placeholders(part)}) ORDER BY row",
                     (self._space(db, namespace), *part),
                 ):
                     rows[key] = (*rows.get(key, ()), row)

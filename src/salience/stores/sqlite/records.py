@@ -54,7 +54,7 @@ _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version h
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
 _MEMORY_COLUMNS = (
-    "row", "space", "sequence", *FIELDS, "features", "greets", "text_key",
+    "row", "space", "sequence", *FIELDS, "features", "greets", "text_key", "attribute_key",
     *(f"terms.{name}" for name in LEXICAL),
 )  # fmt: skip
 _INSERT_MEMORY = (

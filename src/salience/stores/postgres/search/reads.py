@@ -15,6 +15,7 @@ from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
 from salience.retrieval.query import Query
 from salience.stores import codec
+from salience.stores.codec import HashColumn
 from salience.stores.postgres.search.read_cache import Neighborhood
 from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.row_reader import PREVIOUS_FEATURES, stored_names
@@ -238,15 +239,26 @@ class StoreReader:
 
     def find_by_text_hash(self, op: operations.FindByTextHash) -> Steps[dict[int, tuple[int, ...]]]:
         """The rows of texts by their hashes."""
+        return (yield from self._rows_by_key(op.namespace, "text_key", op.keys))
+
+    def find_by_attribute(
+        self, op: operations.FindByAttribute
+    ) -> Steps[dict[int, tuple[int, ...]]]:
+        """The rows of facts by the hashes of the attributes that they state."""
+        return (yield from self._rows_by_key(op.namespace, "attribute_key", op.keys))
+
+    def _rows_by_key(
+        self, namespace: str, column: HashColumn, keys: Sequence[int]
+    ) -> Steps[dict[int, tuple[int, ...]]]:
         [answer] = yield [
             Statement(
-                'SELECT text_key, "row" FROM memories WHERE namespace = %s '
-                'AND text_key = ANY(%s::bigint[]) ORDER BY "row"',
-                (op.namespace, list(op.keys)),
+                f'SELECT {column}, "row" FROM memories WHERE namespace = %s '
+                f'AND {column} = ANY(%s::bigint[]) ORDER BY "row"',
+                (namespace, list(keys)),
             )
         ]
         rows: dict[int, tuple[int, ...]] = {}
-        offset = self._row_ids.offset(op.namespace) if answer else 0
+        offset = self._row_ids.offset(namespace) if answer else 0
         for key, number in answer:
             rows[key] = (*rows.get(key, ()), number + offset)
         return rows

@@ -37,6 +37,7 @@ _MEMORY_COLUMNS: dict[str, str] = {
     "features": "bytea",
     "greets": "text",
     "text_key": "int8",
+    "attribute_key": "int8",
     "spellings": "text[]",
     **{folded_column(name): "text[]" for name in sorted(FOLDED_FIELDS)},
 }

@@ -1,0 +1,48 @@
+"""The readers, one for each kind of attribute, tried in turn on a sentence without its denial.
+
+Each gives subject, attribute and values, or None. What a sentence says besides is made a part of
+the attribute, so that only statements with the same circumstances are compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from salience.language.english import MONTHS, WEEKDAYS
+from salience.language.memory_cues import DIGIT
+from salience.language.statements import people, things
+from salience.language.statements.phrases import Reading
+from salience.language.statements.values import NUMBER_WORDS
+
+_FIGURE = "0"  # stands for any word with a digit
+_READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
+    (things.event, " ".join([_FIGURE, "noon midnight", *WEEKDAYS, *MONTHS])),
+    (things.spot, things.SPOTS),
+    (things.location, "in to"),
+    (people.residence, "in to"),
+    (people.origin, "from"),
+    (people.school, " ".join(people.SCHOOL_WORDS)),
+    (people.employer, "at for by joined"),
+    (people.job, "as"),
+    (people.marriage, "single married divorced engaged widowed"),
+    (people.favourite, "favourite favorite preferred"),
+    (things.attribute, "is are am changed name number phone email mail code pin size password"),
+    (people.age, _FIGURE),
+    (people.preference, "prefer prefers"),
+    (things.quantity, " ".join([_FIGURE, *NUMBER_WORDS])),
+    (things.version, _FIGURE),
+    (things.quality, "is are am"),
+)
+READERS = tuple((read, frozenset(triggers.split())) for read, triggers in _READERS)
+"""The readers in the order in which they are tried, each with the words of which it needs one."""
+
+
+def read_attribute(sentence: str, tokens: Sequence[str]) -> Reading | None:
+    """The first reading of a sentence with these words; None if it states no known attribute."""
+    signs = {*tokens, _FIGURE} if DIGIT.search(sentence) else {*tokens}
+    for read, triggers in READERS:
+        if not triggers.isdisjoint(signs):
+            reading = read(sentence)
+            if reading is not None:
+                return reading
+    return None

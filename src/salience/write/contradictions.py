@@ -1,0 +1,72 @@
+"""Contradictions: the facts that state an attribute to which a new fact gives another value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from salience.records.record import MemoryRecord
+from salience.retrieval.operations import FindByAttribute, ReadRecords
+from salience.retrieval.plan import Plan, ask
+from salience.write.match_index import Owner, owner_of
+from salience.write.text_differences import content_stems
+
+if TYPE_CHECKING:  # reading facts is imported when there is one
+    from salience.language.statements import Statement
+    from salience.write.match_index import StatedFact
+
+_LATEST_FACTS = 16  # of one attribute, with which a new one is compared
+
+
+def statements_of(records: Mapping[int, MemoryRecord]) -> dict[int, Statement]:
+    """The statements of facts outside of any session, by the places of their items."""
+    facts = {p: r for p, r in records.items() if r.kind == "fact" and r.session_id is None}
+    if not facts:
+        return {}
+    from salience.language.statements import statement_of
+
+    read = {place: statement_of(record.content) for place, record in facts.items()}
+    return {place: statement for place, statement in read.items() if statement is not None}
+
+
+def leaves_room(kinds: Collection[str], one: MemoryRecord, other: MemoryRecord) -> bool:
+    """Test whether two facts may both hold although they differ in these kinds.
+
+    They may if they share a verb whose objects are many (likes, speaks), or one of an event, which
+    may have happened at another time, too (met, bought). A negation leaves no room.
+    """
+    from salience.language.statements.cues import MULTI_VALUED, PAST_EVENTS
+
+    if "negation" in kinds or not one.kind == other.kind == "fact":
+        return False
+    shared = content_stems(one.content) & content_stems(other.content)
+    is_choice = {"word", "name"}.issuperset(kinds) and not MULTI_VALUED.isdisjoint(shared)
+    return is_choice or not PAST_EVENTS.isdisjoint(shared)
+
+
+def stated_facts(
+    statements: Mapping[int, Statement], namespace: str
+) -> Plan[dict[tuple[Owner, int], list[StatedFact]]]:
+    """The plan of reading the active facts about the attributes of some statements.
+
+    They go by owner and key, in the order in which they were written, the latest ones only.
+    """
+    keys = tuple({statement.key for statement in statements.values()})
+    if not keys:
+        return {}
+    from salience.language.statements import statement_of
+
+    rows_of: Mapping[int, Sequence[int]] = yield from ask(FindByAttribute(namespace, keys))
+    rows = np.array(
+        sorted(row for rows in rows_of.values() for row in rows[-_LATEST_FACTS:]), dtype=np.int64
+    )
+    facts: dict[tuple[Owner, int], list[StatedFact]] = {}
+    for record in (yield from ask(ReadRecords(rows))) if len(rows) else ():
+        if record is None or record.status != "active" or record.session_id is not None:
+            continue
+        statement = statement_of(record.content)
+        if statement is not None:
+            facts.setdefault((owner_of(record), statement.key), []).append((record, statement))
+    return facts
