@@ -44,9 +44,9 @@ class WriteApi(PlanRunner):
         (see `salience.write.outcomes.Added`). It is added, though, if it brings an `id` of its own,
         or a field whose value the other does not have (tags and metadata are merged, and the time
         of a fact makes no difference). With `dedup` True or a cosine it is compared even then, with
-        False never. A text that differs in a number, date, name or negation is added, and so is a fact
-        that contradicts another one; the outcome CONFLICTS names the other, and `remedy` the call
-        that settles it.
+        False never. A text that differs in a number, date, name or negation is added, and
+        so is a fact that contradicts another one; the outcome CONFLICTS names the other, and
+        `remedy` the call that settles it.
 
         Args:
             content: a text, or chat messages.

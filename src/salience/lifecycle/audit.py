@@ -25,9 +25,9 @@ from salience.retrieval.operations import FetchVectors, LinksOf, ReadTexts
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 from salience.write.dedup import DUPLICATE_COSINE
+from salience.write.dedup.text_differences import differences
 from salience.write.items import WriteContext
 from salience.write.reading import read_table
-from salience.write.text_differences import differences
 
 SHOWN_EXAMPLES = 3  # examples of each finding
 _FADING_BELOW = 0.3  # vitality

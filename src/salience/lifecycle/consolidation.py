@@ -20,15 +20,15 @@ from salience.records.validation import boolean, text
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.operations import FetchVectors, LinksOf, Log, Put, ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.write.embedding import embedded_drafts
-from salience.write.items import WriteContext
-from salience.write.reading import read_records, read_table
-from salience.write.text_differences import (
+from salience.write.dedup.text_differences import (
     content_stems,
     differences,
     has_replaced_words,
     unshared_words,
 )
+from salience.write.embedding import embedded_drafts
+from salience.write.items import WriteContext
+from salience.write.reading import read_records, read_table
 
 MIN_OWNED_MEMORIES = 20
 """Owners (agent and user together) with no more active memories than this are left alone."""

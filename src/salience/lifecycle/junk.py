@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from salience.write.recall_loop import MEMORY_REFERENCE
+from salience.write.dedup.recall_loop import MEMORY_REFERENCE
 
 _WORD = re.compile(r"[^\W_]+")
 _PLACEHOLDERS = frozenset(

@@ -8,7 +8,7 @@ from typing import Any
 
 from salience.language.tokens import words
 from salience.records.record import MemoryRecord
-from salience.write.text_differences import content_stems
+from salience.write.dedup.text_differences import content_stems
 
 MEMORY_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
 """The form in which a context refers to a memory."""

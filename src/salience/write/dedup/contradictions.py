@@ -10,12 +10,12 @@ import numpy as np
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import FindByAttribute, ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.write.match_index import Owner, owner_of
-from salience.write.text_differences import content_stems
+from salience.write.dedup.match_index import Owner, owner_of
+from salience.write.dedup.text_differences import content_stems
 
 if TYPE_CHECKING:  # reading facts is imported when there is one
     from salience.language.statements import Statement
-    from salience.write.match_index import StatedFact
+    from salience.write.dedup.match_index import StatedFact
 
 _LATEST_FACTS = 16  # of one attribute, with which a new one is compared
 

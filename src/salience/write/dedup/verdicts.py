@@ -1,4 +1,4 @@
-"""Deduplication: facts about to be written are compared with existing ones and each other.
+"""Verdicts: the comparison of facts about to be written with existing ones and each other.
 
 Turns of a conversation are events: a second "Yes, exactly!" is a new turn. Everything outside of a
 session is compared with the active memories of its owner (the same agent, user and speaker).
@@ -27,12 +27,12 @@ from salience.retrieval.operations import (
     RowsById,
 )
 from salience.retrieval.plan import Plan, ask
-from salience.write.contradictions import leaves_room, stated_facts, statements_of
+from salience.write.dedup.contradictions import leaves_room, stated_facts, statements_of
+from salience.write.dedup.match_index import MERGEABLE, MatchIndex, Owner, begins_at, owner_of
+from salience.write.dedup.recall_loop import repeated_memory
+from salience.write.dedup.text_differences import content_stems, differences, has_replaced_words
 from salience.write.items import Item, WriteContext
-from salience.write.match_index import MERGEABLE, MatchIndex, Owner, begins_at, owner_of
 from salience.write.outcomes import Added, Outcome
-from salience.write.recall_loop import repeated_memory
-from salience.write.text_differences import content_stems, differences, has_replaced_words
 
 DUPLICATE_COSINE = 0.92
 """The cosine from which two facts or notes of one owner say the same."""
@@ -229,7 +229,7 @@ def _contradiction(
     if old is None:
         return None
     cosine = match[1] if match is not None and match[0].id == old.id else None
-    reason = f"{old.id} says otherwise: {shorten(old.content, _MAX_QUOTE_CHARACTERS)}"
+    reason = f"it cannot hold beside: {shorten(old.content, _MAX_QUOTE_CHARACTERS)}"
     return _conflict(new, old, reason, cosine)
 
 
