@@ -98,22 +98,35 @@ def memory_cell(memory: TableMemory) -> str:
     shown = line if len(line) <= _MEMORY_CHARACTERS else f"{line[: _MEMORY_CHARACTERS - 1]}…"
     origin = f"{text(memory.speaker or memory.kind)} · {memory.created_at:%Y-%m-%d %H:%M}"
     origin += f" · <code>{text(memory.id)}</code>"
-    return f'{text(shown)}<div class="soft">{origin}</div>'
+    return f'<div class="memory">{text(shown)}<div class="soft">{origin}</div></div>'
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()) -> str:
-    """A table of cells that are HTML already; the columns at `numbers` are aligned to the right."""
-    names = "".join(_cell("th", at in numbers, text(name)) for at, name in enumerate(head))
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Sequence[int] = (),
+    *,
+    stacked: bool = False,
+) -> str:
+    """A table of cells that are HTML already; the columns at `numbers` are aligned to the right.
+
+    With `stacked`, the cells of a row stand below each other where room is short.
+    """
+    names = [text(name) for name in head]
+    top = "".join(_cell("th", at in numbers, name) for at, name in enumerate(names))
     lines = (
-        "".join(_cell("td", at in numbers, cell) for at, cell in enumerate(row)) for row in rows
+        "".join(_cell("td", at in numbers, cell, names[at]) for at, cell in enumerate(row))
+        for row in rows
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    return f'<div class="scroll"><table><tr>{names}</tr>{body}</table></div>'
+    kind = ' class="stacked"' if stacked else ""
+    return f'<div class="scroll"><table{kind}><tr>{top}</tr>{body}</table></div>'
 
 
-def _cell(tag: str, is_number: bool, content: str) -> str:
+def _cell(tag: str, is_number: bool, content: str, name: str = "") -> str:
     kind = ' class="number"' if is_number else ""
-    return f"<{tag}{kind}>{content}</{tag}>"
+    named = f' data-name="{name}"' if name else ""
+    return f"<{tag}{kind}{named}>{content}</{tag}>"
 
 
 def bars(rows: Iterable[str]) -> str:

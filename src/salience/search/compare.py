@@ -163,7 +163,7 @@ class Comparison(HtmlResult):
         yield header(self.query, (f"the first {self.limit} of each", *shared, *notes))
         head = ("memory", *self.profiles, "moved by")
         places = range(1, 1 + len(self.profiles))
-        yield section("", table(head, map(self._cells, self.memories), numbers=places))
+        yield section("", table(head, map(self._cells, self.memories), places, stacked=True))
 
     def _cells(self, memory: Compared) -> tuple[str, ...]:
         """The cells of a memory's row in HTML."""

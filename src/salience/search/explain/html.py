@@ -33,7 +33,9 @@ def absence(why_not: WhyNot) -> Iterator[str]:
             (text(one.condition), text(", ".join(f"{n} is {v}" for n, v in one.values.items())))
             for one in why_not.unmet
         ]
-        yield section("What it does not meet", table(("asked for", "the memory"), conditions))
+        yield section(
+            "What it does not meet", table(("asked for", "the memory"), conditions, stacked=True)
+        )
     if why_not.routes:
         rows = [
             (
@@ -46,7 +48,7 @@ def absence(why_not: WhyNot) -> Iterator[str]:
             for one in why_not.routes
         ]
         head = ("route", "it is", "with", "taken are", "the last has")
-        yield section("On the routes", table(head, rows, numbers=(2, 4)))
+        yield section("On the routes", table(head, rows, numbers=(2, 4), stacked=True))
 
 
 def score_parts(tree: Explanation, why_not: WhyNot | None) -> str:
