@@ -11,9 +11,9 @@ import pytest
 from salience import Memory
 from salience.errors import StoreError
 from salience.evaluation import sample
-from salience.stores import copy as copying
 from salience.stores.copy import copy
 from salience.testing import WordHashEmbedder
+from salience.write.transfer import parts
 
 EMBEDDER = WordHashEmbedder()
 
@@ -82,7 +82,7 @@ def test_a_copy_holds_the_same(places: dict[str, str], source: str, target: str)
 def test_a_copy_that_was_broken_off_goes_on(
     places: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(copying, "_CHUNK_MEMORIES", 40)
+    monkeypatch.setattr(parts, "CHUNK_MEMORIES", 40)
     filled(places["sqlite"])
 
     def stop(what: str, done: int, total: int) -> None:

@@ -10,7 +10,14 @@ from operator import itemgetter
 
 import numpy as np
 
-from salience.records.events import Event, gives_new_row, link_time, record_at, visible_at
+from salience.records.events import (
+    Event,
+    events_by_memory,
+    gives_new_row,
+    link_time,
+    record_at,
+    visible_at,
+)
 from salience.records.record import Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.operations import (
     AsOf,
@@ -103,7 +110,7 @@ def _contents_at(
     replaced_vectors: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
         replaced_vectors.setdefault(seq, {})[name] = vector
-    events_of = _events_by_memory(log)
+    events_of = events_by_memory(log)
     records = yield from _present_records(namespace)
     vectors_of = yield from _present_vectors(namespace, [record.id for record in records])
     memories: list[_PastMemory] = []
@@ -125,20 +132,6 @@ def _contents_at(
         replace(memory, draft=embedded.get(memory.draft.record.id, memory.draft))
         for memory in memories
     ], _links_at(namespace, log, at)
-
-
-def _events_by_memory(log: Iterable[Event]) -> dict[str, list[Event]]:
-    """The events of each memory from its write on, with those of all memories, oldest first."""
-    events_of: dict[str, list[Event]] = {}
-    for event in log:
-        if event.id is None:
-            for events in events_of.values():
-                events.append(event)
-        elif event.type == "write":
-            events_of[event.id] = [event]
-        elif event.id in events_of:
-            events_of[event.id].append(event)
-    return events_of
 
 
 def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:

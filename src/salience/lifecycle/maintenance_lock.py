@@ -11,10 +11,9 @@ from salience.display.result import to_json
 from salience.errors import Locked
 from salience.records.record import new_id
 from salience.records.validation import timestamp
-from salience.retrieval.operations import Note, Notes
+from salience.retrieval.operations import LOCK_NOTE, Note, Notes
 from salience.retrieval.plan import Plan, T, ask
 
-LOCK_NOTE = "maintenance"  # of the note that is the lock
 LOCK_TIMEOUT = timedelta(minutes=15)
 """A lock that was not renewed for this long is free: its owner has died."""
 _RENEWAL_INTERVAL = timedelta(minutes=1)

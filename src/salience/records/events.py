@@ -199,6 +199,20 @@ def record_at(
     return replace(record, **contents, **{n: v for n, v in state.items() if n in STATE})
 
 
+def events_by_memory(log: Iterable[Event]) -> dict[str, list[Event]]:
+    """The events of each memory from its write on, with those of all memories, oldest first."""
+    events_of: dict[str, list[Event]] = {}
+    for event in log:
+        if event.id is None:
+            for events in events_of.values():
+                events.append(event)
+        elif event.type == "write":
+            events_of[event.id] = [event]
+        elif event.id in events_of:
+            events_of[event.id].append(event)
+    return events_of
+
+
 def visible_at(events: Iterable[Event], at: datetime) -> list[Event]:
     """The events that count at a time: uses before it, all others up to and including it.
 

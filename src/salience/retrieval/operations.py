@@ -482,7 +482,7 @@ class Events:
 
     Events of the memories `ids` (and of the whole namespace), of some `types`, after the place
     `after`, whose payload `key` is among `keys`; of these, the last `last`. Accesses that wait to
-    be written are among them. Erased memories have no events.
+    be written are among them, unless `waiting` is False. Erased memories have no events.
     """
 
     namespace: str
@@ -491,6 +491,7 @@ class Events:
     keys: tuple[str, ...] | None = None
     after: int = 0
     last: int | None = None
+    waiting: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -532,6 +533,10 @@ class Delete:
     namespace: str
     ids: tuple[str, ...] | None = None
     where: Filter | None = None
+
+
+LOCK_NOTE, COPYING_NOTE = "maintenance", "copying"
+"""The keys of the notes that tell of work in progress; no copy takes them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -221,7 +221,7 @@ class SqliteLog(SqliteReader, ABC):
                     parameters = (space, after, *values, *(part or ()))
                     page += db.execute(select + of_part + order, parameters)
                 is_end = not in_pages or len(page) < _EVENTS_AT_ONCE
-                if is_end and op.keys is None:
+                if is_end and op.keys is None and op.waiting:
                     unwritten = self._unwritten(db, space, op, waiting)
             rows += page
             after = page[-1][0] if page else after

@@ -1,0 +1,1 @@
+"""Exports: everything of a namespace as lines of JSON, and back."""
