@@ -46,6 +46,7 @@ TWINS = {
             "engine/read_api.py",
             "engine/judgment_api.py",
             "engine/lifecycle_api.py",
+            "engine/transfer_api.py",
             "engine/memory.py",
         ),
         "`AsyncMemory`: the methods of `Memory`, awaited.",
@@ -58,6 +59,7 @@ TWINS = {
             "Iteration": "AsyncIteration",
             "JudgmentApi": "AsyncJudgmentApi",
             "LifecycleApi": "AsyncLifecycleApi",
+            "TransferApi": "AsyncTransferApi",
             "drive": "adrive",
             "self._core.batch": "self._core.abatch",
             "write_context": "awrite_context",
@@ -69,7 +71,15 @@ TWINS = {
             "StopIteration": "StopAsyncIteration",
         },
         awaited=frozenset({"drive", "self._core.write_context", "self._core.dispatcher.close"}),
-        threaded=frozenset({"Core.open", "Core.reembed", "self._core.dispatcher.flush"}),
+        threaded=frozenset(
+            {
+                "Core.open",
+                "Core.reembed",
+                "export_to",
+                "import_from",
+                "self._core.dispatcher.flush",
+            }
+        ),
     ),
     "stores/postgres/wire/async_connection.py": Twin(
         ("stores/postgres/wire/connection.py",),

@@ -7,6 +7,7 @@
 # engine/read_api.py
 # engine/judgment_api.py
 # engine/lifecycle_api.py
+# engine/transfer_api.py
 # engine/memory.py
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from os import PathLike
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import IO, Any, Self, Unpack
 
 from salience.embedders import Embedder
 from salience.engine.core import Core
@@ -34,6 +36,7 @@ from salience.engine.options import (
 from salience.engine.read_api import ITERATION_PAGE
 from salience.engine.runner import MAX_ON_LOOP
 from salience.engine.time_travel import as_of
+from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
 from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
@@ -92,7 +95,7 @@ from salience.write import add, add_chat, chat, judgments, link_targets, reading
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.items import parse_link
-from salience.write.outcomes import AddResult
+from salience.write.outcomes import AddResult, Transferred
 from salience.write.upsert import OnConflict, conflict_rule
 
 
@@ -823,7 +826,68 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         return await self._run_long(link_targets.pending_links(self._core.namespace))
 
 
-class AsyncMemory(AsyncWriteApi, AsyncSearchApi, AsyncReadApi, AsyncJudgmentApi, AsyncLifecycleApi):
+class AsyncTransferApi(AsyncPlanRunner):
+    """Export and import."""
+
+    async def export(
+        self,
+        target: str | PathLike[str] | IO[Any],
+        *,
+        everywhere: bool = False,
+        vectors: bool = False,
+        progress: Progress | None = None,
+    ) -> Transferred:
+        """Write everything of this namespace as lines of JSON: memories, history, links, archive.
+
+        The memories are as they were when it began, whatever is written meanwhile. A file at a path
+        appears when it is complete.
+
+        Args:
+            target: a path, or an open file.
+            everywhere: all namespaces of the store.
+            vectors: also the vectors that the embedder makes of texts, which `import_` makes anew
+                otherwise; all others are always written.
+            progress: called with the step, the number of memories done, and of all.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return await in_thread(export_to, self._core, target, everywhere, vectors, progress)
+
+    async def import_(
+        self,
+        source: str | PathLike[str] | IO[Any],
+        *,
+        everywhere: bool = False,
+        progress: Progress | None = None,
+    ) -> Transferred:
+        """Write all that `export` has written into this namespace, which has to be empty.
+
+        The file is checked to its end before anything is written. An import that was broken off
+        goes on where it was if it is called again. Memories without a vector get one by the
+        embedder, and so do those whose vectors are another embedder's. For all other files see
+        `salience.importers`.
+
+        Args:
+            source: a path, or an open file.
+            everywhere: all namespaces of the file, each under its own name.
+            progress: called with the step, how much is done, and how much there is (0 if unknown).
+
+        Raises:
+            InvalidInput: the file is damaged, and in which line; nothing was written.
+            StoreError: the namespace holds memories already.
+        """
+        return await in_thread(import_from, self._core, source, everywhere, progress)
+
+
+class AsyncMemory(
+    AsyncWriteApi,
+    AsyncSearchApi,
+    AsyncReadApi,
+    AsyncJudgmentApi,
+    AsyncLifecycleApi,
+    AsyncTransferApi,
+):
     """The memory of an agent: add to it, search it, ask why.
 
     Open one with `AsyncMemory("agent.db")` or `AsyncMemory.open("agent.db")`.

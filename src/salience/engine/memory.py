@@ -16,6 +16,7 @@ from salience.engine.lifecycle_api import LifecycleApi
 from salience.engine.options import SETTINGS, Settings, takes
 from salience.engine.read_api import ReadApi
 from salience.engine.search_api import SearchApi
+from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
 from salience.records.record import MemoryRecord
 from salience.records.validation import boolean
@@ -26,7 +27,7 @@ from salience.stores.protocol import Store
 from salience.write import reading
 
 
-class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi):
+class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferApi):
     """The memory of an agent: add to it, search it, ask why.
 
     Open one with `Memory("agent.db")` or `Memory.open("agent.db")`.

@@ -107,3 +107,14 @@ class AddResult(Result):
 
     def __len__(self) -> int:
         return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Transferred(Result):
+    """What an export has, or an import has written; `degraded` says what it had to do without."""
+
+    namespaces: tuple[str, ...]
+    memories: int
+    links: int
+    events: int
+    degraded: tuple[str, ...] = ()

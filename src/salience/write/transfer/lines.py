@@ -53,6 +53,15 @@ def dump(line: Fields) -> str:
     return json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
 
 
+def is_export(start: bytes) -> bool:
+    """Test whether a file that starts with these bytes is an export."""
+    try:
+        line = json.loads(start.split(b"\n", 1)[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(line, dict) and line.get("salience") == FORMAT
+
+
 def header_line(vectors: bool, embedder: str | None) -> dict[str, Any]:
     """The first line; it names the embedder of the vectors that it says to have."""
     line = {"salience": FORMAT, "version": VERSION, "vectors": vectors}
@@ -99,16 +108,19 @@ def _record_fields(record: MemoryRecord) -> dict[str, Any]:
     fields = {}
     for name, field in FIELDS.items():
         value = getattr(record, name)
-        if name == "accesses":
-            derived: Any = (record.created_at,)
-        else:
-            derived = record.created_at if name == "updated_at" else _DEFAULTS[name]
-        if value == derived:
+        if value == _derived(name, record.created_at):
             continue
-        if field.type == "number":
-            value = int(value) if name == "access_count" else float(value)
+        if field.type == "number" and value is not None:
+            value = int(value) if field.whole else float(value)
         fields[name] = _sorted(to_json(value))
     return fields
+
+
+def _derived(name: str, created_at: Any) -> Any:
+    """The value of a field that a line does not have."""
+    if name == "accesses":
+        return (created_at,)
+    return created_at if name in ("updated_at", "added_at") else _DEFAULTS[name]
 
 
 def _event_fields(event: Event) -> dict[str, Any]:
@@ -174,6 +186,14 @@ def check_header(line: Fields) -> None:
         )
 
 
+def notes_of(line: Fields) -> dict[str, str]:
+    """The notes of the line of a namespace."""
+    notes = line.get("notes", {})
+    if not isinstance(notes, dict) or not all(isinstance(value, str) for value in notes.values()):
+        raise InvalidInput("notes", "must be a mapping of texts")
+    return notes
+
+
 def events_of(line: Fields, id: str | None) -> tuple[Event, ...]:
     """The events of a line, all of the memory `id`."""
     return tuple(_event(each, id) for each in _mappings(line, "events"))
@@ -222,9 +242,11 @@ def _record(fields: Any, namespace: str) -> MemoryRecord:
     for name in ("id", "content", "created_at"):
         if name not in fields:
             raise InvalidInput(f"memory.{name}", "is missing")
-    values = {name: _field(name, value) for name, value in fields.items()}
-    values.setdefault("updated_at", values["created_at"])
-    values.setdefault("accesses", (values["created_at"],))
+    created_at = timestamp("memory.created_at", fields["created_at"])
+    values = {
+        name: _field(name, fields[name]) if name in fields else _derived(name, created_at)
+        for name in FIELDS
+    }
     return MemoryRecord.from_values({**_DEFAULTS, **values, "namespace": namespace})
 
 
@@ -232,7 +254,7 @@ def _field(name: str, value: Any) -> Any:
     """The checked value of a field."""
     if name in CHECKS:
         return CHECKS[name](name, value)
-    if name == "access_count":
+    if FIELDS[name].whole:
         return integer(name, value, 0)
     if name == "accesses":
         if not isinstance(value, list) or len(value) > ACCESSES_KEPT:
