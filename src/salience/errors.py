@@ -96,15 +96,24 @@ class Locked(SalienceError):
 
 
 class EmbedderError(SalienceError):
-    """The embedder could not answer: no network, no key, a wrong answer."""
+    """The embedder could not answer: no network, no key, a wrong answer.
+
+    `brief` says so without the words of a server, which may quote a text that was sent.
+    """
+
+    def __init__(self, message: str = "", brief: str = "") -> None:
+        super().__init__(message)
+        self.brief = brief or "see its error"
 
 
 class EmbedderMismatch(EmbedderError, StoreError):
     """The vectors in the store come from another embedder than the one given."""
 
     def __init__(self, stored: str, given: str) -> None:
-        super().__init__(
+        EmbedderError.__init__(
+            self,
             f"the vectors in this store come from {stored}, not from {given}; open it with the "
             "embedder that they come from, or make all anew with another: `salience reembed "
-            "--embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own"
+            "--embedder NAME`, or Memory.reembed(url, embedder=...) for one of your own",
+            "another embedder",
         )

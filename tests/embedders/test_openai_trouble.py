@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from types import SimpleNamespace
@@ -47,7 +48,10 @@ def test_lasting_failures_end_with_the_message_of_the_server(server: Server) -> 
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that were waited before each further try; nothing waits for real."""
     seconds: list[float] = []
-    monkeypatch.setattr("salience.embedders._http.time", SimpleNamespace(sleep=seconds.append))
+    monkeypatch.setattr(
+        "salience.embedders._http.time",
+        SimpleNamespace(sleep=seconds.append, monotonic=time.monotonic),
+    )
     return seconds
 
 

@@ -55,8 +55,8 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self.script: list[Step] = []
         self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
         self._embedders: list[OpenAIEmbedder] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from salience.errors import EmbedderError, InvalidInput
 MAX_WAIT_SECONDS = 60.0
 """The longest wait between tries; a server that asks for a longer one is given up."""
 
+MAX_SILENCE_SECONDS = 5.0
+"""The time after which a server that gives no sign at all is not tried again."""
+
+_log = logging.getLogger(__name__)
 _RETRIED_STATUSES = frozenset({408, 429})
 _EXCERPT_CHARS = 300
 
@@ -67,34 +72,47 @@ class JsonPoster:
         self._lock = Lock()
         self._client: Any = None
 
-    def post(self, payload: dict[str, Any]) -> Any:
-        """The answer's JSON. Raises EmbedderError as the class says. Threads may share it."""
+    def post(self, payload: dict[str, Any], patience: float = 1.0) -> Any:
+        """The answer's JSON. Raises EmbedderError as the class says. Threads may share it.
+
+        The timeout is `patience` times that of the class.
+        """
         client = self._open_client()
+        seconds = patience * self._timeout
+        timeout = self._httpx.Timeout(seconds, connect=min(seconds, MAX_SILENCE_SECONDS))
+        started = time.monotonic()
         for k in range(self._retries.count + 1):
-            retry_after = 0.0
+            retry_after, is_silent = 0.0, False
             try:
-                response = client.post(self._url, json=payload)
+                response = client.post(self._url, json=payload, timeout=timeout)
             except (
                 self._httpx.TimeoutException,
                 self._httpx.NetworkError,
                 self._httpx.RemoteProtocolError,
             ) as error:
                 # With the class, as the message of a timeout is often empty.
-                problem = f"{type(error).__name__}: {error}"
+                brief, is_silent = type(error).__name__, True
+                problem = f"{brief}: {error}"
             except self._httpx.HTTPError as error:
-                raise self._error(f"{type(error).__name__}: {error}") from None
+                brief = type(error).__name__
+                raise self._error(f"{brief}: {error}", brief) from None
             else:
                 if response.is_success:
                     return self._decode(response)
-                problem = f"status {response.status_code}: {_message(response)}"
+                brief = f"status {response.status_code}"
+                problem = f"{brief}: {_message(response)}"
                 if not _is_transient(response):
-                    raise self._error(problem)
+                    raise self._error(problem, brief)
                 retry_after = _retry_after(response.headers.get("retry-after"))
             if retry_after > MAX_WAIT_SECONDS:
-                raise self._error(f"{problem} (asks to wait {retry_after:.0f} s)")
-            if k < self._retries.count:
-                time.sleep(self._retries.wait_seconds(k, retry_after))
-        raise self._error(f"gave up after {self._retries.count + 1} tries; {problem}")
+                raise self._error(f"{problem} (asks to wait {retry_after:.0f} s)", brief)
+            wait = self._retries.wait_seconds(k, retry_after)
+            elapsed = time.monotonic() - started
+            if k == self._retries.count or (is_silent and elapsed + wait > MAX_SILENCE_SECONDS):
+                break
+            _log.info("%s: %s; trying again in %.1f s", self._host, brief, wait)
+            time.sleep(wait)
+        raise self._error(f"gave up after {k + 1} tries; {problem}", brief)
 
     def close(self) -> None:
         """Close the connections; a later `post` opens new ones."""
@@ -114,12 +132,13 @@ class JsonPoster:
         try:
             return response.json()
         except ValueError:
-            raise self._error(f"answered what is not JSON: {_excerpt(response.text)}") from None
+            problem = "answered what is not JSON"
+            raise self._error(f"{problem}: {_excerpt(response.text)}", problem) from None
 
-    def _error(self, problem: str) -> EmbedderError:
+    def _error(self, problem: str, brief: str) -> EmbedderError:
         # Servers echo keys back, and chained exceptions may hold the request: hence `from None`.
         message = problem if self._key is None else problem.replace(self._key, "***")
-        return EmbedderError(f"{self._host}: {message}")
+        return EmbedderError(f"{self._host}: {message}", f"{self._host}: {brief}")
 
 
 def _is_transient(response: Any) -> bool:

@@ -24,6 +24,7 @@ from salience.embedders._http import JsonPoster, Retries
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
 
+_BATCH_PATIENCE = 3.0  # times the timeout, for a request of several texts
 PUBLIC_ENDPOINT = "https://api.openai.com/v1"
 
 
@@ -46,8 +47,10 @@ class OpenAIEmbedder:
         batch_size: texts in one request, at least 1.
         request_chars: characters in one request, at least 1 (one longer text goes alone).
         text_chars: characters of each text that are sent; the rest is cut off.
-        timeout: seconds without a sign from the service before a try is given up.
-        max_retries: tries after the first (see `Retries` for the waits), at least 0.
+        timeout: seconds without a sign from the service before a try is given up; three times as
+            long for a request of several texts.
+        max_retries: tries after the first (see `Retries` for the waits), at least 0. A service that
+            gives no sign at all is not tried again after 5 seconds.
         backoff: the scale of the waits in seconds.
         query_prompt, document_prompt: put before each text of that kind, for models that need it.
 
@@ -57,6 +60,9 @@ class OpenAIEmbedder:
             `identity`: no answer after all tries, a refusal, or an answer that is not n finite
             rows of the expected length.
     """
+
+    is_remote = True
+    """It may fail for a while: what was kept without vectors meanwhile gets them later."""
 
     def __init__(
         self,
@@ -68,7 +74,7 @@ class OpenAIEmbedder:
         batch_size: int = 256,
         request_chars: int = 200_000,
         text_chars: int = 20_000,
-        timeout: float = 30.0,
+        timeout: float = 10.0,
         max_retries: int = 4,
         backoff: float = 0.5,
         query_prompt: str = "",
@@ -138,7 +144,8 @@ class OpenAIEmbedder:
         self.close()
 
     def _request(self, texts: list[str]) -> Rows:
-        answer = self._poster.post({**self._payload, "input": texts})
+        patience = 1.0 if len(texts) == 1 else _BATCH_PATIENCE
+        answer = self._poster.post({**self._payload, "input": texts}, patience)
         rows = np.stack(_in_order(answer, len(texts), self._model))
         self._check_dimensions(rows.shape[1])
         return unit_rows(rows, self._model)

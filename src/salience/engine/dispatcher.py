@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from salience.embedders import CachedEmbedder, Embedder, EmbedderIdentity
+from salience.engine.options import LONGEST_PAUSE_SECONDS
+from salience.engine.recovery import Recovery
 from salience.engine.time_travel import snapshot_at
 from salience.errors import EmbedderError, SalienceError
 from salience.language.entities import RULES, EntityExtractor
@@ -34,6 +37,7 @@ class Dispatcher:
         extractor: EntityExtractor | None = RULES,
         *,
         owns_embedder: bool = False,
+        longest_pause: float = LONGEST_PAUSE_SECONDS,
     ) -> None:
         self.store = store
         self._awaitable_store = store if isinstance(store, AwaitableStore) else None
@@ -43,6 +47,9 @@ class Dispatcher:
         self._snapshot_lock = threading.Lock()
         self._owns_embedder = owns_embedder  # then it is closed with this
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
+        self.recovery = None
+        if self.embedder is not None:
+            self.recovery = Recovery(self.embedder, store, self.batch, longest_pause)
 
     @property
     def identity(self) -> str | None:
@@ -57,11 +64,15 @@ class Dispatcher:
         return None if identity is None else identity.dimensions
 
     def _identity(self) -> EmbedderIdentity | None:
+        if self.embedder is None or self.recovery is None or self.recovery.is_waiting:
+            return None
+        started = time.perf_counter()
         try:
-            identity = None if self.embedder is None else self.embedder.identity
+            identity = self.embedder.identity
             self._has_identified = True
             return identity
-        except Exception:  # a service may be down; the next request to it says so
+        except Exception as problem:  # a service may be down; the next request to it says so
+            self.recovery.failed(problem, time.perf_counter() - started)
             return None
 
     async def identify(self) -> None:
@@ -98,6 +109,8 @@ class Dispatcher:
     def close(self) -> None:
         """Release the store, and an embedder of its own."""
         try:
+            if self.recovery is not None:
+                self.recovery.close()
             self.store.close()
         finally:
             self.release()
@@ -110,6 +123,8 @@ class Dispatcher:
 
     def release(self) -> None:
         """Release an embedder of its own if that holds something; the store stays open."""
+        if self.recovery is not None:
+            self.recovery.close()
         release = getattr(self.embedder.inner, "close", None) if self.embedder else None
         if self._owns_embedder and release is not None:
             release()
@@ -137,7 +152,7 @@ class Dispatcher:
                 self._snapshots.popitem(last=False)
             store = self._snapshots[key]
         past = Dispatcher(store, None, self.extractor)
-        past.embedder = self.embedder
+        past.embedder, past.recovery = self.embedder, self.recovery
         return past.batch(op.ops)
 
     def _extract(self, op: Extract) -> list[tuple[str, ...]]:
@@ -146,15 +161,23 @@ class Dispatcher:
         return [texts("entities", self.extractor.extract(text)) for text in op.texts]
 
     def _embed(self, op: Embed) -> list[Embedding]:
-        if self.embedder is None:
+        if self.embedder is None or self.recovery is None:
             raise EmbedderError("there is no embedder; open the store with one")
+        if self.recovery.is_waiting:
+            raise EmbedderError(f"{self.recovery.problem}; it is asked again in the background")
+        started = time.perf_counter()
         try:
             rows = self.embedder.embed(op.texts, kind=op.kind)
-        except SalienceError:
-            raise
         except Exception as problem:  # of any kind, in foreign code; a search goes on without it
-            name = type(self.embedder.inner).__name__
-            raise EmbedderError(f"{name}: {type(problem).__name__}: {problem}") from problem
+            if isinstance(problem, SalienceError) and not isinstance(problem, EmbedderError):
+                raise
+            self.recovery.failed(problem, time.perf_counter() - started)
+            if isinstance(problem, EmbedderError):
+                raise
+            name, kind = type(self.embedder.inner).__name__, type(problem).__name__
+            raise EmbedderError(f"{name}: {kind}: {problem}", f"{name}: {kind}") from problem
+        if self.recovery.problem is not None:
+            self.recovery.answered()
         if op.kind == "document":
             # The stores keep half precision; see `salience.records.validation.vector`.
             rows = rows.astype(np.float16).astype(np.float32)

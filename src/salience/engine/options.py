@@ -15,6 +15,7 @@ from salience.write.dedup import DedupPolicy
 from salience.write.upsert import OnConflict
 
 F = TypeVar("F", bound=Callable[..., Any])
+LONGEST_PAUSE_SECONDS = 30.0  # after which an embedder that does not answer is asked again
 Clock = Callable[[], datetime]
 Trace = bool | TextIO | Callable[[str], object]
 
@@ -36,6 +37,9 @@ class Settings(TypedDict, total=False):
     dedup: how facts and notes are compared with what is stored when they are added: True, False,
         the cosine from which two say the same (0.92), or a `DedupPolicy`. By default those
         without an id of their own are compared.
+    embedder_pause: the most seconds after which an embedder that did not answer is asked again, in
+        the background (after 1, 2, 4, ... at first); until then nobody waits for it. With 0 every
+        call asks it anew.
     limits: the largest values to take, as {"text": 5000000}; see `salience.records.limits.Limits`.
     trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
         a function that takes a line.
@@ -50,6 +54,7 @@ class Settings(TypedDict, total=False):
     aliases: Mapping[str, str] | None
     actor: str | None
     dedup: DedupPolicy | bool | float | None
+    embedder_pause: float
     limits: Limits | Mapping[str, int] | None
     trace: Trace
 
@@ -59,6 +64,7 @@ SETTINGS: Mapping[str, Any] = {
     "namespace": "default",
     "embedder": "default",
     "profile": "balanced",
+    "embedder_pause": LONGEST_PAUSE_SECONDS,
     "count_tokens": count_tokens,
     "entities": RULES,
     "trace": False,

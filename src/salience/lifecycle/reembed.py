@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from salience.records.record import MemoryRecord
@@ -11,12 +11,15 @@ from salience.retrieval.operations import (
     STAGED,
     AdoptVectors,
     Embed,
+    Note,
+    Notes,
     PutVectors,
     ReadRecords,
     ReadStats,
     Unembedded,
 )
 from salience.retrieval.plan import Plan, ask
+from salience.write.embedding import MISSING_NOTE
 from salience.write.items import texts_to_embed
 
 _CHUNK_MEMORIES = 1024  # embedded and written at once
@@ -42,7 +45,7 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
                 rows: Rows = yield from ask(Unembedded(namespace, name, _CHUNK_MEMORIES))
                 if not len(rows):
                     break
-                yield from _embed(namespace, None if missing else staged, rows)
+                yield from _embed(namespace, None if missing else staged, rows, identity)
                 done += len(rows)
                 if progress is not None:
                     progress(done, figures["memories"])
@@ -51,7 +54,22 @@ def reembed(identity: str, *, missing: bool, progress: Progress | None = None) -
             return done
 
 
-def _embed(namespace: str, staged: str | None, rows: Rows) -> Plan[None]:
+def mend(namespace: str, identity: str, is_stopped: Callable[[], bool]) -> Plan[int]:
+    """The plan of embedding what was kept without a vector as `note_missing` notes: how many."""
+    notes: Mapping[str, str] = yield from ask(Notes(namespace))
+    note = notes.get(MISSING_NOTE)
+    done, last = 0, -1
+    while note is not None and not is_stopped():
+        rows: Rows = yield from ask(Unembedded(namespace, "content", _CHUNK_MEMORIES))
+        if not len(rows) or rows[-1] == last:
+            yield from ask(Note(namespace, MISSING_NOTE, None, note))
+            break
+        yield from _embed(namespace, None, rows, identity)
+        done, last = done + len(rows), rows[-1]
+    return done
+
+
+def _embed(namespace: str, staged: str | None, rows: Rows, identity: str) -> Plan[None]:
     """Write the vectors of rows under the names by which they are staged, or their own."""
     records: list[MemoryRecord | None] = yield from ask(ReadRecords(rows))
     texts = [{} if record is None else texts_to_embed(record) for record in records]
@@ -67,4 +85,5 @@ def _embed(namespace: str, staged: str | None, rows: Rows) -> Plan[None]:
         if staged is not None:
             stored_name = staged if name == "content" else f"{staged}|{name}"
         named = [vector_of[texts[place][name]] for place in places]
-        yield from ask(PutVectors(namespace, stored_name, rows[places], named))
+        owner = identity if staged is None else None
+        yield from ask(PutVectors(namespace, stored_name, rows[places], named, owner))

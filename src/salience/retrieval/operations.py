@@ -327,12 +327,16 @@ class Unembedded:
 
 @dataclass(frozen=True, eq=False)
 class PutVectors:
-    """Give rows of a namespace a vector of that name -> None; rows that are gone are left out."""
+    """Give rows of a namespace a vector of that name -> None; rows that are gone are left out.
+
+    `embedder` becomes the identity of the embedder of the store's vectors, if that has none.
+    """
 
     namespace: str
     name: str
     rows: Rows
     vectors: Sequence[Embedding]
+    embedder: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -251,7 +251,7 @@ class EmbeddedStore(IndexReader):
     def _put_vectors(self, op: operations.PutVectors) -> None:
         blobs = map(encode_vector, op.vectors)
         by_row = dict(zip(op.rows.tolist(), blobs, strict=True))
-        self._records.put_vectors(op.namespace, op.name, by_row)
+        self._records.put_vectors(op.namespace, op.name, by_row, op.embedder)
 
     def _adopt_vectors(self, op: operations.AdoptVectors) -> bool:
         return self._records.adopt_vectors(op.source, op.target, op.embedder)

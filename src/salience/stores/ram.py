@@ -458,9 +458,12 @@ class RamRecords:
         rows = self._memories.get(namespace, {})
         return [row for row in rows if name not in self._vectors.get(row, {})][:limit]
 
-    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes load everything anew."""
+    def put_vectors(
+        self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
+    ) -> None:
+        """Give rows a vector of an embedder; indexes load everything anew."""
         with self._lock:
+            self._embedder = self._embedder or embedder
             for row, blob in vectors.items():
                 if row in self._memories.get(namespace, {}):
                     self._count_vectors(namespace, row, -1)

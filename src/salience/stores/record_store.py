@@ -113,8 +113,10 @@ class RecordStore(ChangeFeed, Protocol):
         """Rows without a vector of that name, ascending."""
         ...
 
-    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes load everything anew."""
+    def put_vectors(
+        self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
+    ) -> None:
+        """Give rows a vector of an embedder; indexes load everything anew."""
         ...
 
     def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:

@@ -148,7 +148,7 @@ def _continued(continuation: _Continuation, scope: items.WriteContext) -> Plan[t
     record = items.with_vector_texts(record, texts)
     if further:
         texts["content"] = items.embedded_text(record)
-    vector_of, problem = yield from embedding.embed_texts(filter(None, texts.values()), scope)
+    vector_of, problem = yield from embedding.embed_to_keep(filter(None, texts.values()), scope)
     vectors = {name: vector_of[words] for name, words in texts.items() if words in vector_of}
     put = Put(
         (Draft(record, vectors),),

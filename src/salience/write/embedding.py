@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from salience.errors import EmbedderError, InvalidInput
-from salience.records.record import Draft, Embedding, MemoryRecord
+from salience.records.record import Draft, Embedding, MemoryRecord, new_id
 from salience.records.validation import mapping, text
-from salience.retrieval.operations import Dimensions, Embed, Extract
+from salience.retrieval.operations import Dimensions, Embed, Extract, Note, Notes
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import Item, WriteContext, embedded_text, parse_item
+from salience.write.reading import MAX_ATTEMPTS
 
 
 def embedded_drafts(
@@ -27,9 +28,13 @@ def embedded_drafts(
 
 
 _REMEDY = (
-    "which the same embedder makes later: `salience reembed --missing --embedder NAME`, "
-    "or Memory.reembed(url, embedder=..., missing=True)"
+    "which the same embedder makes later by itself; or at once: `salience reembed --missing "
+    "--embedder NAME`, or Memory.reembed(url, embedder=..., missing=True)"
 )
+
+
+MISSING_NOTE = "vectors-missing"
+"""The key of the note that a namespace has memories without the vectors that they should have."""
 
 
 def dimensions_of(chunk: Sequence[Any], scope: WriteContext) -> Plan[dict[str, int]]:
@@ -91,12 +96,34 @@ def embed_items(
         }
         for record, item in items
     ]
-    vector_of, problem = yield from embed_texts((t for m in missing for t in m.values()), scope)
+    texts = (text for by_name in missing for text in by_name.values())
+    vector_of, problem = yield from embed_to_keep(texts, scope)
     drafts = []
-    for (record, item), texts in zip(items, missing, strict=True):
-        vectors = {name: vector_of[text] for name, text in texts.items() if text in vector_of}
+    for (record, item), by_name in zip(items, missing, strict=True):
+        vectors = {name: vector_of[text] for name, text in by_name.items() if text in vector_of}
         drafts.append((Draft(record, {**item.vectors, **vectors}), item))
     return drafts, problem
+
+
+def note_missing(namespace: str) -> Plan[None]:
+    """The plan of noting that a memory is about to be kept without the vector that it should have.
+
+    The note has a new text each time, so that whoever removes it has seen all that it stands for.
+    """
+    for _ in range(MAX_ATTEMPTS):
+        notes: Mapping[str, str] = yield from ask(Notes(namespace))
+        if (yield from ask(Note(namespace, MISSING_NOTE, new_id(), notes.get(MISSING_NOTE)))):
+            return
+
+
+def embed_to_keep(
+    texts: Iterable[str], scope: WriteContext
+) -> Plan[tuple[dict[str, Embedding], str]]:
+    """The plan of `embed_texts` for memories about to be kept, which get their vectors later."""
+    vectors, problem = yield from embed_texts(texts, scope)
+    if problem and scope.embeds:
+        yield from note_missing(scope.namespace)
+    return vectors, problem
 
 
 def embed_texts(

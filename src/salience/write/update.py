@@ -16,7 +16,6 @@ from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.records.validation import text
 from salience.retrieval.operations import (
     Delete,
-    Embed,
     Events,
     Extract,
     Log,
@@ -25,7 +24,7 @@ from salience.retrieval.operations import (
 )
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.embedding import entity_text
+from salience.write.embedding import embed_to_keep, entity_text
 from salience.write.items import (
     CHECKS,
     CONTENT_VECTORS,
@@ -240,8 +239,8 @@ def _updated(
     if scope.embeds and stale:
         text = embedded_text(changed)
         if text not in vector_of:
-            [vector_of[text]] = yield from ask(Embed((text,), "document"))
-        vectors["content"] = vector_of[text]
+            vector_of |= (yield from embed_to_keep((text,), scope))[0]
+        vectors = {"content": vector_of[text]} if text in vector_of else {}
     put = Put(
         (Draft(changed, vectors),),
         new,

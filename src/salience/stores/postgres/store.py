@@ -320,7 +320,7 @@ class PostgresStore:
                 vectors = [op.vectors[place] for place in at.tolist()]
                 numbers = rows.tolist()
                 yield ReadWrite(
-                    lambda: erase.put_vectors(op.namespace, op.name, numbers, vectors),  # noqa: B023
+                    lambda: erase.put_vectors(op, numbers, vectors),  # noqa: B023
                     (namespace,),
                 )
                 self._snapshots.mark_written((namespace,))

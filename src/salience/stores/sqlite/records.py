@@ -301,10 +301,14 @@ class SqliteRecords(SqliteLog):
             ]
             self._append(db, [(memory.space, memory.sequence, event) for memory, event in entries])
 
-    def put_vectors(self, namespace: str, name: str, vectors: Mapping[int, bytes]) -> None:
-        """Give rows a vector; indexes load everything anew."""
+    def put_vectors(
+        self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
+    ) -> None:
+        """Give rows a vector of an embedder; indexes load everything anew."""
         with self._writing() as db:
             put_vectors(db, namespace, name, vectors)
+            if embedder is not None:
+                db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (embedder,))
             if not name.startswith(STAGED):
                 self._load_anew(db, self._numbers(db, 1))
 

@@ -12,7 +12,7 @@ from salience.records.validation import native
 from salience.retrieval.operations import LinksOf, Put, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
-from salience.write.embedding import embed_texts, with_entities
+from salience.write.embedding import embed_to_keep, with_entities
 from salience.write.items import Item, WriteContext
 from salience.write.outcomes import Added
 from salience.write.reading import MAX_ATTEMPTS, contention_error, read_records
@@ -109,7 +109,7 @@ def _put_replacements(
 ) -> Plan[tuple[str, ...]]:
     """Write replacements with the same stale vectors; return the ids that others have changed."""
     texts_of = [each.texts for each in replacements]
-    vector_of, problem = yield from embed_texts(
+    vector_of, problem = yield from embed_to_keep(
         (words for texts in texts_of for words in texts.values()), scope
     )
     result.problem = result.problem or problem

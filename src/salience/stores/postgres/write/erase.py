@@ -7,7 +7,7 @@ from typing import Any
 
 from salience.records.filters import Filter
 from salience.records.record import Embedding
-from salience.retrieval.operations import STAGED
+from salience.retrieval.operations import STAGED, PutVectors
 from salience.stores.postgres.sql.filters import compile_filter
 from salience.stores.postgres.sql.vectors import embedder_fingerprint
 from salience.stores.postgres.wire.commands import Abandon, Command, Many, Statement, Steps
@@ -128,10 +128,12 @@ _ON_RENEWED_CONFLICT = (
 )
 
 
-def put_vectors(
-    namespace: str, name: str, rows: Sequence[int], vectors: Sequence[Embedding]
-) -> Steps[None]:
+def put_vectors(op: PutVectors, rows: Sequence[int], vectors: Sequence[Embedding]) -> Steps[None]:
     """Give rows a vector; rows that are gone are left out."""
+    namespace, name = op.namespace, op.name
+    owner = Statement(
+        "INSERT INTO meta VALUES ('embedder', %s) ON CONFLICT DO NOTHING", (op.embedder,)
+    )
     [[[_, version, _]]] = yield [Statement(LOCK_NAMESPACE, (namespace,))]
     yield [
         Many(
@@ -148,6 +150,7 @@ def put_vectors(
             (version, namespace, name),
         ),
         Statement(f"{_MARK_RENEWED} WHERE namespace = %s {_ON_RENEWED_CONFLICT}", (0, namespace)),
+        *([] if op.embedder is None else [owner]),
     ]
 
 
