@@ -20,6 +20,7 @@ from os import PathLike
 from types import TracebackType
 from typing import IO, Any, Self, Unpack
 
+from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
@@ -103,6 +104,14 @@ class AsyncPlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
     _core: Core
+
+    def __repr__(self) -> str:
+        name, core = type(self).__name__, vars(self).get("_core")
+        if core is None:
+            return f"{name}(not open yet)"
+        profile = core.searches.profile.name
+        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
+        return short_repr(name, values)
 
     async def _run(self, plan: Plan[T], memories: int = 1) -> T:
         """Run a plan that handles so many memories.

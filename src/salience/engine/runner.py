@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from salience.display.result import short_repr
 from salience.engine.core import Core
 from salience.retrieval.plan import Plan, T, drive
 
@@ -13,6 +14,14 @@ class PlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
     _core: Core
+
+    def __repr__(self) -> str:
+        name, core = type(self).__name__, vars(self).get("_core")
+        if core is None:
+            return f"{name}(not open yet)"
+        profile = core.searches.profile.name
+        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
+        return short_repr(name, values)
 
     def _run(self, plan: Plan[T], memories: int = 1) -> T:
         """Run a plan that handles so many memories.
