@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime, timezone
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -356,14 +357,16 @@ def test_add_takes_what_the_library_takes(run: Run) -> None:
 
 
 def test_zones_say_how_alive_each_memory_is(run: Run) -> None:
-    run("add", "An old note.", "--id", "old", "--created-at", "2020-01-01")
+    long_ago = datetime(2020, 1, 1, tzinfo=timezone.utc)
+    with Memory.open("memory.db", clock=lambda: long_ago) as memory:
+        memory.add("An old note.", id="old")
     run("add", "A new one.", "--id", "new")
     found = run("zones", "--json").json
     assert [item["id"] for item in found["memories"]] == ["old", "new"]
-    assert found["counts"] == {"active": 1, "archived": 1}
+    assert found["counts"] == {"active": 1, "dormant": 1}
     shown = run("zones", "--limit", "1")
     assert "old" in shown.out
-    assert "2 memories: active 1, archived 1" in shown.err
+    assert "2 memories: active 1, dormant 1" in shown.err
 
 
 def test_add_says_when_a_memory_is_there_already(run: Run) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from salience import Memory
+
 if TYPE_CHECKING:
     from cli.conftest import Run
 
-OLD = "2020-01-01"
+OLD = datetime(2020, 1, 1, tzinfo=timezone.utc)
 
 
 @pytest.fixture
@@ -22,12 +26,9 @@ def old(run: Run, tmp_path: Path) -> Run:
         "orchid parliament trombone cactus passport thunder origami submarine cheese"
     ).split()
     said += ["Ben takes the train to work."] * 3
-    items = [
-        {"id": f"m{i:02}", "content": text, "kind": "fact", "created_at": OLD}
-        for i, text in enumerate(said)
-    ]
-    (tmp_path / "old.jsonl").write_text("\n".join(map(json.dumps, items)), encoding="utf-8")
-    assert run("import", str(tmp_path / "old.jsonl")).code == 0
+    items = [{"id": f"m{i:02}", "content": text, "kind": "fact"} for i, text in enumerate(said)]
+    with Memory.open(tmp_path / "memory.db", clock=lambda: OLD) as memory:
+        memory.add_many(items)
     return run
 
 
@@ -81,7 +82,9 @@ def test_consolidate_previews_then_merges(old: Run, tmp_path: Path) -> None:
 
 
 def test_maintain_says_what_it_did(old: Run) -> None:
-    old("add", "Renew the passport.", "--kind", "task", "--created-at", OLD, "--id", "task")
+    old(
+        "add", "Renew the passport.", "--kind", "task", "--created-at", "2020-01-01", "--id", "task"
+    )
     looked = old("maintain", "--dry-run", "--json").json
     assert looked["dry_run"] is True
     assert status(old, "task") == "active"
@@ -101,12 +104,51 @@ def test_audit_names_what_mends(old: Run) -> None:
     assert found["duplicates"]["count"] == 2
     assert found["duplicates"]["remedy"] == "salience archive m20 m21"
     assert found["junk"]["rate"] == 1 / 23
+    assert old("audit", "--mend", "dormant").code == 2
+
+
+@pytest.mark.parametrize("count", [2, 5])
+def test_each_command_that_an_audit_names_mends_its_finding(
+    run: Run, tmp_path: Path, count: int
+) -> None:
+    path = tmp_path / "a folder" / "memory.db"
+    path.parent.mkdir()
+    place = ("--db", str(path), "--namespace", "it's mine")
+    with Memory.open(path, namespace="it's mine", clock=lambda: OLD) as memory:
+        memory.add_many({"content": "An old note.", "id": f"-old {i}"} for i in range(count))
+    with Memory.open(path, namespace="it's mine", embedder=None) as memory:
+        memory.add("Nobody has made a vector of this.")
+    with Memory.open(path, namespace="it's mine") as memory:
+        memory.add_many(["TODO", "null", "!!", "??", "..."][:count], dedup=False)
+        memory.add_many([{"content": "The same again."}] * (count + 1), dedup=False)
+        for i in range(count):
+            links = [{"target": f"nothing {i}", "type": "mentions"}]
+            memory.add(f"It leads to nothing {i}.", links=links)
+            memory.add(f"It lost its successor {i}.", id=f"lost {i}")
+            memory.supersede(f"lost {i}", memory.add(f"It goes {i}.", id=f"gone {i}").id)
+            memory.delete(f"gone {i}")
+        for one in ("Ana", "Ben"):
+            memory.add(f"The meeting is at {one}'s.", id=f"at {one}", dedup=False)
+        memory.contradict("at Ana", "at Ben")
+
+    def findings() -> dict[str, dict[str, object]]:
+        found = run(*place, "audit", "--json").json["findings"]
+        return {one["name"]: one for one in found}
+
+    names = [name for name, finding in findings().items() if finding["count"]]
+    assert names == ["duplicates", "junk", "dormant", "contradicted", "orphaned", "unembedded"]
+    for name in names:
+        remedy = str(findings()[name]["remedy"])
+        for command in remedy.split(" && "):
+            program, *arguments = shlex.split(command)
+            assert (program, run(*arguments).code) == ("salience", 0), command
+        assert findings()[name]["count"] == 0, remedy
 
 
 def test_report_counts_and_draws(old: Run, tmp_path: Path) -> None:
     told = old("report", "--points", "3", "--ahead", "10", "--json").json
     assert len(told["times"]) == 3
-    assert told["counts"]["archived"] == [22, 22, 22]
+    assert told["counts"]["dormant"] == [0, 22, 22]
     shown = old("report", "--points", "3")
     assert "22" in shown.out
     assert "if no memory is used again" in shown.err

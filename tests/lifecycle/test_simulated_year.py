@@ -113,7 +113,7 @@ def zone(value: float) -> str:
         return "active"
     if value >= 0.3:
         return "stale"
-    return "fading" if value >= 0.1 else "archived"
+    return "fading" if value >= 0.1 else "dormant"
 
 
 def test_zone_shares_are_those_of_the_formulas(year: tuple[Memory, Calendar]) -> None:
@@ -185,7 +185,7 @@ def test_what_is_to_come_is_without_use(year: tuple[Memory, Calendar]) -> None:
     memory, clock = year
     ahead = memory.zone_shares(since=clock.now, until=clock.now + timedelta(days=300), points=4)
     assert ahead.uses[1:] == (0, 0, 0)
-    archived = ahead.counts["archived"]
+    archived = ahead.counts["dormant"]
     assert list(archived) == sorted(archived)
     for arguments in ({"points": 0}, {"since": "2026-01-01", "until": "2025-01-01"}):
         with pytest.raises(InvalidInput):

@@ -146,11 +146,30 @@ def test_a_cut_vertex_keeps_half_its_life(memory: Memory) -> None:
     ("value", "label"),
     [
         (0.999, "active"), (0.6, "active"), (0.5999, "stale"), (0.3, "stale"),
-        (0.2999, "fading"), (0.1, "fading"), (0.0999, "archived"), (1e-9, "archived"),
+        (0.2999, "fading"), (0.1, "fading"), (0.0999, "dormant"), (1e-9, "dormant"),
     ],
 )  # fmt: skip
 def test_zones(value: float, label: str) -> None:
     assert zone(value) == label
+
+
+@pytest.mark.parametrize(("days", "label"), [(0, "active"), (10, "dormant")])
+def test_for_upkeep_an_old_memory_is_as_old_as_its_stay(
+    memory: Memory, days: int, label: str
+) -> None:
+    """Of activity, v = 1 / (1 + t^1.5): of ten days 0.031, and near 1 on the day of arrival."""
+    old = NOW - 900 * DAY
+    id = memory.add("cos=0.9", layer="activity", created_at=old).id
+    now = NOW + days * DAY
+    assert part(memory, id, "vitality", now=now) < 1e-4  # a ranking goes by its own age
+    [item] = memory.zones(now=now)
+    assert item.zone == hit(memory, id, now=now).zone == label
+    if days:
+        assert item.vitality == pytest.approx(1 / (1 + days**1.5))
+    else:
+        assert memory.prune().faded == 0
+        assert memory.audit()["dormant"].count == 0
+        assert memory.zone_shares(points=1).counts["active"] == (1,)
 
 
 def test_a_threshold_and_a_scale_may_be_set(memory: Memory) -> None:
@@ -162,9 +181,11 @@ def test_a_threshold_and_a_scale_may_be_set(memory: Memory) -> None:
     assert found.score == pytest.approx(sigmoid((-math.log(3.0) + 1.0) / 2.0))
 
 
-def test_ten_are_pruned_at_a_time_and_only_when_told_to(memory: Memory) -> None:
-    old = [{"content": f"note {i}", "layer": "activity"} for i in range(12)]
-    memory.add_many([{**each, "created_at": NOW - 100 * DAY} for each in old])
+def test_ten_are_pruned_at_a_time_and_only_when_told_to() -> None:
+    times = [NOW - 100 * DAY]
+    memory = Memory.open("ram://", embedder=None, clock=lambda: times[-1])
+    memory.add_many({"content": f"note {i}", "layer": "activity"} for i in range(12))
+    times.append(NOW)
     report = memory.prune()
     assert (report.run, report.faded, len(report.candidates), report.left) == (None, 12, 10, 2)
     assert memory.get_all({"status": "archived"}).total == 0
@@ -173,18 +194,21 @@ def test_ten_are_pruned_at_a_time_and_only_when_told_to(memory: Memory) -> None:
 
 
 def test_zones_are_labels_that_move_nothing(memory: Memory) -> None:
-    fresh = memory.add("cos=0.9", layer="entity").id
-    old = memory.add("cos=0.9", layer="activity", created_at=NOW - 100 * DAY).id
-    found = memory.zones()
-    assert [(item.id, item.zone) for item in found] == [(fresh, "active"), (old, "archived")]
-    assert dict(found.counts) == {"active": 1, "archived": 1}
+    slow = memory.add("cos=0.9", layer="entity").id
+    fast = memory.add("cos=0.9", layer="activity").id
+    later = NOW + 100 * DAY
+    found = memory.zones(now=later)
+    assert [(item.id, item.zone) for item in found] == [(slow, "stale"), (fast, "dormant")]
+    assert dict(found.counts) == {"stale": 1, "dormant": 1}
     assert (found.protected, len(memory.zones({"layer": "entity"}))) == (0.0, 1)
-    assert found.memories[0].vitality == part(memory, fresh, "vitality")
-    record = memory.get(old)
+    for item in found:
+        assert item.vitality == part(memory, item.id, "vitality", now=later)
+        assert item.zone == hit(memory, item.id, now=later).zone
+    record = memory.get(fast)
     assert record is not None
     assert record.status == "active"
-    memory.link(fresh, old)
-    memory.link(old, memory.add("x").id)
+    memory.link(slow, fast)
+    memory.link(fast, memory.add("x").id)
     assert memory.zones().protected == pytest.approx(1 / 3)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
 from salience.language.tokens import shorten
 from salience.lifecycle import maintenance, pruning
+from salience.lifecycle.audit import MENDABLE
 from salience.lifecycle.consolidation import Consolidation, Summariser, central_text
 
 if TYPE_CHECKING:
@@ -238,10 +240,24 @@ def maintain(
     print(f"{report.changed:,} {'would be changed' if dry_run else 'changed'}")
 
 
-def audit(settings: Settings) -> None:
+def audit(
+    settings: Settings,
+    mend: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--mend",
+            metavar="NAME",
+            help=f"One of {', '.join(MENDABLE)}; repeat the option for more. Archives duplicates "
+            "and junk; of orphans removes links to nowhere, and activates what lost its successor.",
+            autocompletion=one_of(MENDABLE),
+        ),
+    ] = None,
+) -> None:
     """Report problems of the memories, with examples and the commands that mend them."""
     with settings.open(embeds=False) as memory, output.progress() as progress:
-        report = memory.audit(progress=progress)
+        report = memory.audit(mend=mend or (), progress=progress)
+    named = [replace(one, remedy=settings.named(one.remedy)) for one in report]
+    report = replace(report, findings=tuple(named))
     if settings.json:
         output.emit(report.to_dict())
         return
@@ -261,3 +277,5 @@ def audit(settings: Settings) -> None:
             examples,
         )
     output.console().print(rows)
+    if report.run is not None:
+        print(f"mended: {', '.join(mend or ())}; to undo it: salience undo {report.run}")

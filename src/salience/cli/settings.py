@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -64,6 +66,19 @@ class Settings:
             return None
         path = self.url.removeprefix(SQLITE).partition("?")[0]
         return None if path == ":memory:" or Path(path).exists() else Path(path)
+
+    def named(self, command: str) -> str:
+        """A command, or several joined by `&&`, with the store and namespace of this one.
+
+        A store is named if an option named it, unless its URL may hold a password.
+        """
+        options = []
+        if self.db_is_option and self.db and "@" not in self.db:
+            options += ["--db", self.db]
+        if self.namespace:
+            options += ["--namespace", self.namespace]
+        start = shlex.join(["salience", *options]) + " "
+        return re.sub(r"(?:^|(?<= && ))salience ", lambda _: start, command)
 
     def require(self) -> None:
         """Raise `StoreError` if the store is a file that does not exist."""

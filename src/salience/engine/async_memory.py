@@ -541,7 +541,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         return list(await self._run_long(ask(LinksOf(self._core.namespace, ids))))
 
     async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
-        """Label each memory by its vitality (active, stale, fading, archived), the liveliest first.
+        """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
 
         The zones are computed for a time, the present by default; no memory is moved.
         """
@@ -683,8 +683,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
     ) -> Pruning:
         """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
 
-        At most `cap` memories are moved, never pinned ones or those that hold the link graph
-        together. The result says why each is a candidate; `undo` takes its `run`.
+        At most `cap` memories are moved, never pinned ones, those that hold the link graph
+        together, or those that a link was made to within 14 days. What was imported is as old as
+        its stay here. The result says why each is a candidate; `undo` takes its `run`.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -792,14 +793,19 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         scope = await self._core.awrite_context()
         return await self._run_long(maintenance.maintain(scope, request, this_process()))
 
-    async def audit(self, *, progress: Progress | None = None) -> Audit:
-        """Count the memories that are duplicates, junk, stale, contradicted, orphaned, unembedded.
+    async def audit(self, *, mend: Sequence[str] = (), progress: Progress | None = None) -> Audit:
+        """Count memories that are duplicates, junk, dormant, contradicted, orphaned, unembedded.
 
-        The result has examples, and the command that mends each; nothing is changed.
+        The result has examples, and the command that mends each. Nothing is changed but what `mend`
+        names: "duplicates" and "junk" are archived; for "orphaned" ones, links that lead nowhere
+        are removed, and what lost its successor is active again. `undo` takes the `run` of the
+        result, but for links.
+
+        Raises:
+            InvalidInput: `mend` names another finding.
         """
-        return await self._run_long(
-            auditing.audit((await self._core.awrite_context()), progress=progress)
-        )
+        plan = auditing.audit((await self._core.awrite_context()), mend=mend, progress=progress)
+        return await self._run_long(plan)
 
     async def zone_shares(
         self,
@@ -809,7 +815,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> ZoneHistory:
-        """Count the memories in each zone (active, stale, fading, archived) at several times.
+        """Count the memories in each zone (active, stale, fading, dormant) at several times.
 
         The `points` times go from `since` (the first event by default) to `until` (now by default).
         The past comes from the log; the future is computed as if no memory was used any more.

@@ -75,7 +75,7 @@ class JudgmentApi(PlanRunner):
         return list(self._run_long(ask(LinksOf(self._core.namespace, ids))))
 
     def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
-        """Label each memory by its vitality (active, stale, fading, archived), the liveliest first.
+        """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
 
         The zones are computed for a time, the present by default; no memory is moved.
         """

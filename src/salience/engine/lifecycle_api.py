@@ -32,8 +32,9 @@ class LifecycleApi(PlanRunner):
     ) -> Pruning:
         """Archive faded memories (vitality below 0.1), least alive first; a preview unless applied.
 
-        At most `cap` memories are moved, never pinned ones or those that hold the link graph
-        together. The result says why each is a candidate; `undo` takes its `run`.
+        At most `cap` memories are moved, never pinned ones, those that hold the link graph
+        together, or those that a link was made to within 14 days. What was imported is as old as
+        its stay here. The result says why each is a candidate; `undo` takes its `run`.
 
         Raises:
             InvalidInput: names the argument that is wrong.
@@ -137,12 +138,19 @@ class LifecycleApi(PlanRunner):
         scope = self._core.write_context()
         return self._run_long(maintenance.maintain(scope, request, this_process()))
 
-    def audit(self, *, progress: Progress | None = None) -> Audit:
-        """Count the memories that are duplicates, junk, stale, contradicted, orphaned, unembedded.
+    def audit(self, *, mend: Sequence[str] = (), progress: Progress | None = None) -> Audit:
+        """Count memories that are duplicates, junk, dormant, contradicted, orphaned, unembedded.
 
-        The result has examples, and the command that mends each; nothing is changed.
+        The result has examples, and the command that mends each. Nothing is changed but what `mend`
+        names: "duplicates" and "junk" are archived; for "orphaned" ones, links that lead nowhere
+        are removed, and what lost its successor is active again. `undo` takes the `run` of the
+        result, but for links.
+
+        Raises:
+            InvalidInput: `mend` names another finding.
         """
-        return self._run_long(auditing.audit(self._core.write_context(), progress=progress))
+        plan = auditing.audit(self._core.write_context(), mend=mend, progress=progress)
+        return self._run_long(plan)
 
     def zone_shares(
         self,
@@ -152,7 +160,7 @@ class LifecycleApi(PlanRunner):
         points: int = 53,
         progress: Callable[[int, int], None] | None = None,
     ) -> ZoneHistory:
-        """Count the memories in each zone (active, stale, fading, archived) at several times.
+        """Count the memories in each zone (active, stale, fading, dormant) at several times.
 
         The `points` times go from `since` (the first event by default) to `until` (now by default).
         The past comes from the log; the future is computed as if no memory was used any more.

@@ -38,11 +38,16 @@ def trace_line(ops: Sequence[Op], elapsed_ms: float) -> str:
 
 
 def _operation(op: Op) -> str:
-    """An operation with its main arguments: not its namespaces, nor what has its default."""
+    """An operation with its main arguments: not its namespaces, nor what has its default.
+
+    A field that its class leaves out of the `repr` is left out here, too.
+    """
     arguments = (
         _argument(field.name, value)
         for field in fields(op)
-        if (value := getattr(op, field.name)) is not field.default and value is not None
+        if field.repr
+        and (value := getattr(op, field.name)) is not field.default
+        and value is not None
     )
     return f"{type(op).__name__}({', '.join(filter(None, arguments))})"
 

@@ -3,38 +3,39 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.display.result import Result
+from salience.errors import InvalidInput, shown
 from salience.language.entities import fold_name
 from salience.lifecycle.clustering import similar_pairs
 from salience.lifecycle.consolidation import EPISODIC_KINDS
 from salience.lifecycle.junk import junk_reason
-from salience.ranking.signals.vitality import vitality
-from salience.ranking.stages import score
+from salience.lifecycle.pruning import ARCHIVED, prune
+from salience.lifecycle.undo import ChangeRun
 from salience.records.filters import Compare
 from salience.records.record import Link
-from salience.records.validation import callable_or_none
+from salience.records.validation import callable_or_none, texts
 from salience.retrieval.candidates import Candidates
-from salience.retrieval.operations import FetchVectors, LinksOf, ReadTexts
+from salience.retrieval.operations import FetchVectors, LinksOf, Put, ReadTexts
 from salience.retrieval.plan import Plan, ask
-from salience.retrieval.query import Query
 from salience.write.dedup import DUPLICATE_COSINE
 from salience.write.dedup.text_differences import differences
 from salience.write.items import WriteContext
 from salience.write.reading import read_table
 
 SHOWN_EXAMPLES = 3  # examples of each finding
-_FADING_BELOW = 0.3  # vitality
+MENDABLE = ("duplicates", "junk", "orphaned")
+"""The findings that an audit can mend itself; the others need a judgement or another command."""
 _READ_CHUNK_TEXTS = 4096
-_VITALITY = score(vitality(), into="vitality")
 
 Progress = Callable[[str, int, int], None]
+_Problems = Sequence[tuple[str, str]]  # ids of memories, and what is wrong with each
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -72,13 +73,17 @@ class Finding(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit(Result):
-    """All findings about a namespace, in a fixed order."""
+    """All findings about a namespace, in a fixed order.
+
+    `run` is the name of the run that mended some of them, None if nothing was mended.
+    """
 
     _shown = ("namespace", "memories", "findings")
 
     namespace: str
     memories: int
     findings: tuple[Finding, ...]
+    run: str | None = None
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -87,57 +92,113 @@ class Audit(Result):
         return next(finding for finding in self.findings if finding.name == name)
 
 
-def audit(scope: WriteContext, *, progress: Progress | None = None) -> Plan[Audit]:
-    """The plan of finding duplicate, junk, stale, contradicted, orphaned and unembedded memories.
+def audit(
+    scope: WriteContext, *, mend: Sequence[str] = (), progress: Progress | None = None
+) -> Plan[Audit]:
+    """The plan of finding duplicate, junk, dormant, contradicted, orphaned, unembedded memories.
 
-    Looks at active memories only (for orphans, at all) and changes nothing. Duplicates and junk are
-    facts and notes: of two turns of a conversation that are alike, both were said.
+    Looks at active memories only (for dormant ones, at those that pruning looks at; for orphans, at
+    all). Duplicates and junk are facts and notes: of two turns of a conversation that are alike,
+    both were said. Nothing is changed but the findings that `mend` names: duplicates and junk are
+    archived; for orphans, links that lead nowhere are removed, and what lost its successor is
+    active again. The report is of what was there before.
+
+    Raises:
+        InvalidInput: a finding to mend is none of `MENDABLE`.
     """
     callable_or_none("progress", progress)
-    names = ("id", "kind", "agent_id", "user_id", "created_at", *sorted(_VITALITY.reads()))
-    active = Compare("status", "eq", "active")
-    table = yield from read_table(scope, active, names)
+    mend = texts("mend", mend)
+    for name in mend:
+        if name not in MENDABLE:
+            raise InvalidInput("mend", f"there is no {shown(name)}", f"use {', '.join(MENDABLE)}")
+    names = ("id", "kind", "agent_id", "user_id", "created_at", "pinned")
+    table = yield from read_table(scope, Compare("status", "eq", "active"), names)
     kinds = table["kind"].tolist() if len(table) else []
     is_fact = np.array([kind not in EPISODIC_KINDS for kind in kinds], dtype=bool)
     facts = table.take(is_fact)
-    texts = yield from _texts(facts, progress)
+    contents = yield from _contents(facts, progress)
     vectors = yield from ask(FetchVectors(table.rows, "content"))
     links: Sequence[Link] = yield from ask(LinksOf(scope.namespace))
     is_missing = np.isnan(vectors[:, 0]) if vectors.shape[1] else np.ones(len(table), dtype=bool)
     everything = yield from read_table(scope, None, ("id", "status"))
+    dangling = _dangling(everything, links)
+    successorless = _successorless(everything, links)
+    orphaned = {
+        **{link.source: f"links to {link.target!r}, which is no memory" for link in dangling},
+        **{id: f"is {s}, but by no memory that is there" for id, s in successorless.items()},
+    }
+    problems: dict[str, _Problems] = {
+        "duplicates": _duplicates(facts, contents, vectors[is_fact], progress),
+        "junk": _junk(facts, contents),
+        "orphaned": [*orphaned.items()],
+        "unembedded": [(id, "has no vector") for id in _ids(table.take(is_missing))],
+    }
     findings = (
-        _duplicates(facts, texts, vectors[is_fact], progress),
-        _junk(facts, texts),
-        _stale(scope, table),
+        _finding("duplicates", problems["duplicates"], len(facts)),
+        _finding("junk", problems["junk"], len(facts)),
+        (yield from _dormant(scope)),
         _contradicted(table, links),
-        _orphaned(everything, links),
-        _finding(
-            "unembedded",
-            [(id, "has no vector") for id in _ids(table.take(is_missing))],
-            len(table),
-            "salience reembed --missing",
-        ),
+        _finding("orphaned", problems["orphaned"], len(everything)),
+        _finding("unembedded", problems["unembedded"], len(table), "salience reembed --missing"),
     )
-    return Audit(scope.namespace, len(everything), findings)
+    report = Audit(scope.namespace, len(everything), findings)
+    if not any(problems[name] for name in mend):
+        return report
+    archived = [id for name in mend if name != "orphaned" for id, _ in problems[name]]
+    if "orphaned" not in mend:
+        dangling, successorless = (), {}
+    return (yield from _mended(report, scope, archived, dangling, successorless))
+
+
+def _mended(
+    report: Audit,
+    scope: WriteContext,
+    archived: Sequence[str],
+    dangling: tuple[Link, ...],
+    successorless: Mapping[str, str],
+) -> Plan[Audit]:
+    """Archive memories, remove links to nowhere, and activate what was replaced by nothing."""
+    run = yield from ChangeRun.begin("audit", scope)
+    yield from run.apply("archive", {id: {"status": ARCHIVED} for id in archived})
+    if successorless:
+        active = {
+            id: {"status": "active"} | ({"valid_to": None} if status == "superseded" else {})
+            for id, status in successorless.items()
+        }
+        yield from run.apply("restore", active)
+    if dangling:
+        yield from ask(Put((), (), dangling, actor=scope.actor, at=scope.now))
+    return replace(report, run=run.name)
 
 
 def _ids(table: Candidates) -> list[str]:
     return table["id"].tolist() if len(table) else []
 
 
-def _finding(name: str, examples: Sequence[tuple[str, str]], of: int, remedy: str) -> Finding:
-    shown = tuple(sorted(examples)[:SHOWN_EXAMPLES])
-    return Finding(name, len(examples), of, shown, remedy if examples else "")
+def _finding(name: str, problems: _Problems, of: int, remedy: str | None = None) -> Finding:
+    """A finding; unless another remedy is given, it is to archive what is shown, or to mend all."""
+    ordered = sorted(problems)
+    ids = [id for id, _ in ordered]
+    if remedy is None:
+        is_archived = name in ("duplicates", "junk") and len(ids) <= SHOWN_EXAMPLES
+        remedy = _command("archive", *ids) if is_archived else f"salience audit --mend {name}"
+    return Finding(name, len(ids), of, tuple(ordered[:SHOWN_EXAMPLES]), remedy if ids else "")
 
 
-def _texts(table: Candidates, progress: Progress | None) -> Plan[list[str]]:
-    texts: list[str] = []
+def _command(name: str, *ids: str) -> str:
+    """A command about memories, as a shell takes it; an id may begin like an option."""
+    separator = ["--"] if any(id.startswith("-") for id in ids) else []
+    return shlex.join(["salience", name, *separator, *ids])
+
+
+def _contents(table: Candidates, progress: Progress | None) -> Plan[list[str]]:
+    contents: list[str] = []
     for start in range(0, len(table), _READ_CHUNK_TEXTS):
         part = yield from ask(ReadTexts(table.rows[start : start + _READ_CHUNK_TEXTS]))
-        texts += [text or "" for text in part]
+        contents += [text or "" for text in part]
         if progress is not None:
-            progress("reading", len(texts), len(table))
-    return texts
+            progress("reading", len(contents), len(table))
+    return contents
 
 
 def _duplicates(
@@ -145,8 +206,11 @@ def _duplicates(
     texts: Sequence[str],
     vectors: NDArray[np.float32],
     progress: Progress | None,
-) -> Finding:
-    """Memories whose text an older one of the same owner has, or one at a cosine >= 0.92."""
+) -> _Problems:
+    """Memories whose text an older one of the same owner has, or one at a cosine >= 0.92.
+
+    A pinned one is no problem: somebody wants it as it is.
+    """
     by_owner: dict[tuple[Any, Any], list[int]] = {}
     if len(facts):
         order = np.lexsort((facts["id"].astype(str), facts.floats("created_at"))).tolist()
@@ -169,65 +233,68 @@ def _duplicates(
             one, other = left[older], left[newer]
             if not differences(texts[one], texts[other]):
                 reasons[int(other)] = f"is {cosine:.2f} like {ids[one]}"
-    examples = sorted((ids[place], why) for place, why in reasons.items())
-    return _finding("duplicates", examples, len(facts), _archive(examples))
+    pinned = facts.floats("pinned") if len(facts) else ()
+    return [(ids[place], why) for place, why in reasons.items() if pinned[place] != 1.0]
 
 
 def _named(name: str, progress: Progress) -> Callable[[int, int], None]:
     return lambda done, total: progress(name, done, total)
 
 
-def _junk(facts: Candidates, texts: Sequence[str]) -> Finding:
-    reasons = [(id, junk_reason(text)) for id, text in zip(_ids(facts), texts, strict=True)]
-    examples = [(id, reason) for id, reason in reasons if reason is not None]
-    return _finding("junk", examples, len(facts), _archive(sorted(examples)))
+def _junk(facts: Candidates, texts: Sequence[str]) -> _Problems:
+    pinned = facts.floats("pinned").tolist() if len(facts) else []
+    reasons = [
+        (id, junk_reason(text))
+        for id, text, is_pinned in zip(_ids(facts), texts, pinned, strict=True)
+        if is_pinned != 1.0
+    ]
+    return [(id, reason) for id, reason in reasons if reason is not None]
 
 
-def _archive(examples: Sequence[tuple[str, str]]) -> str:
-    """The command that archives the examples shown."""
-    return f"salience archive {' '.join(shlex.quote(id) for id, _ in examples[:SHOWN_EXAMPLES])}"
-
-
-def _stale(scope: WriteContext, table: Candidates) -> Finding:
-    if not len(table):
-        return _finding("stale", [], 0, "")
-    query = Query("", (scope.namespace,), scope.now.timestamp())
-    values = _VITALITY.apply(query, table).floats("vitality")
-    low = np.flatnonzero(values < _FADING_BELOW)
-    ids = _ids(table)
-    examples = [(ids[place], f"has a vitality of {values[place]:.2f}") for place in low.tolist()]
-    return _finding("stale", examples, len(table), "salience prune")
+def _dormant(scope: WriteContext) -> Plan[Finding]:
+    """The memories that pruning would move, all of them with the command shown."""
+    report = yield from prune(scope, cap=SHOWN_EXAMPLES)
+    count = len(report.candidates) + report.left
+    examples = tuple((one.id, f"has a vitality of {one.vitality:.2f}") for one in report.candidates)
+    remedy = f"salience prune --apply --cap {count}" if count else ""
+    return Finding("dormant", count, report.looked_at, examples, remedy)
 
 
 def _contradicted(table: Candidates, links: Sequence[Link]) -> Finding:
-    """Active memories that contradict each other, with nobody having said which one is right."""
-    ids = set(_ids(table))
+    """Active memories that contradict each other, with nobody having said which one is right.
+
+    The remedy lets the newer one of each pair shown take the place of the older one.
+    """
+    times = table.floats("created_at").tolist() if len(table) else []
+    created = dict(zip(_ids(table), times, strict=True))
+    pairs = sorted(
+        {
+            tuple(sorted((link.source, link.target), key=lambda id: (created[id], id)))
+            for link in links
+            if link.type == "contradicts" and {link.source, link.target} <= created.keys()
+        }
+    )
     against: dict[str, str] = {}
-    for link in links:
-        if link.type == "contradicts" and {link.source, link.target} <= ids:
-            against.setdefault(link.target, link.source)
-            against.setdefault(link.source, link.target)
+    for old, new in pairs:
+        against.setdefault(new, old)
+        against.setdefault(old, new)
     examples = [(id, f"and {other} contradict each other") for id, other in against.items()]
-    one, other = min(against.items(), default=("OLD", "NEW"))
-    remedy = f"salience supersede {shlex.quote(one)} {shlex.quote(other)}"
+    remedy = " && ".join(_command("supersede", *pair) for pair in pairs[:SHOWN_EXAMPLES])
     return _finding("contradicted", examples, len(table), remedy)
 
 
-def _orphaned(table: Candidates, links: Sequence[Link]) -> Finding:
-    """Memories with a link that leads nowhere, and those whose successor is gone."""
+def _dangling(table: Candidates, links: Sequence[Link]) -> tuple[Link, ...]:
+    """The links that lead from a memory to nowhere."""
+    ids = set(_ids(table))
+    return tuple(link for link in links if link.source in ids and link.target not in ids)
+
+
+def _successorless(table: Candidates, links: Sequence[Link]) -> dict[str, str]:
+    """The memories that were replaced by one that is gone, with the status of each."""
     status = dict(zip(_ids(table), table["status"].tolist() if len(table) else [], strict=True))
-    nowhere = {
-        link.source: f"links to {link.target!r}, which is no memory"
-        for link in links
-        if link.source in status and link.target not in status
-    }
     followed = {link.target for link in links if link.type in ("supersedes", "consolidates")}
-    alone = {
-        id: f"is {what}, but by no memory that is there"
+    return {
+        id: what
         for id, what in status.items()
         if what in ("superseded", "consolidated") and id not in followed
     }
-    examples = list({**nowhere, **alone}.items())
-    first = min(alone, default=None)
-    remedy = "salience maintain" if first is None else f"salience restore {shlex.quote(first)}"
-    return _finding("orphaned", examples, len(table), remedy)

@@ -12,7 +12,16 @@ from salience.display.result import Result
 from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten
 from salience.lifecycle.undo import ChangeRun
-from salience.ranking.signals.vitality import METABOLIC_RATES, Zone, alive, vitality, zone
+from salience.ranking.signals.vitality import (
+    DORMANT,
+    METABOLIC_RATES,
+    REVIVAL_DAYS,
+    Zone,
+    alive,
+    since_arrival,
+    vitality,
+    zone,
+)
 from salience.ranking.stages import score
 from salience.records.events import DAY_SECONDS, Event
 from salience.records.filters import And, Compare, Filter
@@ -52,7 +61,8 @@ class Pruning(Result):
 
     `candidates` are the memories to archive, least alive first, at most `cap`; `faded` counts all
     below the bound. Of these `pinned` are exempt, and so are `bridges`, which hold the link graph
-    together; `protected` is the share of bridges in all memories looked at. `zones` counts these.
+    together, and `revived` ones, to which a link was made within 14 days; `protected` is the share
+    of bridges in all memories looked at. `zones` counts these.
     """
 
     _computed = ("looked_at", "left")
@@ -63,6 +73,7 @@ class Pruning(Result):
     faded: int
     pinned: tuple[str, ...]
     bridges: tuple[str, ...]
+    revived: tuple[str, ...]
     protected: float
     cap: int
     run: str | None = None
@@ -75,16 +86,18 @@ class Pruning(Result):
     @property
     def left(self) -> int:
         """The number of candidates beyond the cap."""
-        return self.faded - len(self.pinned) - len(self.bridges) - len(self.candidates)
+        exempt = len(self.pinned) + len(self.bridges) + len(self.revived)
+        return self.faded - exempt - len(self.candidates)
 
 
 def prune(
     scope: WriteContext, *, apply: bool = False, cap: int = DEFAULT_CAP, where: Filter | None = None
 ) -> Plan[Pruning]:
-    """The plan of archiving memories in the zone "archived" (vitality < 0.1), least alive first.
+    """The plan of archiving dormant memories (vitality < 0.1), least alive first.
 
-    Without `apply` nothing is changed. Pinned memories and those that hold the link graph together
-    are never archived.
+    Without `apply` nothing is changed. Pinned memories, those that hold the link graph together,
+    and those to which a link was made within 14 days are never archived. The age of a memory counts
+    from when it came into the store; see `since_arrival`.
 
     Raises:
         InvalidInput: the cap is not a whole number from 0.
@@ -92,9 +105,12 @@ def prune(
     apply, cap = boolean("apply", apply), integer("cap", cap, 0)
     live = Compare("status", "in", PRUNED_STATUSES)
     parts = (live,) if where is None else (live, where)
-    table = yield from read_table(scope, And(parts), ("id", "pinned", *_COLUMNS))
+    table = yield from read_table(scope, And(parts), ("id", "pinned", "added_at", *_COLUMNS))
     query = Query("", (scope.namespace,), scope.now.timestamp())
-    table = _VITALITY.apply(query, _ALIVE.apply(query, table)) if len(table) else table
+    if len(table):
+        written = {"written_at": table.floats("created_at")}
+        table = since_arrival(table).with_columns(**written)
+        table = _VITALITY.apply(query, _ALIVE.apply(query, table))
     report = yield from _report(table, query.now, cap)
     if not apply or not report.candidates:
         return report
@@ -106,12 +122,13 @@ def prune(
 
 def _report(table: Candidates, now: float, cap: int) -> Plan[Pruning]:
     if not len(table):
-        return Pruning((), {}, 0, (), (), 0.0, cap)
+        return Pruning((), {}, 0, (), (), (), 0.0, cap)
     ids, values = table["id"], table.floats("alive")
     is_bridge = table.floats("is_cut_vertex") == 1.0
     pinned = table.floats("pinned") == 1.0
-    faded = np.array([zone(value) == ARCHIVED for value in values.tolist()])
-    places = np.flatnonzero(faded & ~is_bridge & ~pinned)
+    faded = np.array([zone(value) == DORMANT for value in values.tolist()])
+    revived = now - table.floats("newest_link") <= REVIVAL_DAYS * DAY_SECONDS
+    places = np.flatnonzero(faded & ~is_bridge & ~pinned & ~revived)
     places = places[np.lexsort((ids[places].astype(str), values[places]))][:cap]
     texts = yield from ask(ReadTexts(table.rows[places]))
     chosen = table.take(places)
@@ -129,7 +146,7 @@ def _report(table: Candidates, now: float, cap: int) -> Plan[Pruning]:
         )
     )
     zones: Counter[Zone] = Counter(
-        zone(value) or "archived" for value in table.floats("vitality").tolist()
+        zone(value) or DORMANT for value in table.floats("vitality").tolist()
     )
     return Pruning(
         candidates,
@@ -137,6 +154,7 @@ def _report(table: Candidates, now: float, cap: int) -> Plan[Pruning]:
         int(faded.sum()),
         tuple(sorted(ids[faded & pinned])),
         tuple(sorted(ids[faded & is_bridge & ~pinned])),
+        tuple(sorted(ids[faded & revived & ~is_bridge & ~pinned])),
         float(is_bridge.mean()),
         cap,
     )
@@ -150,7 +168,12 @@ def _reasons(table: Candidates, place: int, layer: str | None, now: float) -> tu
 
     uses = int(np.nan_to_num(value("access_count")))
     last = value("last_accessed")
-    age = max(0.0, now - value("created_at")) / DAY_SECONDS
+    written, added = (
+        max(0.0, now - value(name)) / DAY_SECONDS for name in ("written_at", "created_at")
+    )
+    age = f"written {_days(written)} ago"
+    if _days(written) != _days(added):
+        age += f", added {_days(added)} ago"
     used = {0: "never used", 1: "used once"}.get(uses, f"used {uses} times")
     if last == last:
         used += f", last {_days((now - last) / DAY_SECONDS)} ago"
@@ -159,7 +182,7 @@ def _reasons(table: Candidates, place: int, layer: str | None, now: float) -> tu
     links = "link" if degree == 1 else "links"
     reasons = [
         f"vitality {value('alive'):.3f} is below 0.1",
-        f"{used}; written {_days(age)} ago",
+        f"{used}; {age}",
         f"fades at rate {METABOLIC_RATES[layer]:g} ({layer})"
         + (f", slowed by {degree} {links} to it" if degree else "; nothing links to it"),
     ]

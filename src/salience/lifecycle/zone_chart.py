@@ -29,9 +29,8 @@ _ZONE_COLOURS = {
     "active": "#08519c",
     "stale": "#4292c6",
     "fading": "#9ecae1",
-    "archived": "#e4e9ef",
+    "dormant": "#e4e9ef",
 }
-_ZONE_LABELS = {"archived": "ready for\nthe archive"}
 # Four lines that the colour-blind tell apart (Okabe and Ito), and others by their dashes.
 _LAYER_LINES = {
     "entity": ("#000000", "-"),
@@ -122,7 +121,7 @@ def _draw_curves(axes: Any) -> None:
     bounds = [1.0, *(least for least, _ in ZONES), 0.0]
     for name, top, bottom in zip(ZONE_ORDER, bounds, bounds[1:], strict=False):
         axes.axhspan(bottom, top, color=_ZONE_COLOURS[name], alpha=0.30, linewidth=0)
-        _beside(axes, _ZONE_LABELS.get(name, name), (top + bottom) / 2)
+        _beside(axes, name, (top + bottom) / 2)
     for layer, values in vitality_curves(days).items():
         label, (colour, dashes) = _LAYER_LABELS[layer], _LAYER_LINES[layer]
         axes.plot(days, values, color=colour, linestyle=dashes, linewidth=2.2, label=label)
@@ -187,7 +186,7 @@ def _name_zones(axes: Any, parts: Sequence[float]) -> None:
     heights = (np.cumsum(parts) - np.array(parts) / 2).tolist()
     labels = [
         axes.text(
-            _NAMES_AT, height, f"{_ZONE_LABELS.get(name, name)} {part:.0%}", fontsize=9.5,
+            _NAMES_AT, height, f"{name} {part:.0%}", fontsize=9.5,
             va="center", transform=axes.transAxes,
         )
         for name, height, part in zip(ZONE_ORDER, heights, parts, strict=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
-from salience.ranking.signals.vitality import Zone, vitality, zone
+from salience.ranking.signals.vitality import DORMANT, Zone, since_arrival, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import USE_EVENTS, Event, apply, link_time, visible_at
 from salience.records.fields import GRAPH
@@ -24,10 +24,10 @@ from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
-ZONE_ORDER: tuple[Zone, ...] = ("active", "stale", "fading", "archived")
+ZONE_ORDER: tuple[Zone, ...] = ("active", "stale", "fading", DORMANT)
 """The zones, the liveliest first."""
 _VITAL = score(vitality(), into="vitality")
-_TIMES = ("created_at", "last_accessed", "boosted_at")
+_TIMES = ("created_at", "added_at", "last_accessed", "boosted_at")
 _SHOWN_TIMES = 24  # at most, in a notebook
 _NUMBERS = ("access_count", "boost")
 
@@ -106,8 +106,8 @@ def zone_history(
         zones: Counter[Zone] = Counter()
         if len(table):
             query = Query("", (namespace,), at.timestamp())
-            values = _VITAL.apply(query, table).floats("vitality")
-            zones.update(zone(value) or "archived" for value in values.tolist())
+            values = _VITAL.apply(query, since_arrival(table)).floats("vitality")
+            zones.update(zone(value) or DORMANT for value in values.tolist())
         for name in ZONE_ORDER:
             counts[name].append(zones[name])
         cut = table.floats("is_cut_vertex") if len(table) else np.zeros(1)

@@ -9,17 +9,34 @@ from dataclasses import dataclass
 from salience.display.html import HtmlResult, header, section, shares, table, text, zone_key
 from salience.display.result import Result
 from salience.lifecycle.zone_history import ZONE_ORDER
-from salience.ranking.signals.vitality import Zone, vitality, zone
+from salience.ranking.signals.vitality import Zone, since_arrival, vitality, zone
 from salience.ranking.stages import Keep, Pipeline, retrieve, score
+from salience.ranking.stages.stage import Stage
 from salience.records.filters import Filter
+from salience.retrieval.candidates import Candidates
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
 from salience.retrieval.routes import MatchAll
 
-_ALIVE = Pipeline(
-    (retrieve(MatchAll(), depth=None), score(vitality(), into="vitality"), Keep(None, "vitality"))
-)
 
+class _SinceArrival(Stage):
+    """The age of each memory as upkeep counts it."""
+
+    def reads(self) -> frozenset[str]:
+        return frozenset({"created_at", "added_at", "accesses"})
+
+    def apply(self, query: Query, candidates: Candidates) -> Candidates:
+        return since_arrival(candidates) if len(candidates) else candidates
+
+
+_ALIVE = Pipeline(
+    (
+        retrieve(MatchAll(), depth=None),
+        _SinceArrival(),
+        score(vitality(), into="vitality"),
+        Keep(None, "vitality"),
+    )
+)
 
 _SHOWN_MEMORIES = 20  # in a notebook, the least alive first
 

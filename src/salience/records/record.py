@@ -39,7 +39,6 @@ OPPOSING_LINKS = frozenset({"contradicts"})  # types that lend a memory neither 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 UNSET_SHARE = 0.5  # the effective importance, relevance and score of a memory without them
 ACCESSES_KEPT = 10  # times of the most recent accesses, newest first
-DEFAULT_IMPORTANCE = 0.5  # of a memory whose importance nobody has set
 
 
 Share = Annotated[float | None, Field("number", patchable=True, maximum=1.0)]
@@ -114,7 +113,7 @@ class MemoryRecord(Result):
     @property
     def effective_importance(self) -> float:
         """The importance, 0.5 where it is not set."""
-        return DEFAULT_IMPORTANCE if self.importance is None else self.importance
+        return UNSET_SHARE if self.importance is None else self.importance
 
     def with_entities(self, entities: tuple[str, ...]) -> Self:
         """The same memory with other entities."""

@@ -439,7 +439,7 @@ class Put:
     actor: str | None = None  # the author of the write
     also: Log | None = None
     past: ImportedHistory | None = None
-    at: datetime | None = None
+    at: datetime | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from salience.display.html import HtmlResult, header, memory_cell, section, tabl
 from salience.display.result import field_names, to_json
 from salience.language.analysis_types import TimeRange
 from salience.ranking.explanation import Explanation, figure, tree_html
-from salience.ranking.signals.vitality import Zone, zone
+from salience.ranking.signals.vitality import Zone
 from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.routes import SearchType
 
@@ -24,13 +24,14 @@ class Hit(MemoryRecord):
     is the memory as stored. `routes` gives its rank on each route, `similarity` max(0, cosine) with
     the query, None if the profile compares no vectors. `details` are the reasons that the profile's
     stages left, such as the memory that it lost to; `neighbors` are the turns right before and
-    after it, if the profile gives them.
+    after it, if the profile gives them. `zone` is that of its vitality, if the profile computes
+    one: active, stale, fading or dormant, as `Memory.zones` says it.
     """
 
     # The fields of the record stay in its dictionary, which a hit shares.
     __slots__ = (
         "details", "explanation", "importance", "neighbors", "rank", "record", "relevance_score",
-        "routes", "score", "similarity",
+        "routes", "score", "similarity", "zone",
     )  # fmt: skip
     _shown = ("rank", "score", "id", "content")
 
@@ -45,6 +46,7 @@ class Hit(MemoryRecord):
     details: Mapping[str, Any]
     neighbors: tuple[MemoryRecord, ...]
     similarity: float | None
+    zone: Zone | None
 
     @classmethod
     def of(
@@ -57,6 +59,7 @@ class Hit(MemoryRecord):
         details: Mapping[str, Any] = EMPTY,
         neighbors: tuple[MemoryRecord, ...] = (),
         similarity: float | None = None,
+        zone: Zone | None = None,
     ) -> Self:
         """The hit of a record."""
         hit, put = object.__new__(cls), object.__setattr__
@@ -72,12 +75,8 @@ class Hit(MemoryRecord):
         put(hit, "details", details)
         put(hit, "neighbors", neighbors)
         put(hit, "similarity", similarity)
+        put(hit, "zone", zone)
         return hit
-
-    @property
-    def zone(self) -> Zone | None:
-        """The zone of its vitality: active, stale, fading, archived; None if not computed."""
-        return zone(self.details.get("vitality"))
 
     @property
     def supporting_turn_count(self) -> int | None:

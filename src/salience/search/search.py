@@ -22,7 +22,8 @@ from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.tokens import question_words
 from salience.ranking.explanation import Explanation
 from salience.ranking.run import RankedRun, run_profile
-from salience.ranking.stages import is_stored
+from salience.ranking.signals.vitality import Zone, since_arrival, zone
+from salience.ranking.stages import is_stored, score
 from salience.records.filters import Compare, Filter, all_of, passes
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
@@ -255,6 +256,7 @@ def _hits(
     routes = run.profile.routes
     vector = next((f"{r.name}.score" for r in routes if isinstance(r, VectorRoute)), "")
     cosines = columns[vector].tolist() if vector in columns else [math.nan] * len(final)
+    zones = _zones(run, records) if "vitality" in columns else None
     hits: list[Hit] = []
     for i, record in enumerate(records):
         if record is None:
@@ -269,9 +271,34 @@ def _hits(
                 {n: v[i] for n, v in details.items() if v[i] is not None and v[i] == v[i]},
                 neighbors[i] if neighbors else (),
                 max(0.0, cosines[i]) if cosines[i] == cosines[i] else None,
+                zones[i] if zones else None,
             )
         )
     return tuple(hits)
+
+
+def _zones(run: RankedRun, records: Sequence[MemoryRecord | None]) -> list[Zone | None]:
+    """The zones of the hits, with the age of what was imported as upkeep counts it."""
+    final = run.final
+    values = final.floats("vitality")
+    arrived = [
+        record.added_at.timestamp()
+        if record is not None
+        and record.added_at is not None
+        and record.added_at > record.created_at
+        else math.nan
+        for record in records
+    ]
+    stages = run.profile.pipeline.stages
+    formula = next((f["vitality"] for s in stages if "vitality" in (f := s.formulas())), None)
+    if (
+        formula is not None
+        and {"created_at", "accesses"} <= formula.inputs()
+        and any(at == at for at in arrived)
+    ):
+        table = since_arrival(final.with_columns(added_at=np.array(arrived)))
+        values = score(formula, into="vitality").apply(run.query, table).floats("vitality")
+    return [zone(value) for value in values.tolist()]
 
 
 @lru_cache(maxsize=1024)

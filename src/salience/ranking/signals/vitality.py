@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from salience.ranking.evaluation import Evaluation, Values
 from salience.ranking.expressions import Col, NamedExpression, Signal
 from salience.ranking.functions import Apply, at_most, lookup, maximum, minimum
 from salience.ranking.signals.recency import DAY, days_since, decay
-from salience.retrieval.candidates import Floats
+from salience.retrieval.candidates import Candidates, Floats
 
 MIN_AGE_SECONDS = 0.05  # of an access: the time of one step of thought
 METABOLIC_RATES = {"entity": 0.1, "knowledge": 1.0, "episodic": 2.0, "activity": 3.0}
@@ -25,7 +25,9 @@ BOOST_HALF_LIFE_DAYS = 7.0
 REVIVAL_DAYS = 14.0
 FLOOR = 0.5  # of a memory that holds the link graph together
 
-Zone = Literal["active", "stale", "fading", "archived"]
+DORMANT: Final = "dormant"
+"""The zone of what pruning would move to the archive."""
+Zone = Literal["active", "stale", "fading", "dormant"]
 ZONES: tuple[tuple[float, Zone], ...] = ((0.6, "active"), (0.3, "stale"), (0.1, "fading"))
 
 
@@ -151,7 +153,19 @@ def alive(tau: float = 0.0, scale: float = 1.0, d: float = 0.5) -> Signal:
 
 
 def zone(value: Any) -> Zone | None:
-    """The zone of a vitality: active >= 0.6, stale >= 0.3, fading >= 0.1, archived below."""
+    """The zone of a vitality: active >= 0.6, stale >= 0.3, fading >= 0.1, dormant below."""
     if value is None or not math.isfinite(value):
         return None
-    return next((name for least, name in ZONES if value >= least), "archived")
+    return next((name for least, name in ZONES if value >= least), DORMANT)
+
+
+def since_arrival(table: Candidates) -> Candidates:
+    """The memories as if each had been written when it came into the store, if not later.
+
+    Reads `created_at`, `added_at` and `accesses`, and replaces the first and the last of them: the
+    writing counts as the first access, and none was before. So the age of an old memory that was
+    imported counts from the import. Rankings go by the memory's own time, upkeep by this.
+    """
+    start = np.fmax(table.floats("created_at"), table.floats("added_at"))
+    accesses = table.floats("accesses").reshape(len(table), -1)
+    return table.with_columns(created_at=start, accesses=np.maximum(accesses, start[:, np.newaxis]))

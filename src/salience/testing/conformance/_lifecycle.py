@@ -436,7 +436,7 @@ class Lifecycle(StoreCase):
         assert {one.name: (one.count, one.of) for one in audit} == {
             "duplicates": (1, 6),
             "junk": (1, 6),
-            "stale": (0, 7),
+            "dormant": (0, 8),
             "contradicted": (2, 7),
             "orphaned": (2, 8),
             "unembedded": (0, 7),
@@ -450,5 +450,81 @@ class Lifecycle(StoreCase):
             ("g", "is superseded, but by no memory that is there"),
             ("h", "links to 'nobody', which is no memory"),
         )
-        clock.pass_(days=30)
-        assert memory.audit()["stale"].count == 7
+        clock.pass_(days=1000)
+        assert memory.audit()["dormant"].count == 8
+
+    def test_an_audit_mends_what_it_is_told_to(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many(
+            {"id": id, "content": content, "kind": "fact"}
+            for id, content in (
+                ("a", "Ana likes green tea"),
+                ("b", "ana likes  green tea"),
+                ("c", "Ana likes GREEN tea"),
+                ("d", "null"),
+                ("e", "TODO"),
+                ("f", "Lisbon is in Portugal"),
+                ("g", "Porto is in Portugal, too"),
+            )
+        )
+        memory.pin("c")
+        memory.pin("e")
+        memory.supersede("f", "g")
+        memory.delete("g")
+        memory.add("x y z", id="h", links=[{"target": "nobody", "type": "mentions"}])
+        before = everything(memory)
+        clock.pass_(days=1)
+        found = memory.audit(mend=("duplicates", "junk", "orphaned"))
+        assert {one.name: one.count for one in found if one.count} == {
+            "duplicates": 1,
+            "junk": 1,
+            "orphaned": 2,
+        }
+        assert {one.name for one in memory.audit() if one.count} == set()
+        assert {id: get_record(memory, id).status for id in "abcdefh"} == {
+            **dict.fromkeys("acefh", "active"),
+            **dict.fromkeys("bd", "archived"),
+        }
+        assert get_record(memory, "f").valid_to is None
+        assert memory.pending_links() == []
+        assert found.run is not None
+        assert sorted(memory.undo(found.run).restored) == ["b", "d", "f"]
+        assert everything(memory) == before
+        assert memory.audit(mend="orphaned")["duplicates"].count == 1
+        assert get_record(memory, "b").status == "active"
+        assert memory.audit(mend="orphaned").run is None
+        with pytest.raises(InvalidInput, match="use duplicates, junk, orphaned"):
+            memory.audit(mend=("dormant",))
+
+    def test_what_gained_a_link_is_not_pruned_for_a_fortnight(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        ids = ("linked", "argued", "alone")
+        memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in ids)
+        clock.pass_(days=900)
+        memory.add("new", id="new")
+        memory.link("new", "linked")
+        memory.contradict("new", "argued")
+        clock.pass_(days=14)
+        for apply in (False, True):
+            report = memory.prune(apply=apply)
+            assert [one.id for one in report.candidates] == ["alone", "argued"]
+            assert (report.revived, report.faded, report.left) == (("linked",), 3, 0)
+        clock.pass_(seconds=1)
+        assert [one.id for one in memory.prune(apply=True).candidates] == ["linked"]
+
+    def test_the_age_of_what_is_imported_counts_from_the_import(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        old = clock.now - timedelta(days=900)
+        memory.add("imported", id="a", layer="activity", created_at=old)
+        assert memory.zones().counts == {"active": 1}
+        assert memory.prune().faded == memory.audit()["dormant"].count == 0
+        clock.pass_(days=10)
+        [candidate] = memory.prune().candidates
+        assert candidate.vitality == pytest.approx(1 / (1 + 10**1.5))
+        assert candidate.reasons[1] == "never used; written 910 days ago, added 10 days ago"
+        assert memory.zones().counts == {"dormant": 1}
+        assert memory.zone_shares(points=2).counts["dormant"] == (0, 1)
+        for as_of, zone in ((None, "dormant"), (clock.now - timedelta(days=9), "stale")):
+            [hit] = memory.search("imported", profile="vitality", as_of=as_of, touch=False)
+            assert hit.zone == zone

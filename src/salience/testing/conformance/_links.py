@@ -103,10 +103,10 @@ class PendingLinks(StoreCase):
             ("d", "mentions"): old,
             ("c", "supersedes"): old,
         }
-        alive = {one.id: one.vitality for one in memory.zones()}
-        memory.link("b", "d")
-        linked = {one.id: one.vitality for one in memory.zones()}
-        assert linked["d"] > alive["d"] + 0.1  # a link of today revives
+        for revival in (0.0, 1.0):
+            hits = memory.search("w", profile="vitality", explain=True, touch=False)
+            assert [dict(found(hit.explanation))["revival"] for hit in hits] == [revival]
+            memory.link("b", "d")  # a link of today
         assert imported in {link.created_at for link in memory.links("d")}
         assert memory.zone_shares(points=1).counts == {
             zone: (dict(memory.zones().counts).get(zone, 0),) for zone in ZONE_ORDER
