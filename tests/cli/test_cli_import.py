@@ -141,6 +141,55 @@ def test_an_id_that_exists_is_replaced_or_skipped_if_told(run: Run, tmp_path: Pa
     assert "leave one of them out" in ran.err
 
 
+def test_an_export_comes_back_whole(run: Run, tmp_path: Path) -> None:
+    run("add", "Ana lives in Rome.", "--id", "rome")
+    run("update", "rome", "Ana lives in Oslo.")
+    run("add", "Ben", "--id", "ben", "--namespace", "other")
+    ran = run("export", "one.jsonl")
+    assert (ran.code, ran.out) == (0, "1 memories, 0 links, 2 events\n")
+    ran = run("export", "--all", "--vectors")
+    assert ran.err == "2 namespaces, 2 memories, 0 links, 3 events\n"
+    put(tmp_path, "all.jsonl", ran.out)
+    ran = run("import", "one.jsonl", "--db", "new.db")
+    assert (ran.code, ran.out) == (0, "1 memories, 0 links, 2 events\n")
+    assert run("export", "--db", "new.db").out == (tmp_path / "one.jsonl").read_text("utf-8")
+    ran = run(
+        "import",
+        "-",
+        "--all",
+        "--db",
+        "all.db",
+        "--json",
+        stdin=run("export", "--all").out.encode(),
+    )
+    assert (ran.json["namespaces"], ran.json["memories"]) == (["default", "other"], 2)
+    for arguments, said in (
+        (["one.jsonl"], "'default' holds 1 memories already"),
+        (["all.jsonl", "--db", "3.db"], "holds 2 namespaces, not one"),
+        (["one.jsonl", "--update"], "is an export; import it alone"),
+        (["one.jsonl", "all.jsonl"], "is an export; import it alone"),
+    ):
+        ran = run("import", *arguments)
+        assert ran.code in (2, 3)
+        assert said in ran.err
+    put(tmp_path, "cut.jsonl", (tmp_path / "one.jsonl").read_text("utf-8")[:150])
+    ran = run("import", "cut.jsonl", "--db", "4.db")
+    assert (ran.code, "cut.jsonl, line 3: line: is not JSON" in ran.err) == (2, True)
+    assert not (tmp_path / "4.db").exists()
+
+
+def test_a_listing_is_imported_as_it_is_printed(run: Run, tmp_path: Path) -> None:
+    run("add", "Ana lives in Rome.", "--id", "rome", "--tag", "x", "--metadata", '{"a": 1}')
+    run("add", "Ben", "--id", "ben")
+    printed = run("list", "--json")
+    ran = run("import", "-", "--db", "new.db", stdin=printed.out.encode())
+    assert (ran.code, ran.out) == (0, "2 added, 0 rejected\n")
+    copied = run("get", "rome", "--json", "--db", "new.db").json
+    assert (copied["tags"], copied["metadata"]) == (["x"], {"a": 1})
+    put(tmp_path, "list.json", printed.json)
+    assert run("import", "list.json", "--db", "other.db").out == "2 added, 0 rejected\n"
+
+
 def test_update_of_every_format(run: Run, tmp_path: Path) -> None:
     said = {"id": "m", "author": {"role": "user"}, "content": {"parts": ["Hi"]}, "create_time": 1.7}
     put(tmp_path, "conversations.json", [{"mapping": {"a": {"message": said}}}])

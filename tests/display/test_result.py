@@ -97,6 +97,7 @@ def results(folder: Path) -> list[Any]:
         memory.prune(),
         memory.maintain(steps=("expire", "tasks", "links", "consolidate", "prune"), dry_run=True),
         memory.undo(memory.archive("soup") or ""),
+        memory.export(folder / "all.jsonl"),
         memory.stats(),
         Difference("tea", "boost", 0.5, NOW),
     ]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import json
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from salience import Memory
-from salience.errors import InvalidInput, NotFound
+from salience import AsyncMemory, Memory
+from salience.errors import InvalidInput, NotFound, StoreError
 from salience.testing import WordHashEmbedder
-from salience.testing.conformance._case import Clock
+from salience.testing.conformance._case import EVERYTHING, Clock
+from salience.write.transfer import parts
 from support.steps import IDS, QUESTIONS, added, changes, ids, texts
 
 EMBEDDER = WordHashEmbedder()
@@ -142,3 +147,200 @@ def test_an_import_exports_to_the_same_bytes(
         for (words, options), before in zip(QUESTIONS, hits, strict=True):
             after = target.search(words, touch=False, **options)
             assert [(hit.id, hit.score) for hit in after] == [(hit.id, hit.score) for hit in before]
+
+
+LINES = [
+    '{"salience": "export", "version": 1, "vectors": false}',
+    '{"namespace": "default", "memories": 2}',
+    '{"memory": {"id": "a", "content": "Ana", "created_at": "2026-01-01T00:00:00Z"}}',
+    '{"memory": {"id": "b", "content": "Ben", "created_at": "2026-01-01T00:00:00Z"}}',
+    '{"end": {}}',
+]
+
+
+def memory_with(**fields: Any) -> str:
+    """The third line with other fields of its memory."""
+    return json.dumps({"memory": {**json.loads(LINES[2])["memory"], **fields}})
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "said"),
+    [
+        (1, '{"salience": "export", "version": 2}', "line 1: version: is 2, not 1; upgrade"),
+        (1, '{"content": "x"}', "line 1: line: is not the header of an export"),
+        (2, "[]", "line 2: line: is not a JSON object but list"),
+        (2, '{"namespace": ""}', "line 2: namespace: is empty"),
+        (2, '{"memories": 2}', "line 2: line: is neither a namespace nor a memory"),
+        (3, LINES[2][:40], "line 3: line: is not JSON"),
+        (3, memory_with(importance=7), "line 3: importance: is 7"),
+        (3, memory_with(colour="red"), "line 3: memory.colour: is not known; it may be of a newer"),
+        (3, memory_with(content=None), "line 3: content: must be text"),
+        (3, memory_with(content="a\0"), "line 3: line: contains a NUL"),
+        (3, memory_with(access_count=-1), "line 3: access_count: is -1"),
+        (3, memory_with(status="gone"), "line 3: status: is 'gone'"),
+        (3, '{"memory": {"id": "a", "content": "x"}}', "line 3: memory.created_at: is missing"),
+        (4, LINES[2], "line 4: memory.id: 'a' is there twice"),
+        (4, LINES[3][:-1] + ', "events": [{"seq": 1, "type": "born"}]}', "line 4: events: "),
+        (4, LINES[3][:-1] + ', "links": [{"target": "a"}]}', "line 4: links: "),
+        (4, LINES[3][:-1] + ', "vectors": {"content": "!"}}', "line 4: vectors.content: is not"),
+        (5, '{"end": {"digest": "0"}}', "line 5: digest: differs: a line before was changed"),
+        (5, "", "line 4: is the last, and not the end: the export was broken off"),
+    ],
+)
+def test_a_damaged_file_names_its_line_and_writes_nothing(line: int, text: str, said: str) -> None:
+    changed = [*LINES]
+    changed[line - 1] = text
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        with pytest.raises(InvalidInput, match=f"^file, {re.escape(said)}"):
+            memory.import_(io.BytesIO("\n".join(changed).encode()))
+        assert memory.get_all().total == 0
+        assert memory.import_(io.BytesIO("\n".join(LINES).encode())).memories == 2
+        assert [hit.id for hit in memory.search("ben", limit=1)] == ["b"]
+
+
+def test_only_an_empty_namespace_takes_an_import(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.add("One.", id="a")
+        memory.within("other").add("Two.", id="b")
+        assert memory.export(path, everywhere=True).namespaces == ("default", "other")
+        with pytest.raises(StoreError, match="'default' holds 1 memories already"):
+            memory.import_(path, everywhere=True)
+        with pytest.raises(InvalidInput, match="holds 2 namespaces, not one; import it with every"):
+            memory.within("third").import_(path)
+        assert memory.export(path).memories == 1  # the file is replaced
+        assert memory.within("third").import_(str(path)).namespaces == ("third",)
+        assert [record.id for record in memory.within("third").get_all()] == ["a"]
+
+
+def test_an_import_that_was_broken_off_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "CHUNK_MEMORIES", 3)
+    path, clock = tmp_path / "all.jsonl", Clock()
+    with Memory.open("ram://", embedder=EMBEDDER, clock=clock) as memory:
+        memory.add_many({"id": f"m{i}", "content": f"Note {i}"} for i in range(10))
+        memory.decay_all()
+        memory.export(path)
+
+    def stop(step: str, done: int, total: int) -> None:
+        if (step, done) == ("importing default", 6):
+            assert total == 10
+            raise KeyboardInterrupt
+
+    with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=EMBEDDER, clock=clock) as memory:
+        with pytest.raises(KeyboardInterrupt):
+            memory.import_(path, progress=stop)
+        assert memory.get_all().total == 6
+        other = io.StringIO(exported(memory.within("elsewhere")))
+        with pytest.raises(StoreError, match="6 memories of another source, which was broken off"):
+            memory.import_(other)
+        memory.import_(path)
+        assert exported(memory) == path.read_text("utf-8")
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_text("before", "utf-8")
+
+    def stop(step: str, done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.add("One.")
+        with pytest.raises(KeyboardInterrupt):
+            memory.export(path, progress=stop)
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            memory.export(tmp_path / "nowhere" / "all.jsonl")
+    assert path.read_text("utf-8") == "before"
+    assert [each.name for each in tmp_path.iterdir()] == ["all.jsonl"]
+
+
+@pytest.mark.parametrize("url", ["ram://", "sqlite:///{}/m.db", "postgres"])
+def test_an_export_is_of_the_moment_at_which_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: str, url: str
+) -> None:
+    monkeypatch.setattr(parts, "CHUNK_MEMORIES", 2)
+    url = database if url == "postgres" else url.format(tmp_path)
+    clock, quiet = Clock(), io.StringIO()
+    with Memory.open(url, embedder=EMBEDDER, clock=clock) as memory:
+        memory.add_many({"id": id, "content": f"Note {id}"} for id in "abcdef")
+        memory.link("e", "a", "supports", 0.5)
+        memory.link("f", "a", "supports")
+        memory.export(quiet)
+
+        def meddle(step: str, done: int, total: int) -> None:
+            if done != 2:
+                return
+            clock.pass_(days=3)
+            memory.decay_all()
+            memory.update("c", content="Changed")
+            memory.update("d", importance=0.5)
+            memory.search("note", limit=6)
+            memory.feedback("e", "useful")
+            memory.link("e", "a", "supports", 0.25)
+            memory.link("e", "b")
+            memory.delete_many("g")
+            memory.add("Too late", id="g")
+            memory.update("f", metadata={"new": True})
+
+        busy = io.StringIO()
+        memory.export(busy, progress=meddle)
+        memories = [sorted(text.getvalue().splitlines()) for text in (quiet, busy)]
+        assert [line for line in memories[1] if '"end"' not in line] == [
+            line for line in memories[0] if '"end"' not in line
+        ]
+    with Memory.open("ram://", embedder=EMBEDDER) as again:
+        busy.seek(0)
+        again.import_(busy)
+        assert again.verify()
+
+
+def test_vectors_of_another_embedder_are_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.add("Ana drinks green tea.", id="tea", vectors={"image": [0.5, 1.0]})
+        memory.update("tea", content="Ana drinks black tea.")
+        memory.export(path, vectors=True)
+    assert '"former_vectors"' in path.read_text("utf-8")
+    with Memory.open("ram://", embedder=WordHashEmbedder(dimensions=16)) as memory:
+        assert memory.import_(path).degraded == ()
+        [hit] = memory.search("Ana drinks black tea.", profile=EVERYTHING)
+        assert hit.score > 0.99
+        assert '"image"' in exported(memory)
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.import_(path)
+        text = exported(memory, vectors=True)
+        assert '"embedder": "salience.testing/word-hash@1 (32)"' in text
+        assert text == path.read_text("utf-8")
+
+
+def test_without_an_embedder_vectors_are_missing_and_that_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    with Memory.open("ram://", embedder=EMBEDDER) as memory:
+        memory.add("Ana drinks green tea.", id="tea")
+        memory.export(path)
+    with Memory.open("ram://", embedder=None) as memory:
+        [reason] = memory.import_(path).degraded
+        assert "opened without an embedder" in reason
+        assert memory.search("tea").ids == ("tea",)
+
+
+def test_async_memory_exports_and_imports(tmp_path: Path) -> None:
+    async def both() -> int:
+        async with await AsyncMemory.open("ram://", embedder=EMBEDDER) as memory:
+            await memory.add("One.", id="a")
+            await memory.export(tmp_path / "all.jsonl")
+            return (await memory.within("other").import_(tmp_path / "all.jsonl")).memories
+
+    assert asyncio.run(both()) == 1
+
+
+def test_what_is_no_file_is_refused() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        calls: list[Any] = [memory.export, memory.import_]
+        for call in calls:
+            with pytest.raises(InvalidInput, match="give a path or an open file"):
+                call(7)
+        with pytest.raises(FileNotFoundError):
+            memory.import_("nowhere.jsonl")

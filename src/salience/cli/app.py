@@ -105,6 +105,7 @@ COMMANDS: Commands = {
         "verify": judge.verify,
     },
     "Move and rebuild": {
+        "export": migrate.export,
         "copy": migrate.copy,
         "migrate": migrate.migrate,
         "reembed": add.reembed,

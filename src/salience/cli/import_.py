@@ -18,6 +18,7 @@ import typer
 from salience import importers
 from salience.cli import output
 from salience.cli.completion import one_of
+from salience.cli.migrate import transferred
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, NotFound, shown
@@ -27,6 +28,7 @@ from salience.write import chat
 from salience.write.items import CHECKS, metadata_for
 from salience.write.link_targets import target_names
 from salience.write.outcomes import ADDING_OUTCOMES, Added
+from salience.write.transfer.files import is_export
 from salience.write.upsert import OnConflict
 
 Mode = Literal["turns", "sides", "chunks", "hybrid"]
@@ -81,13 +83,26 @@ def import_(
             "--lenient", help="Leave out notes and lines that cannot be read, and succeed."
         ),
     ] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Import all namespaces of an export.")
+    ] = False,
 ) -> None:
-    """Import files: JSON lines, Markdown notes, conversations, ChatGPT exports."""
+    """Import files: exports, JSON lines, Markdown notes, conversations, ChatGPT exports."""
     if update and mode != "turns":
         raise InvalidInput("update", f"does not go with --mode {mode}", "leave one of them out")
     if update and on_conflict != "error":
         raise InvalidInput("update", "does not go with --on-conflict", "leave one of them out")
     with _sources(paths, format, lenient) as sources:
+        exports = [source for source in sources if source.is_export]
+        if exports:
+            if len(sources) > 1 or update or on_conflict != "error" or mode != "turns":
+                raise InvalidInput(
+                    str(exports[0].path), "is an export", "import it alone, without other options"
+                )
+            _import_export(settings, exports[0], everywhere)
+            return
+        if everywhere:
+            raise InvalidInput("all", "is for exports", "leave it out")
         checks = [source.checked() for source in sources]
         total = sum(items for items, _ in checks)
         with (
@@ -107,6 +122,25 @@ def import_(
         raise typer.Exit(1)
 
 
+def _import_export(settings: Settings, source: _Source, everywhere: bool) -> None:
+    """Import what `salience export` has written."""
+    with (
+        settings.open(make=True) as memory,
+        output.progress("the same command goes on where it was") as progress,
+        source.place.open("rb") as file,
+    ):
+        done = memory.import_(
+            source.path if source.path == source.place else file,
+            everywhere=everywhere,
+            progress=lambda step, count, total: progress(step, count, total or None),
+        )
+    output.degraded(done.degraded)
+    if settings.json:
+        output.emit(done.to_dict())
+    else:
+        print(transferred(done))
+
+
 @dataclass(frozen=True)
 class _Source:
     """A file or folder: its path as given, and the place where it can be read repeatedly."""
@@ -115,6 +149,10 @@ class _Source:
     place: Path
     format: str | None
     lenient: bool
+
+    @property
+    def is_export(self) -> bool:
+        return self.format is None and self.place.is_file() and is_export(self.place)
 
     def checked(self) -> tuple[int, list[ImportProblem]]:
         """Read to the end, before anything is written: the number of items, the notes left out.

@@ -1,7 +1,9 @@
-"""Commands for stores: migrate, index and copy."""
+"""Commands for whole stores: migrate, index, copy and export."""
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +12,7 @@ from salience import stores
 from salience.cli import output
 from salience.cli.settings import Settings
 from salience.stores import copy as copying
+from salience.write.outcomes import Transferred
 
 
 def migrate(
@@ -72,3 +75,36 @@ def copy(
             f"{copied.events:,} events, checksum {copied.checksum}"
         )
     output.note("the target holds the same")
+
+
+def export(
+    settings: Settings,
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to write; - writes to stdout.")
+    ] = Path("-"),
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Export all namespaces of the store.")
+    ] = False,
+    vectors: Annotated[
+        bool,
+        typer.Option("--vectors", help="Export the vectors that the embedder made, as well."),
+    ] = False,
+) -> None:
+    """Write everything to a file, history included; import brings it back."""
+    with settings.open(embeds=False) as memory, output.progress() as progress:
+        target = sys.stdout if path == Path("-") else path
+        done = memory.export(target, everywhere=everywhere, vectors=vectors, progress=progress)
+    if path == Path("-"):
+        output.note(transferred(done))
+    elif settings.json:
+        output.emit(done.to_dict())
+    else:
+        print(transferred(done))
+
+
+def transferred(done: Transferred) -> str:
+    """The figures of an export or import."""
+    figures = [f"{done.memories:,} memories", f"{done.links:,} links", f"{done.events:,} events"]
+    if len(done.namespaces) != 1:
+        figures.insert(0, f"{len(done.namespaces):,} namespaces")
+    return ", ".join(figures)

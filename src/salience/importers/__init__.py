@@ -36,6 +36,7 @@ _SUFFIXES = {
     ".markdown": "markdown",
     ".zip": "chatgpt",
 }
+_EXPORT = re.compile(rb'\{"salience": *"export"')
 _TREE = re.compile(r'"mapping"\s*:\s*\{')
 _CONVERSATION = re.compile(r'"memories"\s*:\s*\[')
 
@@ -103,14 +104,23 @@ def detect(path: Path) -> str:
             return "chatgpt"
         notes = any(path.rglob("*.md")) or not any(path.glob("*.json"))
         return "markdown" if notes else "conversation"
-    if path.suffix.lower() in _SUFFIXES:
-        return _SUFFIXES[path.suffix.lower()]
+    name = _SUFFIXES.get(path.suffix.lower())
+    if name not in (None, "jsonl"):
+        return name
     start = head(path)
+    if _EXPORT.match(start):
+        raise ImportProblem(
+            path, "is an export of salience", "bring it back by Memory.import_ or `salience import`"
+        )
+    if name is not None:
+        return name
     if start.startswith(b"PK\x03\x04"):
         return "chatgpt"
     # The last character may be cut in half.
     source = decoded(path, start, errors="ignore").lstrip()
     if source.startswith(("{", "[")):
+        if jsonl.LISTING.match(start):
+            return "jsonl"
         if _TREE.search(source):
             return "chatgpt"
         return "conversation" if _CONVERSATION.search(source) else "jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,10 @@ _INACTIVE = frozenset(STATUSES) - {"active"}  # other texts are no status
 _FIELDS = (*(name for name in FIELDS if name not in {*_BOOKKEEPING, "status"}), "links")
 _TIMES = {name for name, field in FIELDS.items() if field.type == "time"}
 _RANKS = {name: rank for rank, name in enumerate((*_FIELDS, *_ALIASES))}
+LISTING = re.compile(
+    rb'\s*\{\s*("(total|cursor)"\s*:[^,]*,\s*)*"memories"\s*:\s*\[\s*(\]|\{[^{}]*?"content"\s*:)'
+)
+"""The start of what `salience list --json` prints."""
 _BEFORE_JSON = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"
 
 
@@ -63,6 +68,8 @@ class _Place:
 def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     """Yield the memories of a file with a JSON object in each line, or of one JSON array.
 
+    The array may be in what `salience list --json` prints.
+
     An object has the fields of a memory, or their aliases: `text` or `memory` for `content`,
     `session` for `session_id`, `timestamp` for `created_at`, `name` or `role` for `speaker`. Other
     keys go to the metadata, except for those that a store counts by itself. The `status` of a
@@ -78,8 +85,10 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     Raises:
         ImportProblem: a line is no JSON object, without `left_out`; the array is broken.
     """
-    if head(path).lstrip(_BEFORE_JSON).startswith(b"["):
-        elements = enumerate(parsed(path, text(path)), start=1)
+    start = head(path).lstrip(_BEFORE_JSON)
+    if start.startswith(b"[") or LISTING.match(start):
+        whole = parsed(path, text(path))
+        elements = enumerate(whole["memories"] if isinstance(whole, dict) else whole, start=1)
         entries = ((_Place(path, number, in_array=True), entry) for number, entry in elements)
     else:
         entries = ((_Place(path, number), line) for number, line in lines(path) if line.strip())

@@ -111,7 +111,7 @@ class AddResult(Result):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Transferred(Result):
-    """What an export has, or an import has written; `degraded` says what it had to do without."""
+    """The contents of an export, or of what was imported; `degraded` says what that lacks."""
 
     namespaces: tuple[str, ...]
     memories: int

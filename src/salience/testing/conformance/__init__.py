@@ -20,7 +20,7 @@ the store is tested; a table of cases fails with the rows that fail.
 """
 
 from salience.testing.conformance._case import Clock
-from salience.testing.conformance._changes import DeletingMany, MetadataMerging, Upserts
+from salience.testing.conformance._changes import DeletingMany, Exports, MetadataMerging, Upserts
 from salience.testing.conformance._contradictions import Contradictions
 from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
@@ -42,7 +42,7 @@ class StoreConformance(
     Adding, Listing, Updating, Deleting, Linking, Filters, Search, Namespaces, Scripts, Vectors,
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
-    IdempotencyKeys, MetadataMerging, DeletingMany, Upserts,
+    IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

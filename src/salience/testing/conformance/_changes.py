@@ -1,7 +1,8 @@
-"""Changes to what is there: metadata by key, upserts, many erased at once."""
+"""Changes to what is there: metadata by key, upserts, many erased at once, exports."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -280,3 +281,52 @@ class DeletingMany(StoreCase):
         memory.add_many({"id": id, "content": "x"} for id in ids[1:])
         assert memory.delete_many(ids[:-1]) == len(ids) - 2
         assert list_ids(memory) == ids[-1:]
+
+
+class Exports(StoreCase):
+    """`export` and `import_`."""
+
+    def test_everything_comes_back_and_exports_to_the_same_bytes(
+        self, memory: Memory, clock: Clock
+    ) -> None:
+        memory.add_many({"id": id, "content": f"thing {id}", "metadata": OLD} for id in "abcdef")
+        links = [{"target": "later", "type": "mentions"}]
+        memory.add("Lisbon.", id="x", vectors={"image": [0.0, 1.0]}, links=links)
+        clock.pass_(days=2)
+        memory.link("a", "b", "supports", 0.5)
+        memory.update("a", content="another thing", metadata={"seen": None})
+        memory.update("b", importance=0.75)
+        memory.supersede("c", "d")
+        memory.feedback("d", "incorrect")
+        memory.archive("e")
+        memory.search("thing", limit=3)
+        memory.delete("f")
+        memory.decay_all()
+        first, again = io.StringIO(), io.StringIO()
+        figures = memory.export(first)
+        assert figures.memories == 6
+        other = memory.within("other")
+        assert other.import_(io.StringIO(first.getvalue())).events == figures.events
+        other.export(again)
+        lines, lines_again = first.getvalue().splitlines(), again.getvalue().splitlines()
+        assert lines_again[2:-1] == lines[2:-1]  # the others name the namespace
+        assert other.verify()
+        assert [event.to_dict() for event in other.history("a")] == [
+            event.to_dict() for event in memory.history("a")
+        ]
+        before = clock.now - timedelta(days=1)
+        for options in ({}, {"as_of": before}, {"include_archived": True}):
+            assert search_ids(other, "thing", **options) == search_ids(memory, "thing", **options)
+
+    def test_what_comes_back_goes_on(self, memory: Memory) -> None:
+        memory.add("thing", id="a")
+        file = io.StringIO()
+        memory.export(file)
+        other = memory.within("other")
+        other.import_(io.StringIO(file.getvalue()))
+        other.add("another thing", id="b")
+        other.update("a", content="changed thing")
+        other.link("a", "b")
+        assert search_ids(other, "thing") == ["a", "b"]
+        assert [event.type for event in other.history("a")][-2:] == ["edit", "link"]
+        assert other.verify()

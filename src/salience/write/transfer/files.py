@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from salience.errors import InvalidInput, shown
+from salience.write.transfer import lines
 from salience.write.transfer.load import Lines
 
+_HEADER_BYTES = 4_096  # at most
 _MEMORY_BYTES = 64 << 20  # of a stream that is kept in memory; a longer one goes to a file
 
 
@@ -30,7 +32,10 @@ def written(target: Any) -> Iterator[Callable[[str], object]]:
         yield target.write if is_text else lambda text: target.write(text.encode())
         return
     path = Path(target)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from None
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
             yield file.write
@@ -48,6 +53,15 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def is_export(path: Path) -> bool:
+    """Test whether a file begins with the header of an export."""
+    try:
+        with path.open("rb") as file:
+            return lines.parsed(file.readline(_HEADER_BYTES)).get("salience") == lines.FORMAT
+    except (OSError, InvalidInput):
+        return False
 
 
 @contextmanager

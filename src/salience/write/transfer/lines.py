@@ -53,15 +53,6 @@ def dump(line: Fields) -> str:
     return json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def is_export(start: bytes) -> bool:
-    """Test whether a file that starts with these bytes is an export."""
-    try:
-        line = json.loads(start.split(b"\n", 1)[0])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(line, dict) and line.get("salience") == FORMAT
-
-
 def header_line(vectors: bool, embedder: str | None) -> dict[str, Any]:
     """The first line; it names the embedder of the vectors that it says to have."""
     line = {"salience": FORMAT, "version": VERSION, "vectors": vectors}
