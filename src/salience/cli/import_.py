@@ -152,7 +152,7 @@ class _Source:
 
     @property
     def is_export(self) -> bool:
-        return self.format is None and self.place.is_file() and is_export(self.place)
+        return self.format is None and is_export(self.place)
 
     def checked(self) -> tuple[int, list[ImportProblem]]:
         """Read to the end, before anything is written: the number of items, the notes left out.
