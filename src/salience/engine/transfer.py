@@ -21,7 +21,7 @@ def export_to(
     from salience.write.transfer.export import export
     from salience.write.transfer.files import written
 
-    perform, embedder = core.dispatcher.batch, core.dispatcher.store.embedder()
+    perform, embedder = core.batch, core.dispatcher.store.embedder()
     vectors, report = boolean("vectors", vectors), _report(progress)
     namespaces = [core.namespace]
     if boolean("everywhere", everywhere):
@@ -41,7 +41,7 @@ def import_from(
     target = None if boolean("everywhere", everywhere) else core.namespace
     report = _report(progress)
     with readable(source) as (name, read):
-        return load(name, read, target, core.write_context(), core.dispatcher.batch, report)
+        return load(name, read, target, core.write_context(), core.batch, report)
 
 
 def _report(progress: Progress | None) -> Progress:
