@@ -78,8 +78,8 @@ class VersionConflict(SalienceError):
         self.if_version = if_version
         super().__init__(
             f"the memory {record.id!r} has the version {record.version}, not {shown(if_version)}: "
-            "it was changed meanwhile; look at it (the `record` of this error), and try again with "
-            f"if_version={record.version}"
+            "it was changed meanwhile; look at it again, and give "
+            f"if_version={record.version} to change it as it is now"
         )
 
 

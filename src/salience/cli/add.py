@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from salience.cli import output
+from salience.cli.judge import IfVersion
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
 from salience.engine.memory import Memory
@@ -129,6 +130,7 @@ def update(
     replace_metadata: Annotated[
         str | None, typer.Option(metavar="JSON", help="The metadata in the place of all others.")
     ] = None,
+    if_version: IfVersion = None,
 ) -> None:
     """Change the text of a memory, or its fields."""
     changes_by_field = dict(_parse_assignment(change) for change in changes or ())
@@ -140,7 +142,7 @@ def update(
     if not changes_by_field:
         raise InvalidInput("update", "has nothing to change", "give a text, --set or --metadata")
     with settings.open() as memory:
-        changed = memory.update(id, **changes_by_field)
+        changed = memory.update(id, if_version=if_version, **changes_by_field)
     if settings.json:
         output.emit(changed.to_dict())
     else:
@@ -197,11 +199,14 @@ def delete(
     where: Where = None,
     everything: Annotated[bool, typer.Option("--all", help="Erase the whole namespace.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+    if_version: IfVersion = None,
 ) -> None:
     """Erase memories: by id, by a filter, or the whole namespace."""
     filters = parse_json("filter", where)
     if sum((bool(ids), filters is not None, everything)) != 1:
         raise InvalidInput("delete", "has nothing to erase", "give ids, --filter or --all")
+    if if_version is not None and len(ids or ()) != 1:
+        raise InvalidInput("if-version", "is of one memory", "give one id with it")
     if filters == {}:
         raise InvalidInput("filter", "is empty and matches every memory", "use --all for that")
     missing = []
@@ -212,7 +217,11 @@ def delete(
             if ids:
                 records = zip(ids, memory.get_many(ids), strict=True)
                 missing = list(dict.fromkeys(id for id, record in records if record is None))
-                erased = memory.delete_many(ids)
+                erased = (
+                    memory.delete_many(ids)
+                    if if_version is None
+                    else int(memory.delete(ids[0], if_version=if_version))
+                )
             else:
                 erased = memory.delete_all(filters, namespace=None if filters else memory.namespace)
     for id in missing:

@@ -78,6 +78,7 @@ COMMANDS: Commands = {
     "Look": {
         "get": get.get,
         "list": get.list_,
+        "count": get.count,
         "history": judge.history,
         "stats": get.stats,
         "zones": get.zones,

@@ -1,7 +1,8 @@
-"""Commands that look things up: get, list, zones and stats."""
+"""Commands that look things up: get, list, count, zones and stats."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -10,6 +11,13 @@ from salience.cli import output
 from salience.cli.search import Where
 from salience.cli.settings import Settings, parse_json
 from salience.errors import InvalidInput
+
+
+class Order(StrEnum):
+    """The memories that a listing has first."""
+
+    newest = "newest"
+    oldest = "oldest"
 
 
 def get(settings: Settings, id: Annotated[str, typer.Argument(help="The memory's id.")]) -> None:
@@ -30,12 +38,13 @@ def list_(
     cursor: Annotated[
         str | None, typer.Option("--cursor", help="The cursor that the page before printed.")
     ] = None,
+    order: Annotated[Order, typer.Option(help="The memories to list first.")] = Order.newest,
     where: Where = None,
 ) -> None:
-    """List memories, newest first, page by page."""
+    """List memories in the order of their time, page by page."""
     filters = parse_json("filter", where)
     with settings.open(embeds=False) as memory:
-        page = memory.get_all(filters, limit=limit, cursor=cursor)
+        page = memory.get_all(filters, limit=limit, cursor=cursor, order=order.value)
     if settings.json:
         output.emit(page.to_dict())
         return
@@ -46,7 +55,26 @@ def list_(
         console.print(render.records(page.memories, console.width))
     output.note(f"{len(page)} of {page.total:,} memories")
     if page.cursor:
-        output.note(f"more with --cursor {page.cursor}")
+        same_order = "" if order is Order.newest else f"--order {order.value} "
+        output.note(f"more with {same_order}--cursor {page.cursor}")
+
+
+def count(
+    settings: Settings,
+    where: Where = None,
+    archived: Annotated[
+        bool | None,
+        typer.Option("--archived/--not-archived", help="Count the archive only, or all else."),
+    ] = None,
+) -> None:
+    """Count memories."""
+    filters = parse_json("filter", where)
+    with settings.open(embeds=False) as memory:
+        number = memory.count(filters, archived=archived)
+    if settings.json:
+        output.emit({"count": number})
+    else:
+        print(number)
 
 
 def zones(

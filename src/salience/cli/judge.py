@@ -18,6 +18,10 @@ _MAX_DIFFERENCES = 20  # printed for people; --json gives all
 
 Id = Annotated[str, typer.Argument(help="The memory's id.")]
 Ids = Annotated[list[str], typer.Argument(help="The ids of memories.")]
+IfVersion = Annotated[
+    int | None,
+    typer.Option("--if-version", metavar="NUMBER", help="Do it only if this is its version."),
+]
 
 
 class Use(StrEnum):
@@ -39,14 +43,14 @@ def history(settings: Settings, id: Id) -> None:
 
     from salience.cli.printing import render
 
-    rows = render.table("when", "what", "")
+    rows = render.table("when", "what", "version", "", numbers=("version",))
     texts = {version.since: version.record.content for version in history.versions}
-    for event in history:
+    for event, version in zip(history, history.numbers, strict=True):
         text = texts.get(event.at, "") if event.type in ("write", "edit") else ""
         line = Text(text or _payload_summary(event.payload))
         if event.actor:
             line.append(f"  by {event.actor}", style="dim")
-        rows.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.type, line)
+        rows.add_row(f"{event.at:%Y-%m-%d %H:%M:%S}", event.type, f"{version}", line)
     output.console().print(rows)
 
 
@@ -116,17 +120,17 @@ def demote(settings: Settings, id: Id) -> None:
     _show_fields(settings, record, "memory_score")
 
 
-def pin(settings: Settings, id: Id) -> None:
+def pin(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
     """Protect a memory from being archived automatically."""
     with settings.open(embeds=False) as memory:
-        record = memory.pin(id)
+        record = memory.pin(id, if_version=if_version)
     _show_fields(settings, record, "pinned")
 
 
-def unpin(settings: Settings, id: Id) -> None:
+def unpin(settings: Settings, id: Id, if_version: IfVersion = None) -> None:
     """Take that protection away."""
     with settings.open(embeds=False) as memory:
-        record = memory.unpin(id)
+        record = memory.unpin(id, if_version=if_version)
     _show_fields(settings, record, "pinned")
 
 
@@ -134,10 +138,11 @@ def supersede(
     settings: Settings,
     old: Annotated[str, typer.Argument(help="The outdated memory.")],
     new: Annotated[str, typer.Argument(help="The memory that takes its place.")],
+    if_version: IfVersion = None,
 ) -> None:
     """Replace an outdated memory by a newer one; the old one was true until now."""
     with settings.open(embeds=False) as memory:
-        memory.supersede(old, new)
+        memory.supersede(old, new, if_version=if_version)
         record = memory.get(old)
     assert record is not None
     _show_fields(settings, record, "status", "valid_to")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import accumulate
 
 from salience.display.result import Result
-from salience.records.events import Event, record_at
+from salience.records.events import Event, record_at, version_after
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
@@ -29,11 +30,17 @@ class RecordVersion(Result):
 class History(Result):
     """The events of a memory and its versions, oldest first."""
 
+    _computed = ("numbers",)
     _shown = ("id", "versions", "events")
 
     id: str
     versions: tuple[RecordVersion, ...]
     events: tuple[Event, ...]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The version of the memory after each event."""
+        return tuple(accumulate(self.events, version_after, initial=0))[1:]
 
     def __iter__(self) -> Iterator[Event]:
         return iter(self.events)

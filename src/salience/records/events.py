@@ -85,8 +85,15 @@ def apply(before: Values, event: Event) -> dict[str, Any]:
     changes = _EFFECTS.get(event.type, _set)(before, event)
     if event.type in UPDATING_EVENTS:
         changes.setdefault("updated_at", event.at)
-        changes["version"] = before["version"] + 1
+        changes["version"] = version_after(before["version"], event)
     return changes
+
+
+def version_after(version: int, event: Event) -> int:
+    """The version of a memory after one of its events."""
+    if event.type == "write":
+        return int(event.payload.get("set", EMPTY).get("version", BLANK.version))
+    return version + (event.type in UPDATING_EVENTS)
 
 
 def replay(events: Iterable[Event]) -> dict[str, dict[str, Any]]:

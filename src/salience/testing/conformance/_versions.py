@@ -193,6 +193,7 @@ class Versions(StoreCase):
         history = memory.history("x")
         assert [version.record.version for version in history.versions] == [2, 4]
         assert history.to_dict()["versions"][1]["record"]["version"] == 4
+        assert history.to_dict()["numbers"] == [1, 2, 3, 4]
 
     def test_undoing_is_a_later_version(self, memory: Memory, clock: Clock) -> None:
         self.add_two(memory, clock)
