@@ -113,14 +113,6 @@ class AsyncPlanRunner:
         values = {"url": core.url, "namespace": core.namespace, "profile": profile}
         return short_repr(name, values)
 
-    def __repr__(self) -> str:
-        name, core = type(self).__name__, vars(self).get("_core")
-        if core is None:
-            return f"{name}(not open yet)"
-        profile = core.searches.profile.name
-        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
-        return short_repr(name, values)
-
     async def _run(self, plan: Plan[T], memories: int = 1) -> T:
         """Run a plan that handles so many memories.
 
