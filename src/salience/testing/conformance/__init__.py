@@ -29,7 +29,7 @@ from salience.testing.conformance._lifecycle import Lifecycle
 from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
 from salience.testing.conformance._listings import Listing
 from salience.testing.conformance._rankings import Rankings
-from salience.testing.conformance._reads import Accesses, SessionTurns, Vectors
+from salience.testing.conformance._reads import Accesses, Hits, SessionTurns, Vectors
 from salience.testing.conformance._search import Namespaces, Scripts, Search
 from salience.testing.conformance._versions import Versions
 from salience.testing.conformance._write_outcomes import IdempotencyKeys, WriteOutcomes
@@ -43,6 +43,6 @@ class StoreConformance(
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
-    Versions, Contradictions,
+    Versions, Contradictions, Hits,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

@@ -249,3 +249,25 @@ class SessionTurns(StoreCase):
     def test_notes_have_no_neighbours(self, memory: Memory) -> None:
         memory.add_many({"id": id, "content": f"word{id}"} for id in "abc")
         assert self._near(memory, "wordb") == (["b"], ["b"])
+
+
+class Hits(StoreCase):
+    """A hit has the fields of its memory."""
+
+    def test_a_hit_reads_like_its_memory(self, memory: Memory) -> None:
+        memory.add("an apple", id="a", kind="fact", tags=["fruit"], title="Apple", speaker="Ana")
+        memory.add("two apples", id="b", importance=0.0, relevance_score=0.9)
+        hits = {hit.id: hit for hit in memory.search("apple", touch=False)}
+        for id, hit in hits.items():
+            record = get_record(memory, id)
+            assert hit.record == record
+            assert (hit.kind, hit.tags, hit.title, hit.speaker) == (
+                record.kind,
+                record.tags,
+                record.title,
+                record.speaker,
+            )
+            assert hit.updated_at == record.updated_at
+        assert (hits["a"].importance, hits["a"].relevance_score) == (0.5, 0.5)
+        assert (hits["b"].importance, hits["b"].relevance_score) == (0.0, 0.9)
+        assert get_record(memory, "a").importance is None
