@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from salience.language.english import HONORIFICS
@@ -15,6 +16,7 @@ from salience.language.tokens import stem, text_key, words
 MAX_CHARACTERS = 200
 """A longer text is no statement of one attribute."""
 
+_RECENT_TEXTS = 4096  # those of a write are read when they are compared and when they are stored
 _SENTENCE_END = re.compile(r"[.!;]\s+(?=\S)")
 _CONTRACTIONS = tuple(
     (re.compile(pattern, re.IGNORECASE), full)
@@ -30,7 +32,7 @@ _CONTRACTIONS = tuple(
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Statement:
     """One attribute of one subject: its value by parts, stated or denied.
 
@@ -42,7 +44,7 @@ class Statement:
     values: Mapping[str, str] = field(default_factory=lambda: _NONE)
     is_denied: bool = False
 
-    @property
+    @cached_property
     def key(self) -> int:
         """A hash of subject and attribute in 63 bits."""
         return text_key(f"{self.subject}\n{self.attribute}")
@@ -78,7 +80,12 @@ def _differ(one: str, other: str) -> bool:
 
 def statement_of(text: str) -> Statement | None:
     """The statement of a short text; None if it is a question, a supposition, or too long."""
-    if len(text) > MAX_CHARACTERS or "?" in text or cues.CODE.search(text):
+    return _statement_of(text) if len(text) <= MAX_CHARACTERS else None
+
+
+@lru_cache(maxsize=_RECENT_TEXTS)
+def _statement_of(text: str) -> Statement | None:
+    if "?" in text or cues.CODE.search(text):
         return None
     sentence, is_whole = _first_sentence(text.strip().replace("\u2019", "'"))
     for pattern, full in _CONTRACTIONS if "'" in sentence else ():

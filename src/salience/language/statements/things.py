@@ -33,16 +33,16 @@ _VERBS = {
     rf"|takes (?:off|place)|happens|(?:{BE}|was|were|(?:has|have) been|got) (?:{_MOVED})"
     r"|is|are|moved|falls",
 }
-_EVENTS = {name: re.compile(rf"^{THING} (?:{verbs}) ") for name, verbs in _VERBS.items()}
+_VERB = "|".join(f"(?P<{name}>{verbs})" for name, verbs in _VERBS.items())
+_EVENT = re.compile(rf"^{THING} (?:{_VERB}) ")
 _BARE_EVENT = re.compile(rf"^{THING}(?=(?: (?:at|on|for) |: ))")
 
 
 def event(sentence: str) -> Reading | None:
     """The time of an event, an opening or a deadline."""
-    for name, pattern in _EVENTS.items():
-        match = pattern.match(sentence)
-        if match is not None and is_definite(match["what"]):
-            return _timed(match["what"], name, sentence[match.end() :])
+    match = _EVENT.match(sentence)
+    if match is not None and match.lastgroup is not None and is_definite(match["what"]):
+        return _timed(match["what"], match.lastgroup, sentence[match.end() :])
     match = _BARE_EVENT.match(sentence)
     if match is None or not is_definite(match["what"]):
         return None
