@@ -243,6 +243,44 @@ def test_list_goes_page_by_page(notes: Run) -> None:
     assert "1 of 1 memories" in some.err
 
 
+def test_list_has_the_oldest_first_if_asked(notes: Run) -> None:
+    newest = [one["id"] for one in notes("list", "--json").json["memories"]]
+    assert newest == ["piano", "bread", "river"]
+    first = notes("list", "--order", "oldest", "--limit", "2")
+    assert first.err.splitlines()[-1].startswith("more with --order oldest --cursor ")
+    cursor = first.err.split()[-1]
+    rest = notes("list", "--order", "oldest", "--cursor", cursor, "--json").json
+    assert [one["id"] for one in rest["memories"]] == ["piano"]
+    other_way = notes("list", "--cursor", cursor)
+    assert (other_way.code, "order='oldest'" in other_way.err) == (2, True)
+
+
+def test_count(notes: Run) -> None:
+    assert notes("count").out == "3\n"
+    assert notes("count", "--filter", '{"tags": "home"}', "--json").json == {"count": 1}
+    notes("archive", "piano")
+    assert notes("count", "--archived").out == "1\n"
+    assert notes("count", "--not-archived").out == "2\n"
+
+
+def test_a_change_of_another_version_is_refused(notes: Run) -> None:
+    assert notes("update", "piano", "--set", "importance=0.5", "--if-version", "1").code == 0
+    for command in (
+        ("update", "piano", "Other words"),
+        ("pin", "piano"),
+        ("unpin", "piano"),
+        ("supersede", "piano", "bread"),
+        ("delete", "piano"),
+    ):
+        ran = notes(*command, "--if-version", "1")
+        assert (ran.code, "the version 2, not 1" in ran.err) == (2, True), command
+    assert notes("get", "piano", "--json").json["version"] == 2
+    assert "is of one memory" in notes("delete", "piano", "bread", "--if-version", "1").err
+    assert notes("pin", "piano", "--if-version", "2").code == 0
+    assert notes("delete", "piano", "--if-version", "3").out == "1 deleted\n"
+    assert notes("count").out == "2\n"
+
+
 def test_delete_by_id_by_filter_and_all(notes: Run) -> None:
     assert notes("delete", "river", "--json").json == {"deleted": 1, "missing": []}
     again = notes("delete", "river", "bread")
