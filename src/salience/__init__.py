@@ -23,6 +23,7 @@
 A Profile says how to rank. Every error is a SalienceError, from `salience.errors`.
 """
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from salience.engine.memory import Memory
@@ -41,6 +42,8 @@ from salience.write.outcomes import AddResult
 
 if TYPE_CHECKING:
     from salience.engine.async_memory import AsyncMemory
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __version__ = "0.1.0"
 

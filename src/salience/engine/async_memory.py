@@ -24,6 +24,7 @@ from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
+from salience.engine.log import log_search, log_upkeep
 from salience.engine.options import (
     SETTINGS,
     UNCHANGED,
@@ -267,7 +268,9 @@ class AsyncWriteApi(AsyncPlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        return await self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
+        count = await self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
+        log_upkeep(self._core.namespace, "erase", count)
+        return count
 
     async def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
@@ -284,9 +287,10 @@ class AsyncWriteApi(AsyncPlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        return await self._run_long(
-            ask(Delete(text("namespace", namespace, limit=256), where=where))
-        )
+        namespace = text("namespace", namespace, limit=256)
+        count = await self._run_long(ask(Delete(namespace, where=where)))
+        log_upkeep(namespace, "erase", count)
+        return count
 
 
 class AsyncSearchApi(AsyncPlanRunner):
@@ -305,7 +309,9 @@ class AsyncSearchApi(AsyncPlanRunner):
         """
         check_names("AsyncMemory.search", options, SearchOptions)
         request = self._core.request(query, **options)
-        return await self._read(search.search(request), request)
+        result = await self._read(search.search(request), request)
+        log_search(result, request.settings.slow_search_ms)
+        return result
 
     @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
     async def explain(
@@ -691,9 +697,12 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        return await self._run_long(
+        report = await self._run_long(
             pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
         )
+        if apply:
+            log_upkeep(scope.namespace, "prune", len(report.candidates), report.run)
+        return report
 
     async def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
@@ -704,9 +713,10 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is pinned; nothing was moved.
         """
-        return await self._run_long(
-            pruning.archive((await self._core.awrite_context()), texts("ids", ids))
-        )
+        scope, names = (await self._core.awrite_context()), texts("ids", ids)
+        run = await self._run_long(pruning.archive(scope, names))
+        log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
+        return run
 
     async def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
         """Bring memories back from the archive; returns the status that each has again, by id.
@@ -715,9 +725,10 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is not archived; nothing was moved.
         """
-        return await self._run_long(
-            pruning.restore((await self._core.awrite_context()), texts("ids", ids))
-        )
+        scope = await self._core.awrite_context()
+        restored = await self._run_long(pruning.restore(scope, texts("ids", ids)))
+        log_upkeep(scope.namespace, "restore", len(restored))
+        return restored
 
     async def consolidate(
         self,
@@ -745,9 +756,10 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return await self._run_long(
+        scope = await self._core.awrite_context()
+        report = await self._run_long(
             maintenance.consolidate_new(
-                (await self._core.awrite_context()),
+                scope,
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
@@ -755,6 +767,9 @@ class AsyncLifecycleApi(AsyncPlanRunner):
                 progress=progress,
             )
         )
+        if apply:
+            log_upkeep(scope.namespace, "consolidate", report.merged, report.run)
+        return report
 
     async def undo(self, run: str) -> Undone:
         """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
@@ -765,7 +780,10 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             NotFound: no run of that name changed anything.
             InvalidInput: the name is not that of a run.
         """
-        return await self._run_long(undo.undo((await self._core.awrite_context()), run))
+        scope = await self._core.awrite_context()
+        undone = await self._run_long(undo.undo(scope, run))
+        log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
+        return undone
 
     async def maintain(
         self,
@@ -791,7 +809,11 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
         scope = await self._core.awrite_context()
-        return await self._run_long(maintenance.maintain(scope, request, this_process()))
+        report = await self._run_long(maintenance.maintain(scope, request, this_process()))
+        for step in report.steps:
+            if not (dry_run or step.held_back):
+                log_upkeep(scope.namespace, f"maintain, step {step.name}", step.changed, step.run)
+        return report
 
     async def audit(self, *, mend: Sequence[str] = (), progress: Progress | None = None) -> Audit:
         """Count memories that are duplicates, junk, dormant, contradicted, orphaned, unembedded.

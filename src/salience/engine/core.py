@@ -95,10 +95,7 @@ class Core:
         profile, aliases = profiles.get(values["profile"]), values["aliases"]
         aliases = Aliases.of(None if aliases is None else mapping("aliases", aliases))
         pause = number("embedder_pause", values["embedder_pause"], MAX_PAUSE_SECONDS) or 0.0
-        limits = values["limits"]
-        if limits is not None and not isinstance(limits, Limits):
-            limits = mapping("limits", limits)
-        limits = Limits.of(limits)
+        limits, slow_ms = Limits.of(values["limits"]), values["slow_search_ms"]
         model = resolve(embedder)
         if isinstance(model, StaticEmbedder | SentenceTransformerEmbedder):
             model.check()
@@ -124,6 +121,7 @@ class Core:
                 counter if counter is count_tokens else _checked(counter),
                 aliases,
                 limits,
+                number("slow_search_ms", slow_ms),
             )
             actor = values["actor"]
             actor = None if actor is None else text("actor", actor, limit=512)

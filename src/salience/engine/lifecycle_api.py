@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from salience.engine.log import log_upkeep
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
@@ -40,9 +41,12 @@ class LifecycleApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = self._core.write_context()
-        return self._run_long(
+        report = self._run_long(
             pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
         )
+        if apply:
+            log_upkeep(scope.namespace, "prune", len(report.candidates), report.run)
+        return report
 
     def archive(self, ids: str | Sequence[str]) -> str | None:
         """Move memories to the archive, where only `include_archived` finds them.
@@ -53,7 +57,10 @@ class LifecycleApi(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is pinned; nothing was moved.
         """
-        return self._run_long(pruning.archive(self._core.write_context(), texts("ids", ids)))
+        scope, names = self._core.write_context(), texts("ids", ids)
+        run = self._run_long(pruning.archive(scope, names))
+        log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
+        return run
 
     def restore(self, ids: str | Sequence[str]) -> Mapping[str, str]:
         """Bring memories back from the archive; returns the status that each has again, by id.
@@ -62,7 +69,10 @@ class LifecycleApi(PlanRunner):
             NotFound: one of them does not exist; nothing was moved.
             InvalidInput: one of them is not archived; nothing was moved.
         """
-        return self._run_long(pruning.restore(self._core.write_context(), texts("ids", ids)))
+        scope = self._core.write_context()
+        restored = self._run_long(pruning.restore(scope, texts("ids", ids)))
+        log_upkeep(scope.namespace, "restore", len(restored))
+        return restored
 
     def consolidate(
         self,
@@ -90,9 +100,10 @@ class LifecycleApi(PlanRunner):
         Raises:
             InvalidInput: names the argument that is wrong.
         """
-        return self._run_long(
+        scope = self._core.write_context()
+        report = self._run_long(
             maintenance.consolidate_new(
-                self._core.write_context(),
+                scope,
                 apply=apply,
                 everything=everything,
                 summarise=summarise,
@@ -100,6 +111,9 @@ class LifecycleApi(PlanRunner):
                 progress=progress,
             )
         )
+        if apply:
+            log_upkeep(scope.namespace, "consolidate", report.merged, report.run)
+        return report
 
     def undo(self, run: str) -> Undone:
         """Take back what a run of `prune`, `archive`, `consolidate` or `maintain` changed.
@@ -110,7 +124,10 @@ class LifecycleApi(PlanRunner):
             NotFound: no run of that name changed anything.
             InvalidInput: the name is not that of a run.
         """
-        return self._run_long(undo.undo(self._core.write_context(), run))
+        scope = self._core.write_context()
+        undone = self._run_long(undo.undo(scope, run))
+        log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
+        return undone
 
     def maintain(
         self,
@@ -136,7 +153,11 @@ class LifecycleApi(PlanRunner):
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
         scope = self._core.write_context()
-        return self._run_long(maintenance.maintain(scope, request, this_process()))
+        report = self._run_long(maintenance.maintain(scope, request, this_process()))
+        for step in report.steps:
+            if not (dry_run or step.held_back):
+                log_upkeep(scope.namespace, f"maintain, step {step.name}", step.changed, step.run)
+        return report
 
     def audit(self, *, mend: Sequence[str] = (), progress: Progress | None = None) -> Audit:
         """Count memories that are duplicates, junk, dormant, contradicted, orphaned, unembedded.

@@ -41,6 +41,7 @@ class Settings(TypedDict, total=False):
         the background (after 1, 2, 4, ... at first); until then nobody waits for it. With 0 every
         call asks it anew.
     limits: the largest values to take, as {"text": 5000000}; see `salience.records.limits.Limits`.
+    slow_search_ms: the milliseconds from which a search is logged as slow; None for never.
     trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
         a function that takes a line.
     """
@@ -56,6 +57,7 @@ class Settings(TypedDict, total=False):
     dedup: DedupPolicy | bool | float | None
     embedder_pause: float
     limits: Limits | Mapping[str, int] | None
+    slow_search_ms: float | None
     trace: Trace
 
 
@@ -67,6 +69,7 @@ SETTINGS: Mapping[str, Any] = {
     "embedder_pause": LONGEST_PAUSE_SECONDS,
     "count_tokens": count_tokens,
     "entities": RULES,
+    "slow_search_ms": 1_000.0,
     "trace": False,
 }
 

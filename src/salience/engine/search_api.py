@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Unpack
 
+from salience.engine.log import log_search
 from salience.engine.options import check_names, takes
 from salience.engine.runner import PlanRunner
 from salience.engine.time_travel import as_of
@@ -43,7 +44,9 @@ class SearchApi(PlanRunner):
         """
         check_names("Memory.search", options, SearchOptions)
         request = self._core.request(query, **options)
-        return self._read(search.search(request), request)
+        result = self._read(search.search(request), request)
+        log_search(result, request.settings.slow_search_ms)
+        return result
 
     @takes(CompareOptions, ExplainOptions, defaults=SEARCH_DEFAULTS)
     def explain(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
+from salience.engine.log import log_upkeep
 from salience.engine.options import (
     UNCHANGED,
     MemoryChanges,
@@ -160,7 +161,9 @@ class WriteApi(PlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        return self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
+        count = self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
+        log_upkeep(self._core.namespace, "erase", count)
+        return count
 
     def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
         """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
@@ -177,4 +180,7 @@ class WriteApi(PlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        return self._run_long(ask(Delete(text("namespace", namespace, limit=256), where=where)))
+        namespace = text("namespace", namespace, limit=256)
+        count = self._run_long(ask(Delete(namespace, where=where)))
+        log_upkeep(namespace, "erase", count)
+        return count

@@ -34,16 +34,19 @@ class Limits:
         """
         if limits is None or isinstance(limits, Limits):
             return limits or DEFAULT_LIMITS
-        if not isinstance(limits, Mapping):
-            raise InvalidInput("limits", f"is {shown(limits)}", 'give a mapping: {"text": 5000000}')
+        try:
+            values = dict(limits)
+        except Exception:  # of any kind, in a type from outside
+            problem, remedy = f"is {shown(limits)}", 'give a mapping: {"text": 5000000}'
+            raise InvalidInput("limits", problem, remedy) from None
         names = [field.name for field in fields(cls)]
-        for name, value in limits.items():
+        for name, value in values.items():
             if name not in names:
                 raise InvalidInput("limits", f"has no {shown(name)}", f"use {', '.join(names)}")
             if type(value) is not int or not 1 <= value <= _LARGEST_LIMIT:
                 remedy = f"give a whole number from 1 to {_LARGEST_LIMIT:,}"
                 raise InvalidInput(f"limits.{name}", f"is {shown(value)}", remedy)
-        return cls(**limits)
+        return cls(**values)
 
 
 DEFAULT_LIMITS = Limits()

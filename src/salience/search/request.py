@@ -101,6 +101,7 @@ class SearchSettings:
     count_tokens: Callable[[str], int] = count_tokens
     aliases: Aliases = NO_ALIASES
     limits: Limits = DEFAULT_LIMITS
+    slow_search_ms: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

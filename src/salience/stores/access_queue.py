@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import threading
 import warnings
@@ -206,6 +207,7 @@ def _start_timer(flush: Callable[[], None]) -> threading.Timer | None:
     return timer
 
 
+_log = logging.getLogger(__name__)
 _FLUSHED_AT_EXIT: WeakSet[AccessQueue] = WeakSet()
 
 
@@ -216,6 +218,7 @@ def _flush_all() -> None:
             queue.flush()
         except Exception as problem:
             warnings.warn(f"accesses could not be counted: {problem}", stacklevel=1)
+            _log.warning("accesses could not be counted: %s", type(problem).__name__)
 
 
 def overlay(

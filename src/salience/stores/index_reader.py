@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -22,6 +23,9 @@ _PARALLEL_SEARCH_MIN_ROWS = 300_000  # memories above which a second thread pays
 
 _IndexRows = tuple[NamespaceIndex, Rows, slice | NDArray[np.intp]]
 """An index, the rows that it holds of those asked for, and their places among these."""
+
+
+_log = logging.getLogger(__name__)
 
 
 class IndexReader(ABC):
@@ -55,7 +59,9 @@ class IndexReader(ABC):
         self._index_bytes += size - self._sizes.get(namespace, 0)
         self._sizes[namespace] = size
         while self._index_bytes > self._memory_limit and len(self._indexes) > 1:
-            self._drop(next(iter(self._indexes)))
+            oldest = next(iter(self._indexes))
+            _log.info("the index of the namespace %r is dropped to make room", oldest)
+            self._drop(oldest)
 
     def _drop(self, namespace: str) -> None:
         """Drop the index of a namespace."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
@@ -21,6 +22,7 @@ from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
+_log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
 
 
@@ -99,6 +101,8 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         connection.execute("CREATE SCHEMA IF NOT EXISTS salience")
         for step in steps[before:]:
             connection.execute(step.encode())
+        if before < len(steps):
+            _log.info("%s: schema %d brought to %d", database.server, before, len(steps))
         if before < len(steps):
             connection.execute(
                 "INSERT INTO meta VALUES ('schema', %s) "

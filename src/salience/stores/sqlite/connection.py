@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sqlite3
 import struct
@@ -19,6 +20,7 @@ from salience.stores.codec import attribute_key, feature_bytes, term_bytes
 from salience.stores.migrations import migrations
 
 APPLICATION_ID = 0x5245434C  # "RECL", in the header of every file that this program made
+_log = logging.getLogger(__name__)
 BUSY_TIMEOUT_SECONDS = 30.0
 WRITER_POLL_MS = 20  # that a writer's connection waits for the lock before it asks anew
 _REMEDIES = (
@@ -222,6 +224,8 @@ def _migrate(db: sqlite3.Connection, steps: list[str], path: str) -> None:
                 db.execute(statement)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {len(steps)}")
+    if version and version < len(steps):
+        _log.info("%s: schema brought from version %d to %d", path, version, len(steps))
 
 
 def _feature_bytes(content: str) -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -26,6 +28,17 @@ from salience.stores.postgres.sql.vectors import (
 )
 from salience.stores.postgres.wire.commands import Steps
 from salience.stores.postgres.wire.types import float_array
+
+_log = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1024)  # said once of each
+def _warn_of_missing_index(namespace: str, name: str) -> None:
+    _log.warning(
+        "the namespace %r has no index of its vectors %r, and compares all; run `salience index`",
+        namespace,
+        name,
+    )
 
 
 class VectorSearch(RouteSearch[Vector]):
@@ -68,7 +81,10 @@ class VectorSearch(RouteSearch[Vector]):
     ) -> Steps[tuple[Rows, Floats]]:
         """The nearest rows, by an index or exactly; of equally near ones all."""
         namespace = latest.namespace
-        indexed = latest.vector_count(route.vector) if self.has_index(latest, route) else None
+        count = latest.vector_count(route.vector)
+        indexed = count if self.has_index(latest, route) else None
+        if indexed is None and self.uses_indexes and count > EXACT_BELOW:
+            _warn_of_missing_index(namespace, route.vector)
         delta, *_, [[numbers, packed, distances]] = yield [
             latest.delta_query(),
             *select_nearest(namespace, route, query, depth, indexed),

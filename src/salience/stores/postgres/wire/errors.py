@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from salience.errors import StoreClosed, StoreError
 
+_log = logging.getLogger(__name__)
 _RETRY_SECONDS = 30.0  # seconds in which a server that went away may come back
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 0.05, 2.0
 _RETRIED_ERRORS = (errors.DeadlockDetected, errors.SerializationFailure)
@@ -84,5 +86,7 @@ class RetryPolicy:
             if isinstance(problem, PoolTimeout):  # all busy, or none could be made
                 self.pool_is_broken = bool(pool.get_stats().get("connections_errors"))
         pause = self._pause * random.uniform(0.5, 1.0)
+        level = logging.WARNING if self.pool_is_broken else logging.INFO
+        _log.log(level, "PostgreSQL: %s; trying again in %.2f s", type(problem).__name__, pause)
         self._pause = min(2 * self._pause, _MAX_PAUSE_SECONDS)
         return pause
