@@ -71,13 +71,13 @@ def test_no_words_of_a_memory_are_logged_above_debug(
 ) -> None:
     caplog.set_level(logging.DEBUG, "salience")
     embedder = Gossip()
-    address = {"ram": "ram://", "sqlite": tmp_path / "memory.db"}[store]
+    address: Any = {"ram": "ram://", "sqlite": tmp_path / "memory.db"}[store]
     with Memory(address, embedder=embedder, namespace="n", slow_search_ms=0) as memory:
         live(memory, embedder)
     said = messages(caplog, logging.INFO)
     for part in (
         "WARNING salience.search: slow search: ",
-        "WARNING salience.engine.recovery: Gossip does not answer (Gossip: ConnectionError)",
+        "WARNING salience.engine.recovery: Gossip does not answer (ConnectionError)",
         "INFO salience.engine.recovery: Gossip answers again",
         "INFO salience.upkeep: archive: 2 memories of the namespace 'n' (run archive-",
         "INFO salience.upkeep: undo: ",

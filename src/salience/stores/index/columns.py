@@ -177,13 +177,13 @@ class TextsColumn(CodedColumn):
             chosen = np.zeros(len(self.distinct) + 1, dtype=bool)
             chosen[self._codes_with(operand)] = True
             return chosen[self.codes]
-        truth = [satisfies(operator, folded(value), operand) for value in self.distinct]
+        truth = [satisfies(operator, folded(value or ()), operand) for value in self.distinct]
         return np.array([*truth, False])[self.codes]
 
     def _codes_with(self, text: str) -> list[int]:
         """The codes of the lists that hold a text."""
         for code in range(self._indexed, len(self.distinct)):
-            for one in dict.fromkeys(folded(self.distinct[code])):
+            for one in dict.fromkeys(folded(self.distinct[code] or ())):
                 self._codes_by_text.setdefault(one, []).append(code)
         self._indexed = len(self.distinct)
         return self._codes_by_text.get(text, [])

@@ -325,6 +325,13 @@ class Filters(StoreCase):
             memory, {"access_count": {"gte": 1}, "last_accessed": {"exists": True}}
         ) == ["d"]
 
+    def test_tags_are_filtered_where_memories_were_erased(self, memory: Memory) -> None:
+        memory.add_many([{"id": id, "content": id, "tags": ["red"]} for id in ("one", "two")])
+        assert sorted(list_ids(memory, {"tags": "red"})) == ["one", "two"]
+        memory.delete("one")
+        assert list_ids(memory, {"tags": "red"}) == ["two"]
+        assert list_ids(memory, {"tags": {"eq": ["red"]}}) == ["two"]
+
     def test_a_time_without_a_zone_is_utc(self, memory: Memory) -> None:
         memory.add("x", id="one", created_at=datetime(2026, 1, 1))
         utc = datetime(2026, 1, 1, tzinfo=timezone.utc)
