@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from html import escape
-from importlib.resources import files
 from typing import Protocol
 
 from salience.display.result import Result
@@ -72,11 +70,15 @@ def part(sections: Iterable[str]) -> str:
 
 @cache
 def _style() -> str:
+    from importlib.resources import files  # needed only where something is shown
+
     return files("salience.display").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def text(value: object) -> str:
     """A value as text, escaped; lone surrogates become "?"."""
+    from html import escape  # needed only where something is shown
+
     return escape(str(value).encode("utf-8", "replace").decode("utf-8"))
 
 
