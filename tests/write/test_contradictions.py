@@ -81,6 +81,9 @@ CONFLICTING = [
     ("The conference is in June.", "The conference is in September."),
     ("Alex never drinks alcohol.", "Alex drinks alcohol."),
     ("My time zone is CET.", "My time zone is EST."),
+    ("i live in leipzig", "i moved to dresden"),
+    ("My horse is called Star.", "My horse's name is Moon."),
+    ("Ian lives in Cork with his aunt.", "Ian moved to Galway."),
 ]
 COMPATIBLE = [
     ("Zoe likes jazz.", "Zoe likes rock."),
@@ -151,6 +154,11 @@ COMPATIBLE = [
     ("Alex thinks the office is in Milan.", "Sam thinks the office is in Turin."),
     ("Vera teaches maths.", "Vera teaches physics."),
     ("If it rains, the party is at 5.", "The party is at 6."),
+    ("i live in leipzig", "i live in fear"),
+    ("i live in leipzig", "i moved to marketing"),
+    ("Ian lives in Cork with his aunt.", "Ian lives in Cork with his dog."),
+    ("I have a horse called Star.", "I have a horse called Moon."),
+    ("Ian lives in Cork in winter.", "Ian lives in Nice in summer."),
 ]
 
 

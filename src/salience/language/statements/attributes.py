@@ -27,6 +27,7 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
     (people.marriage, "single married divorced engaged widowed"),
     (people.favourite, "favourite favorite preferred"),
     (things.attribute, "is are am changed name number phone email mail code pin size password"),
+    (things.called, "called named"),
     (people.age, _FIGURE),
     (people.preference, "prefer prefers"),
     (things.quantity, " ".join([_FIGURE, *NUMBER_WORDS])),

@@ -110,6 +110,16 @@ COUNTRIES = word_cue(
     catches="in canada",
     must_not_catch="in toronto",
 )
+NO_TOWNS = word_cue(
+    "no_towns",
+    "fact: words in small letters that one lives in or moves to, but no town",
+    """town fear peace poverty chaos pain luxury denial harmony exile hiding sin silence squalor
+    marketing sales engineering management production finance support operations legal college
+    school university bed work home parts flats apartments tents caves trees water there here them
+    him her tears online remote suburbia abroad""",
+    catches="i live in fear",
+    must_not_catch="i live in rome",
+)
 TEXT_ATTRIBUTES = pattern_cue(
     "text_attributes",
     "fact: nouns for what one has one of, with any value",

@@ -17,7 +17,7 @@ from salience.language.statements.phrases import (
     subject_of,
     whole,
 )
-from salience.language.statements.values import PLACE, place_of, stems
+from salience.language.statements.values import PLACE, is_country, place_of, stems
 from salience.language.tokens import fold, words
 
 _RESIDENCE = whole(
@@ -26,15 +26,22 @@ _RESIDENCE = whole(
     rf"(?i:in|to) {PLACE}(?P<rest>.*)",
 )
 _PAST_YEAR = re.compile(r"^ (?:back )?(?:in|on|around) .*\b(?:19|20)\d\d$")
-_SINCE = re.compile(r"^ (?:since|for \w+ years)\b")
+_DETAIL = re.compile(r"^ (?:since|for \w+ years|with|near|close to)\b")
+_IN_SMALL_LETTERS = whole(
+    r"(?:(?P<who>i|we|user|the user) )?(?:lives? in|(?:have |has )?moved to) (?P<town>[a-z]{3,})"
+)
 
 
 def residence(sentence: str) -> Reading | None:
     """The town or country where somebody lives, or has moved to."""
+    small = _IN_SMALL_LETTERS.match(sentence)
+    if small is not None and small["town"] not in cues.NO_TOWNS:
+        part = "country" if is_country(small["town"]) else "town"
+        return subject_of(small["who"]), "residence", {part: small["town"]}
     match = _RESIDENCE.match(sentence)
     if match is None or _PAST_YEAR.match(match["rest"]):
         return None
-    rest = "" if _SINCE.match(match["rest"]) else stems(match["rest"])
+    rest = "" if _DETAIL.match(match["rest"]) else stems(match["rest"])
     return subject_of(match["who"]), f"residence {rest}".strip(), place_of(match)
 
 

@@ -108,6 +108,17 @@ def attribute(sentence: str) -> Reading | None:
     return subject_of(match["who"]), noun(what), {"value": plain_value(match["value"])}
 
 
+_CALLED = whole(rf"(?P<what>{OWNED}) (?:is|was) (?:called|named) (?P<name>{NAME})")
+
+
+def called(sentence: str) -> Reading | None:
+    """The name of something owned or known: "my dog is called Rex"."""
+    match = _CALLED.match(sentence)
+    if match is None or not is_definite(match["what"]):
+        return None
+    return subject_of(match["what"]), "name", {"value": plain_value(match["name"])}
+
+
 def _is_value(what: str, value: str) -> bool:
     """Test whether a value is one of the named attribute, of which there is only one."""
     tokens = words(value)
