@@ -22,8 +22,9 @@ from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.tokens import question_words
 from salience.ranking.explanation import Explanation
 from salience.ranking.run import RankedRun, run_profile
-from salience.ranking.signals.vitality import Zone, since_arrival, zone
-from salience.ranking.stages import is_stored, score
+from salience.ranking.signals.vitality import ZONES, Zone, since_arrival, zone
+from salience.ranking.stages import is_stored
+from salience.ranking.stages.score import Score
 from salience.records.filters import Compare, Filter, all_of, passes
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
@@ -43,6 +44,7 @@ from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.request import SearchRequest
 from salience.search.results import Hit, SearchResult
 
+_ACTIVE = ZONES[0][0]  # the vitality of the liveliest zone; to be younger changes it no more
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
 
 
@@ -280,24 +282,18 @@ def _hits(
 def _zones(run: RankedRun, records: Sequence[MemoryRecord | None]) -> list[Zone | None]:
     """The zones of the hits, with the age of what was imported as upkeep counts it."""
     final = run.final
-    values = final.floats("vitality")
-    arrived = [
-        record.added_at.timestamp()
-        if record is not None
-        and record.added_at is not None
-        and record.added_at > record.created_at
-        else math.nan
-        for record in records
-    ]
+    values = final.floats("vitality").copy()
+    added = {
+        place: record.added_at.timestamp()
+        for place, (record, value) in enumerate(zip(records, values.tolist(), strict=True))
+        if value < _ACTIVE and record is not None and record.added_at is not None
+        if record.added_at > record.created_at
+    }
     stages = run.profile.pipeline.stages
-    formula = next((f["vitality"] for s in stages if "vitality" in (f := s.formulas())), None)
-    if (
-        formula is not None
-        and {"created_at", "accesses"} <= formula.inputs()
-        and any(at == at for at in arrived)
-    ):
-        table = since_arrival(final.with_columns(added_at=np.array(arrived)))
-        values = score(formula, into="vitality").apply(run.query, table).floats("vitality")
+    scoring = next((s for s in stages if isinstance(s, Score) and s.into == "vitality"), None)
+    if added and scoring is not None and "accesses" in final.columns:
+        imported = final.take(np.array([*added])).with_columns(added_at=np.array([*added.values()]))
+        values[[*added]] = scoring.apply(run.query, since_arrival(imported)).floats("vitality")
     return [zone(value) for value in values.tolist()]
 
 
