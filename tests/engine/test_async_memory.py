@@ -1,8 +1,10 @@
 """AsyncMemory is Memory, awaited."""
 
 import asyncio
+import gc
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from typing import Any
 import pytest
 
 from salience import AsyncMemory, Memory
+from salience.embedders import EmbedderIdentity
 from salience.errors import InvalidInput, NotFound, StoreClosed
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
@@ -124,3 +127,120 @@ def test_the_event_loop_does_not_wait_for_the_store() -> None:
             return (await memory.search("apple")).ids
 
     assert asyncio.run(body()) == ("a",)
+
+
+HEAVY = {
+    "audit": lambda memory: memory.audit(),
+    "compare": lambda memory: memory.compare("apple", ["balanced", "vitality"]),
+    "consolidate": lambda memory: memory.consolidate(apply=True),
+    "decay_all": lambda memory: memory.decay_all(),
+    "delete_all": lambda memory: memory.delete_all({"tags": "t"}),
+    "explain": lambda memory: memory.explain("apple", "m1"),
+    "get_all": lambda memory: memory.get_all(limit=1000),
+    "get_context": lambda memory: memory.get_context("apple"),
+    "history": lambda memory: memory.history("m1"),
+    "links": lambda memory: memory.links(),
+    "maintain": lambda memory: memory.maintain(),
+    "prune": lambda memory: memory.prune(apply=True),
+    "search": lambda memory: memory.search("apple", limit=1000),
+    "verify": lambda memory: memory.verify(),
+    "zone_shares": lambda memory: memory.zone_shares(),
+    "zones": lambda memory: memory.zones(),
+    "add_many": lambda memory: memory.add_many([f"pear {i}" for i in range(200)]),
+}
+"""Calls that handle many memories, by the method."""
+
+
+def threads_of(url: str, call: Callable[[AsyncMemory], Awaitable[Any]]) -> tuple[int, set[int]]:
+    """The thread of an event loop, and those in which the steps of a call's plan are done."""
+    threads: set[int] = set()
+
+    async def body() -> int:
+        memory = await AsyncMemory.open(
+            url, embedder=WordHashEmbedder(), trace=lambda _: threads.add(threading.get_ident())
+        )
+        async with memory:
+            await memory.add_many([{"content": f"apple {i}", "id": f"m{i}"} for i in range(5)])
+            threads.clear()
+            await call(memory)
+        return threading.get_ident()
+
+    return asyncio.run(body()), threads
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_what_handles_many_memories_leaves_the_loop(name: str) -> None:
+    loop, threads = threads_of("ram://", HEAVY[name])
+    assert threads
+    assert loop not in threads
+
+
+@pytest.mark.parametrize("store", ["ram", "sqlite"])
+def test_no_plan_is_run_on_the_loop_of_a_store_that_cannot_be_awaited(
+    tmp_path: Path, store: str
+) -> None:
+    url = "ram://" if store == "ram" else f"sqlite:///{tmp_path / 'memory.db'}"
+    for call in (
+        lambda memory: memory.search("apple"),
+        lambda memory: memory.add("A pear."),
+        lambda memory: memory.update("m1", content="plum"),
+        lambda memory: memory.get("m1"),
+    ):
+        loop, threads = threads_of(url, call)
+        assert threads
+        assert loop not in threads
+
+
+def test_an_embedder_is_first_asked_who_it_is_in_a_thread() -> None:
+    threads: list[int] = []
+
+    class Asked(WordHashEmbedder):
+        @property
+        def identity(self) -> EmbedderIdentity:
+            threads.append(threading.get_ident())
+            return super().identity
+
+    async def body() -> int:
+        async with await AsyncMemory.open("ram://", embedder=Asked()) as memory:
+            await memory.add("A pear.")
+        return threading.get_ident()
+
+    assert asyncio.run(body()) != threads[0]
+
+
+def test_a_cancelled_plan_is_stopped_and_tidies_up() -> None:
+    """The lock of maintenance is given back."""
+
+    async def body(memory: AsyncMemory) -> None:
+        loop, begun = asyncio.get_running_loop(), asyncio.Event()
+        cancelled = threading.Event()
+
+        def progress(step: str, done: int, total: int) -> None:
+            loop.call_soon_threadsafe(begun.set)
+            assert cancelled.wait(30)
+
+        await memory.add("A red apple.")
+        task = asyncio.create_task(memory.maintain(progress=progress))
+        await begun.wait()
+        loop.call_later(0.05, cancelled.set)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (await memory.maintain()).changed == 0
+
+    run(body)
+
+
+def test_full_collections_wait_for_upkeep_and_come_back() -> None:
+    usual = gc.get_threshold()
+    seen: list[tuple[int, int, int]] = []
+
+    async def body(memory: AsyncMemory) -> None:
+        await memory.add("A red apple.")
+        await asyncio.gather(
+            *(memory.audit(progress=lambda *_: seen.append(gc.get_threshold())) for _ in range(3))
+        )
+
+    run(body)
+    assert {full for *_, full in seen} == {1_000_000}
+    assert gc.get_threshold() == usual

@@ -20,7 +20,6 @@ from os import PathLike
 from types import TracebackType
 from typing import IO, Any, Self, Unpack
 
-from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
@@ -36,7 +35,7 @@ from salience.engine.options import (
     takes,
 )
 from salience.engine.read_api import ITERATION_PAGE
-from salience.engine.runner import MAX_ON_LOOP
+from salience.engine.runner import MANY
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
@@ -104,15 +103,8 @@ from salience.write.upsert import OnConflict, conflict_rule
 class AsyncPlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    _core: Core
-
-    def __repr__(self) -> str:
-        name, core = type(self).__name__, vars(self).get("_core")
-        if core is None:
-            return f"{name}(not open yet)"
-        profile = core.searches.profile.name
-        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
-        return short_repr(name, values)
+    def __init__(self, core: Core) -> None:
+        self._core = core
 
     async def _run(self, plan: Plan[T], memories: int = 1) -> T:
         """Run a plan that handles so many memories.
@@ -120,16 +112,16 @@ class AsyncPlanRunner:
         Awaited, its steps are done on the loop if they are short and the store is awaitable, else
         in a thread.
         """
-        recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
-        if recovery is not None and namespace not in recovery.namespaces:
-            recovery.watch(namespace)
-        if memories > MAX_ON_LOOP or not self._core.dispatcher.is_awaitable:
+        if memories >= MANY or not self._core.dispatcher.is_awaitable:
             return await self._core.run_in_thread(plan)
         return await adrive(plan, self._core.abatch)
 
-    async def _run_long(self, plan: Plan[T]) -> T:
-        """Run a plan whose steps may take long, however few memories it answers with."""
-        return await self._run(plan, MAX_ON_LOOP + 1)
+    async def _run_upkeep(self, plan: Plan[T]) -> T:
+        """Run a plan that may read a whole namespace."""
+        from salience.retrieval.garbage import without_full_collections
+
+        with without_full_collections():
+            return await self._core.run_in_thread(plan)
 
 
 class AsyncWriteApi(AsyncPlanRunner):
@@ -206,7 +198,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         common = {name: value for name, value in fields.items() if value is not None}
         scope = await self._core.awrite_context()
         plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
-        return await self._run_long(plan)
+        return await self._run(plan, MANY)
 
     async def add_many(
         self,
@@ -230,7 +222,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         strict = boolean("strict", strict)
         scope = await self._core.awrite_context()
         plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
-        return await self._run_long(plan)
+        return await self._run(plan, MANY)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     async def update(self, id: str, **changes: Any) -> MemoryRecord:
@@ -268,7 +260,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        count = await self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
+        count = await self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
         log_upkeep(self._core.namespace, "erase", count)
         return count
 
@@ -288,7 +280,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         if namespace is None:
             namespace = self._core.namespace
         namespace = text("namespace", namespace, limit=256)
-        count = await self._run_long(ask(Delete(namespace, where=where)))
+        count = await self._run(ask(Delete(namespace, where=where)), MANY)
         log_upkeep(namespace, "erase", count)
         return count
 
@@ -309,7 +301,7 @@ class AsyncSearchApi(AsyncPlanRunner):
         """
         check_names("AsyncMemory.search", options, SearchOptions)
         request = self._core.request(query, **options)
-        result = await self._read(search.search(request), request)
+        result = await self._read(search.search(request), request, request.limit)
         log_search(result, request.settings.slow_search_ms)
         return result
 
@@ -379,11 +371,13 @@ class AsyncSearchApi(AsyncPlanRunner):
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return await self._read(context.assemble(request), request)
 
-    async def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
+    async def _read(
+        self, plan: Plan[T], request: SearchRequest | ContextRequest, memories: int = MANY
+    ) -> T:
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
             plan = as_of(plan, request.namespaces, request.as_of)
-        return await self._run(plan)
+        return await self._run(plan, memories)
 
 
 class AsyncReadApi(AsyncPlanRunner):
@@ -544,7 +538,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
     async def links(self, id: str | None = None) -> list[Link]:
         """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
-        return list(await self._run_long(ask(LinksOf(self._core.namespace, ids))))
+        return list(await self._run_upkeep(ask(LinksOf(self._core.namespace, ids))))
 
     async def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
@@ -552,7 +546,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         The zones are computed for a time, the present by default; no memory is moved.
         """
         at = self._core.time("now", now)
-        return await self._run_long(
+        return await self._run_upkeep(
             zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
         )
 
@@ -562,7 +556,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Raises:
             NotFound: there is no such memory; erasing one erases its history, too.
         """
-        return await self._run_long(history(text("id", id), self._core.namespace))
+        return await self._run_upkeep(history(text("id", id), self._core.namespace))
 
     async def touch(
         self,
@@ -648,7 +642,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        await self._run_long(judgments.decay_all(await self._core.awrite_context()))
+        await self._run_upkeep(judgments.decay_all(await self._core.awrite_context()))
 
     async def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
@@ -678,7 +672,7 @@ class AsyncJudgmentApi(AsyncPlanRunner):
         Accesses, status, judgements and every other field beside the contents follow from the log.
         With `repair`, a field that differs is set to what the log gives.
         """
-        return await self._run_long(verify(self._core.namespace, repair=repair))
+        return await self._run_upkeep(verify(self._core.namespace, repair=repair))
 
 
 class AsyncLifecycleApi(AsyncPlanRunner):
@@ -697,7 +691,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        report = await self._run_long(
+        report = await self._run_upkeep(
             pruning.prune(scope, apply=apply, cap=cap, where=parse_filter(filters))
         )
         if apply:
@@ -714,7 +708,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: one of them is pinned; nothing was moved.
         """
         scope, names = (await self._core.awrite_context()), texts("ids", ids)
-        run = await self._run_long(pruning.archive(scope, names))
+        run = await self._run_upkeep(pruning.archive(scope, names))
         log_upkeep(scope.namespace, "archive", 0 if run is None else len(names), run)
         return run
 
@@ -726,7 +720,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: one of them is not archived; nothing was moved.
         """
         scope = await self._core.awrite_context()
-        restored = await self._run_long(pruning.restore(scope, texts("ids", ids)))
+        restored = await self._run_upkeep(pruning.restore(scope, texts("ids", ids)))
         log_upkeep(scope.namespace, "restore", len(restored))
         return restored
 
@@ -757,7 +751,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         scope = await self._core.awrite_context()
-        report = await self._run_long(
+        report = await self._run_upkeep(
             maintenance.consolidate_new(
                 scope,
                 apply=apply,
@@ -781,7 +775,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: the name is not that of a run.
         """
         scope = await self._core.awrite_context()
-        undone = await self._run_long(undo.undo(scope, run))
+        undone = await self._run_upkeep(undo.undo(scope, run))
         log_upkeep(scope.namespace, "undo", len(undone.restored) + len(undone.erased), undone.run)
         return undone
 
@@ -809,7 +803,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         dry_run = boolean("dry_run", dry_run)
         request = MaintenanceRequest(self._core.time, steps, dry_run, cap, summarise, progress)
         scope = await self._core.awrite_context()
-        report = await self._run_long(maintenance.maintain(scope, request, this_process()))
+        report = await self._run_upkeep(maintenance.maintain(scope, request, this_process()))
         for step in report.steps:
             if not (dry_run or step.held_back):
                 log_upkeep(scope.namespace, f"maintain, step {step.name}", step.changed, step.run)
@@ -827,7 +821,7 @@ class AsyncLifecycleApi(AsyncPlanRunner):
             InvalidInput: `mend` names another finding.
         """
         plan = auditing.audit((await self._core.awrite_context()), mend=mend, progress=progress)
-        return await self._run_long(plan)
+        return await self._run_upkeep(plan)
 
     async def zone_shares(
         self,
@@ -851,18 +845,18 @@ class AsyncLifecycleApi(AsyncPlanRunner):
         last = now if until is None else timestamp("until", until)
         first = None if since is None else timestamp("since", since)
         if first is None:
-            first = (await self._run_long(zone_history.log_start(self._core.namespace))) or last
+            first = (await self._run_upkeep(zone_history.log_start(self._core.namespace))) or last
         if first > last:
             raise InvalidInput("until", "is before the first time", "give a later one")
         times = list(zone_history.evenly_spaced(first, last, points))
         progress = callable_or_none("progress", progress)
-        return await self._run_long(
+        return await self._run_upkeep(
             zone_history.zone_history(self._core.namespace, times, now, progress)
         )
 
     async def pending_links(self) -> list[Link]:
         """List the links that lead to no memory yet: to an id, title or alias that none has."""
-        return await self._run_long(link_targets.pending_links(self._core.namespace))
+        return await self._run_upkeep(link_targets.pending_links(self._core.namespace))
 
 
 class AsyncTransferApi(AsyncPlanRunner):

@@ -72,7 +72,7 @@ class JudgmentApi(PlanRunner):
     def links(self, id: str | None = None) -> list[Link]:
         """List the links from and to a memory, or all of the namespace."""
         ids = None if id is None else (text("id", id),)
-        return list(self._run_long(ask(LinksOf(self._core.namespace, ids))))
+        return list(self._run_upkeep(ask(LinksOf(self._core.namespace, ids))))
 
     def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
@@ -80,7 +80,9 @@ class JudgmentApi(PlanRunner):
         The zones are computed for a time, the present by default; no memory is moved.
         """
         at = self._core.time("now", now)
-        return self._run_long(zones((self._core.namespace,), at.timestamp(), parse_filter(filters)))
+        return self._run_upkeep(
+            zones((self._core.namespace,), at.timestamp(), parse_filter(filters))
+        )
 
     def history(self, id: str) -> History:
         """List what happened to a memory, with its content before each edit; looking is not a use.
@@ -88,7 +90,7 @@ class JudgmentApi(PlanRunner):
         Raises:
             NotFound: there is no such memory; erasing one erases its history, too.
         """
-        return self._run_long(history(text("id", id), self._core.namespace))
+        return self._run_upkeep(history(text("id", id), self._core.namespace))
 
     def touch(
         self,
@@ -168,7 +170,7 @@ class JudgmentApi(PlanRunner):
         Days are counted since the last call, at first since creation; outdated memories lose
         relevance twice as fast. A second call at the same instant changes nothing.
         """
-        self._run_long(judgments.decay_all(self._core.write_context()))
+        self._run_upkeep(judgments.decay_all(self._core.write_context()))
 
     def pin(self, id: str, *, if_version: int | None = None) -> MemoryRecord:
         """Keep a memory from ever being archived automatically.
@@ -194,4 +196,4 @@ class JudgmentApi(PlanRunner):
         Accesses, status, judgements and every other field beside the contents follow from the log.
         With `repair`, a field that differs is set to what the log gives.
         """
-        return self._run_long(verify(self._core.namespace, repair=repair))
+        return self._run_upkeep(verify(self._core.namespace, repair=repair))

@@ -7,7 +7,7 @@ from typing import Unpack
 
 from salience.engine.log import log_search
 from salience.engine.options import check_names, takes
-from salience.engine.runner import PlanRunner
+from salience.engine.runner import MANY, PlanRunner
 from salience.engine.time_travel import as_of
 from salience.errors import InvalidInput
 from salience.ranking import profiles as profiles_by_name
@@ -44,7 +44,7 @@ class SearchApi(PlanRunner):
         """
         check_names("Memory.search", options, SearchOptions)
         request = self._core.request(query, **options)
-        result = self._read(search.search(request), request)
+        result = self._read(search.search(request), request, request.limit)
         log_search(result, request.settings.slow_search_ms)
         return result
 
@@ -112,8 +112,10 @@ class SearchApi(PlanRunner):
         request = context.context_request(query, max_tokens, self._core.searches, options)
         return self._read(context.assemble(request), request)
 
-    def _read(self, plan: Plan[T], request: SearchRequest | ContextRequest) -> T:
+    def _read(
+        self, plan: Plan[T], request: SearchRequest | ContextRequest, memories: int = MANY
+    ) -> T:
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
             plan = as_of(plan, request.namespaces, request.as_of)
-        return self._run(plan)
+        return self._run(plan, memories)

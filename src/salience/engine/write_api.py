@@ -14,7 +14,7 @@ from salience.engine.options import (
     check_names,
     takes,
 )
-from salience.engine.runner import PlanRunner
+from salience.engine.runner import MANY, PlanRunner
 from salience.errors import InvalidInput
 from salience.records.filters import filter_fields, parse_filter
 from salience.records.record import MemoryRecord
@@ -103,7 +103,7 @@ class WriteApi(PlanRunner):
         common = {name: value for name, value in fields.items() if value is not None}
         scope = self._core.write_context()
         plan = add_chat.add_chat(messages, scope, mode=mode, facets=facets, common=common)
-        return self._run_long(plan)
+        return self._run(plan, MANY)
 
     def add_many(
         self,
@@ -127,7 +127,7 @@ class WriteApi(PlanRunner):
         strict = boolean("strict", strict)
         scope = self._core.write_context()
         plan = add.add(items, scope, policy, strict=strict, on_conflict=rule, progress=progress)
-        return self._run_long(plan)
+        return self._run(plan, MANY)
 
     @takes(RecordFields, MemoryChanges, defaults=UNCHANGED)
     def update(self, id: str, **changes: Any) -> MemoryRecord:
@@ -161,7 +161,7 @@ class WriteApi(PlanRunner):
         Raises:
             InvalidInput: an id is no text; nothing was erased.
         """
-        count = self._run_long(ask(Delete(self._core.namespace, texts("ids", ids))))
+        count = self._run(ask(Delete(self._core.namespace, texts("ids", ids))), MANY)
         log_upkeep(self._core.namespace, "erase", count)
         return count
 
@@ -181,6 +181,6 @@ class WriteApi(PlanRunner):
         if namespace is None:
             namespace = self._core.namespace
         namespace = text("namespace", namespace, limit=256)
-        count = self._run_long(ask(Delete(namespace, where=where)))
+        count = self._run(ask(Delete(namespace, where=where)), MANY)
         log_upkeep(namespace, "erase", count)
         return count

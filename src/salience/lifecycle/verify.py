@@ -12,7 +12,7 @@ from salience.records.validation import boolean
 from salience.retrieval.operations import Events, ListRecords, SetFields
 from salience.retrieval.plan import Plan, ask
 
-_PAGE_MEMORIES = 10_000
+_PAGE_MEMORIES = 1_000
 _REPAIRED_AT_ONCE = 1_000  # memories repaired in one transaction
 
 
@@ -72,22 +72,24 @@ def verify(namespace: str, *, repair: bool) -> Plan[Verification]:
 
 
 def _compare(namespace: str) -> Plan[tuple[int, int, list[Difference]]]:
-    """The number of memories and events, and the differences."""
-    log: Sequence[Event] = yield from ask(Events(namespace))
-    states = replay(log)
+    """The number of memories and events, and the differences; page by page, to need little room."""
     differences: list[Difference] = []
-    seen, after = 0, None
+    memories, events, after = 0, 0, None
     while True:
         page = yield from ask(ListRecords(namespace, limit=_PAGE_MEMORIES, after=after))
+        ids = tuple(record.id for record in page.records)
+        log: Sequence[Event] = yield from ask(Events(namespace, ids))
+        states = replay(log)
         for record in page.records:
             logged = states.get(record.id)
             if logged is None:
-                continue  # written since the log was read
+                continue  # erased since
             differences += [
                 Difference(record.id, name, getattr(record, name), logged[name])
                 for name in STATE
                 if getattr(record, name) != logged[name]
             ]
-        seen, after = seen + len(page.records), page.last
-        if after is None:
-            return seen, len(log), differences
+        memories, after = memories + len(ids), page.last
+        events += sum(event.id is not None for event in log)
+        if after is None:  # events of all memories are in each page's log
+            return memories, events + sum(event.id is None for event in log), differences

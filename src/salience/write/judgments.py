@@ -13,7 +13,7 @@ from salience.errors import InvalidInput, shown
 from salience.records.events import FEEDBACK_WEIGHTS, SCORE_STEPS, USE_EVENTS, Event, EventType
 from salience.records.record import Link, MemoryRecord
 from salience.records.validation import native, optional_text, text, texts
-from salience.retrieval.operations import LinksOf, Log, Put, RowsById, Touch
+from salience.retrieval.operations import LinksOf, Log, Put, ReadStats, RowsById, Touch
 from salience.retrieval.plan import Plan, ask
 from salience.write.items import WriteContext, parse_link
 from salience.write.reading import (
@@ -23,9 +23,12 @@ from salience.write.reading import (
     contention_error,
     not_found,
     read_existing,
+    read_table,
 )
 from salience.write.update import put_links
 
+MAX_DECAYED_TOGETHER = 10_000  # memories that decay by one event
+_DECAYED_AT_ONCE = 1_000  # memories that decay in one transaction, if there are more
 MAX_REASON_CHARACTERS = 10_000  # of a judgement
 
 
@@ -103,9 +106,26 @@ def adjust_score(id: str, action: str, scope: WriteContext) -> Plan[MemoryRecord
 
 
 def decay_all(scope: WriteContext) -> Plan[None]:
-    """The plan of letting all memories of the namespace decay."""
-    event = Event("decay", None, scope.now, scope.actor)
-    yield from ask(Log(scope.namespace, (event,)))
+    """The plan of letting all memories of the namespace decay.
+
+    That is one event of all of them, or of many one event each, some in a transaction: others can
+    write in between. What is cut short is continued by another call, as the decay of a time is the
+    product of the decays of its parts.
+    """
+    figures: Mapping[str, Any] = yield from ask(ReadStats((scope.namespace,)))
+    if figures["memories"] <= MAX_DECAYED_TOGETHER:
+        yield from ask(Log(scope.namespace, (Event("decay", None, scope.now, scope.actor),)))
+        return
+    table = yield from read_table(scope, None, ("id",))
+    ids = table["id"].tolist()
+    for start in range(0, len(ids), _DECAYED_AT_ONCE):
+        chunk = ids[start : start + _DECAYED_AT_ONCE]
+        while chunk:
+            events = tuple(Event("decay", id, scope.now, scope.actor) for id in chunk)
+            missing = yield from ask(Log(scope.namespace, events))
+            if not missing:
+                break
+            chunk = [id for id in chunk if id not in missing]
 
 
 def supersede(

@@ -28,6 +28,7 @@ from salience.testing.conformance._case import (
     get_record,
     perform,
 )
+from salience.write import judgments
 
 PROFILES: tuple[str | Profile, ...] = (
     WORDS,
@@ -405,6 +406,29 @@ class Judgments(StoreCase):
         memory.decay_all()
         # exp(-0.4) = 0.670320046
         assert get_record(memory, "a").strength == pytest.approx(0.670320046, abs=1e-9)
+
+    def test_many_memories_decay_like_few(
+        self, memory: Memory, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        names = [f"m{i}" for i in range(7)]
+        for namespace in ("few", "many"):
+            within = memory.within(namespace)
+            within.add_many({"content": id, "id": id, "relevance_score": 0.8} for id in names)
+        clock.pass_(days=20)
+        for namespace, together in (("few", 7), ("many", 6)):
+            monkeypatch.setattr(judgments, "MAX_DECAYED_TOGETHER", together)
+            monkeypatch.setattr(judgments, "_DECAYED_AT_ONCE", 3)
+            memory.within(namespace).decay_all()
+        few, many = (
+            [get_record(memory.within(namespace), id) for id in names]
+            for namespace in ("few", "many")
+        )
+        for one, other in zip(few, many, strict=True):
+            assert one.strength == other.strength == pytest.approx(math.exp(-0.2))
+            assert one.relevance_score == other.relevance_score
+            assert one.decayed_at == other.decayed_at == clock.now
+        assert memory.within("many").verify()
+        assert [event.type for event in memory.within("many").history("m3")] == ["write", "decay"]
 
     def test_pins(self, memory: Memory) -> None:
         memory.add("x", id="a")
