@@ -24,13 +24,13 @@ def without_full_collections() -> Iterator[None]:
     with _lock:
         _runs += 1
         if _runs == 1:
-            *young, _usual = gc.get_threshold()
-            gc.set_threshold(*young, _PUT_OFF)
+            first, second, _usual = gc.get_threshold()
+            gc.set_threshold(first, second, _PUT_OFF)
     try:
         yield
     finally:
         with _lock:
             _runs -= 1
-            *young, present = gc.get_threshold()
+            first, second, present = gc.get_threshold()
             if not _runs and present == _PUT_OFF:  # nobody has set another meanwhile
-                gc.set_threshold(*young, _usual)
+                gc.set_threshold(first, second, _usual)
