@@ -187,8 +187,8 @@ class StaticEmbedder:
         for file in (folder / _WEIGHTS, folder / _TOKENIZER):
             if not file.is_file():
                 raise EmbedderError(
-                    f"the default embedder needs {file}, which is not there; pip install "
-                    "--force-reinstall wordllama, or choose another embedder"
+                    f"the default embedder needs {file}, which is not there; install the package "
+                    "wordllama anew, or choose another embedder"
                 )
 
     def _load(self) -> _Model:
