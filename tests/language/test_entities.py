@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from salience import Memory
 from salience.errors import InvalidInput
-from salience.language.entities import NO_ALIASES, RULES, Aliases
+from salience.language.entities import (
+    NO_ALIASES,
+    RULES,
+    Aliases,
+    fold_name,
+    known_names,
+    possible_names,
+)
 from support.scoring import NOW
 
 
@@ -124,3 +131,52 @@ def test_an_extractor_can_be_replaced_or_left_out() -> None:
         record = memory.get(memory.add("hey! Sarah").id)
         assert record is not None
         assert record.entities == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "known", "names"),
+    [
+        ("what does sarah think about react?", {"sarah", "react"}, ["sarah", "react"]),
+        ("who is sarah chen's boss", {"sarah", "chen", "sarah chen"}, ["sarah chen"]),
+        ("i went to new york", {"new", "york", "new york"}, ["new york"]),
+        ("will may mark the rose?", {"will", "may", "mark", "rose"}, []),
+        ("what did will smith say", {"will smith", "will"}, ["will smith"]),
+        ("is the migration done", {"migration"}, []),  # an ordinary word
+        ("is gpt-4 better in q2?", {"gpt-4", "q2"}, ["gpt-4", "q2"]),
+        ("kennt 山田 müller?", {"山田", "muller"}, ["山田", "muller"]),
+        ("who   is\nana costa", {"ana costa"}, ["ana costa"]),
+        ("", {"ana"}, []),
+    ],
+)
+def test_names_that_memories_know(question: str, known: set[str], names: list[str]) -> None:
+    assert known_names(possible_names(question), known, ()) == names
+
+
+@given(st.text(max_size=40))
+def test_possible_names_are_folded_words_of_the_question(question: str) -> None:
+    for name, start, end in possible_names(question):
+        assert 0 <= start < end <= start + 6
+        assert name == fold_name(name)
+
+
+def test_an_alias_in_lower_case_names_its_entity() -> None:
+    with Memory.open("ram://", embedder=None, aliases={"JS": "JavaScript"}) as memory:
+        memory.add("x", id="a", entities=["JavaScript"])
+        memory.add("y", id="b", entities=["JS"])
+        hits = memory.search("what about js and javascript?", profile="six_factor", explain=True)
+        for hit in hits:
+            assert hit.explanation is not None
+            entity = hit.explanation.find("entity")
+            assert entity is not None
+            assert entity.value == 1.0
+
+
+def test_a_name_in_lower_case_finds_its_title() -> None:
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("She builds bridges.", id="a", title="Sarah Chen", layer="entity")
+        for question in ("Who is Sarah Chen really?", "who is sarah chen really?"):
+            [hit] = memory.search(question, profile="vitality", context="identity", explain=True)
+            assert hit.explanation is not None
+            name = hit.explanation.find("name_similarity")
+            assert name is not None
+            assert name.value == 1.0

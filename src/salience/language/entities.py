@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
@@ -20,6 +21,7 @@ from salience.language.english import (
     HONORIFICS,
     MONTHS,
     NAME_PARTICLES,
+    NAMESAKE_WORDS,
     ORDINARY_ENDING,
     ORDINARY_WORDS,
     STOP_WORDS,
@@ -71,6 +73,7 @@ _HEADING_END = pattern_cue(
 _NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
 _HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
 _MEMO_NAMES = 1 << 16
+_QUESTION_MAX_WORDS = 200  # among so many first words of a question names are looked up
 _CALENDAR = WEEKDAYS | set(MONTHS)
 
 
@@ -185,6 +188,70 @@ class RuleBasedExtractor:
 
 
 RULES = RuleBasedExtractor()
+
+
+PossibleName = tuple[str, int, int]
+"""Words of a question in a row, folded, and their places: from the second to before the third."""
+
+
+def possible_names(question: str) -> list[PossibleName]:
+    """The words, and up to six in a row, that are names if the memories know them as such.
+
+    A question need not be spelled with care. One of the words has to be none that means something
+    else, too, as "will", "may" and "mark" do.
+    """
+    text = " ".join(fold(question).split())
+    starts: list[int] = []
+    ends: list[int] = []
+    telling: list[int] = []
+    for place, token in enumerate(islice(_TOKEN.finditer(text), _QUESTION_MAX_WORDS)):
+        word = _without_genitive(token[0])
+        if _tells[word]:
+            telling.append(place)
+        starts.append(token.start())
+        ends.append(starts[-1] + len(word))
+    names: list[PossibleName] = []
+    for start, at in enumerate(starts):
+        if telling and telling[0] < start:
+            telling.pop(0)
+        first = telling[0] if telling else len(ends)
+        last = min(start + _NAME_MAX_TOKENS, len(ends))
+        names += [(text[at : ends[end]], start, end + 1) for end in range(first, last)]
+    return names
+
+
+def has_capitals(question: str) -> bool:
+    """Test whether a question has capitals after its first letter, by which names stand out."""
+    return not question.isupper() and any(map(str.isupper, question[1:]))
+
+
+def known_names(
+    possible: Iterable[PossibleName], known: Set[str], spelled: Iterable[str]
+) -> list[str]:
+    """The longest of the possible names that are known, none of them part of another.
+
+    Words that occur in names that were told by their spelling belong to those.
+    """
+    taken = {word for name in spelled for word in fold_name(name).split()}
+    names: list[str] = []
+    after = 0
+    for name, start, end in sorted(possible, key=lambda one: (one[1], -one[2])):
+        if start >= after and name in known and taken.isdisjoint(name.split()):
+            names.append(name)
+            after = end
+    return names
+
+
+def _is_telling(word: str) -> bool:
+    """Test whether a folded word hardly means anything else than a name that is spelled so."""
+    if word.upper() == word:  # of a script without capitals, or a number
+        return word.isalpha()
+    if word in NAMESAKE_WORDS or word in _CALENDAR:
+        return False
+    return _capitals_of[word[0].upper() + word[1:]] >= _Capitals.UNLESS_SMALL
+
+
+_tells = MemoTable(_is_telling, _MEMO_NAMES)
 
 
 def _blank(match: re.Match[str]) -> str:

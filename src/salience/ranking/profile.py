@@ -54,11 +54,11 @@ class Profile:
         return tuple(route for s in self.pipeline.stages for route in s.searched_routes())
 
     @cached_property
-    def names_entities(self) -> bool:
-        """True if it compares the entities that a query names."""
-        return any(route.uses_entities for route in self.routes) or any(
-            "entities" in signal.inputs() for signal in self.signals()
-        )
+    def entity_fields(self) -> frozenset[str]:
+        """The fields that it compares with the entities that a query names."""
+        inputs = (signal.inputs() for signal in self.signals())
+        overlaps = (names & {"entities", "speaker"} for names in inputs if "entities" in names)
+        return frozenset().union(*(route.entity_fields for route in self.routes), *overlaps)
 
     @cached_property
     def heeds_validity(self) -> bool:

@@ -12,7 +12,7 @@ would take a third of the time in which this module is imported.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
@@ -61,6 +61,23 @@ class FindSpeakers:
     words: tuple[str, ...]
     proper: frozenset[str]
     ordinary: frozenset[str]
+
+
+NAME_FIELDS = ("title", "speaker", "entities")
+"""The fields that hold the names of people and things."""
+
+
+@dataclass(frozen=True, eq=False)
+class FindNames:
+    """Those of some names that memories have in some fields, in one of their variants -> frozenset.
+
+    `names` are the variants of each name, folded (see `fold_name`); `fields` are some of
+    `NAME_FIELDS`.
+    """
+
+    namespaces: tuple[str, ...]
+    names: Mapping[str, Iterable[str]]
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -594,6 +611,7 @@ Op = (
     Embed
     | Extract
     | FindSpeakers
+    | FindNames
     | SearchRoute
     | TopK
     | ScoreRows

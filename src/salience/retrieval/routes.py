@@ -34,9 +34,9 @@ class Route:
     newest_first: ClassVar[bool] = False
 
     @property
-    def uses_entities(self) -> bool:
-        """True if it compares the entities that the query names."""
-        return False
+    def entity_fields(self) -> tuple[str, ...]:
+        """The fields that it compares with the entities that the query names."""
+        return ()
 
     @property
     def rank_notes(self) -> Mapping[str, float]:
@@ -122,8 +122,8 @@ class Trigram(Route):
         _check_texts(self.fields)
 
     @property
-    def uses_entities(self) -> bool:
-        return self.entities
+    def entity_fields(self) -> tuple[str, ...]:
+        return self.fields if self.entities else ()
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ class ExactMatch(Route):
         _check_texts(self.fields)
 
     @property
-    def uses_entities(self) -> bool:
-        return True
+    def entity_fields(self) -> tuple[str, ...]:
+        return self.fields
 
 
 @dataclass(frozen=True)

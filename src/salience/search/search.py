@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from salience.errors import EmbedderError
 from salience.language.analysis_types import QueryAnalysis, TimeRange
 from salience.language.dates import DatesMissing, search_interval
+from salience.language.entities import PossibleName, has_capitals, known_names, possible_names
 from salience.language.query_analysis import analyze_query
 from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.tokens import question_words
@@ -29,9 +30,12 @@ from salience.records.filters import Compare, Filter, all_of, passes
 from salience.records.record import Embedding, MemoryRecord
 from salience.retrieval.candidates import Candidates, Rows
 from salience.retrieval.operations import (
+    NAME_FIELDS,
     Embed,
     Extract,
+    FindNames,
     FindSpeakers,
+    Op,
     ReadRecords,
     RowsById,
     Touch,
@@ -155,11 +159,17 @@ def _analyze(
 ) -> Plan[tuple[QueryAnalysis, Collection[str] | None, Sequence[str]]]:
     """The analysis of the query, the names of the stored vectors, and the entities it names."""
     text = request.text if during is None else _without(request.text, during.words)
-    speakers, vector_names, *entities = yield [
+    questions: list[Op] = [
         FindSpeakers(request.namespaces, *name_candidates(text)),
         VectorNames(request.namespaces),
-        *([Extract((request.text,))] if request.profile.names_entities else []),
     ]
+    possible: list[PossibleName] = []
+    if request.profile.entity_fields:
+        questions.append(Extract((request.text,)))
+        possible = [] if has_capitals(request.text) else possible_names(request.text)
+    if possible:
+        questions.append(_find_names(request, possible))
+    speakers, vector_names, *names = yield questions
     analysis = analyze_query(
         text,
         speakers.names,
@@ -170,7 +180,18 @@ def _analyze(
         this_year=request.now.year,
         rare=rare_speakers(speakers.turns, speakers.all_turns),
     )
-    return analysis, vector_names, [name for [names] in entities for name in names]
+    entities = [name for [spelled] in names[:1] for name in spelled]
+    if possible:
+        entities += known_names(possible, names[1], entities)
+    return analysis, vector_names, entities
+
+
+def _find_names(request: SearchRequest, possible: Sequence[PossibleName]) -> FindNames:
+    """The question which of the possible names, or of their aliases, memories have."""
+    aliases = request.settings.aliases
+    variants = {name: aliases.spellings({aliases.key(name)}) for name, _, _ in possible}
+    fields = tuple(name for name in NAME_FIELDS if name in request.profile.entity_fields)
+    return FindNames(request.namespaces, variants, fields)
 
 
 def _query_vector(

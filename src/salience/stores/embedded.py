@@ -27,7 +27,9 @@ from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index_reader import IndexReader
 from salience.stores.record_store import RecordStore
 
-_SAME_STATE = frozenset({operations.FindSpeakers, operations.VectorNames, operations.SearchRoute})
+_SAME_STATE = frozenset(
+    {operations.FindSpeakers, operations.FindNames, operations.VectorNames, operations.SearchRoute}
+)
 """Operations that read the same state of the store if they follow each other in a batch."""
 _PAGE_ATTEMPTS = 100  # at reading a page while others edit its memories
 _MAX_INDEX_BYTES = 3 << 30  # of all indexes; above it the one used longest ago is dropped

@@ -224,6 +224,11 @@ class IndexReader(ABC):
             matches = [self._index(namespace).find_speakers(op) for namespace in op.namespaces]
         return operations.SpeakerMatches.merged(matches)
 
+    def _find_names(self, op: operations.FindNames) -> frozenset[str]:
+        with self._lock:
+            indexes = [self._index(namespace) for namespace in op.namespaces]
+            return frozenset().union(*(index.find_names(op) for index in indexes))
+
     def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
@@ -239,6 +244,7 @@ class IndexReader(ABC):
     ANSWERS: ClassVar[dict[type, Any]] = {
         operations.TopK: lambda reader, op: None,  # every column is at hand
         operations.FindSpeakers: _find_speakers,
+        operations.FindNames: _find_names,
         operations.SearchRoute: _search,
         operations.ScoreRows: _score,
         operations.MatchedTerms: _matched_terms,

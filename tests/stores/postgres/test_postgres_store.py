@@ -161,8 +161,10 @@ def test_a_search_takes_two_round_trips(database: str, profile: str, linked: boo
         for text in ("What did Ana say of topic5 word7 on 12 June?", "word3 topic4"):
             trips.clear()
             found = memory.search(text, **asked)
-            # The threshold algorithm reads who came first before it can tell who is the best.
-            assert len(trips) <= (3 if profile == "composite" else 2)
+            # The threshold algorithm reads who came first before it can tell who is the best, and
+            # of a question without capitals the words that are names are asked for.
+            asks_names = profile in ("six_factor", "vitality") and text.islower()
+            assert len(trips) <= (3 if profile == "composite" or asks_names else 2)
             assert found.ids == known.search(text, **asked).ids
             assert len(found) == 10 or profile == "vitality"
     store.close()

@@ -16,7 +16,7 @@ from salience.records.fields import GRAPH
 from salience.records.filters import Filter
 from salience.retrieval.candidates import CategoricalColumn, ColumnData, Floats, Rows, best_first
 from salience.retrieval.candidates import Column as Values
-from salience.retrieval.operations import FindSpeakers, SpeakerMatches
+from salience.retrieval.operations import FindNames, FindSpeakers, SpeakerMatches
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 from salience.stores.index.change_feed import ChangeFeed
@@ -99,6 +99,23 @@ class NamespaceIndex:
         return SpeakerMatches.among(
             speakers, named_speakers(op.words, speakers.by_word, strange, op.ordinary)
         )
+
+    def find_names(self, op: FindNames) -> set[str]:
+        """The names that memories have (see `operations.FindNames`)."""
+        names: set[str] = set()
+        for field in op.fields:
+            column = self.table.column(field)
+            assert isinstance(column, CodedColumn)
+            index = self.table.exact_index(field, column.distinct)
+            for name, variants in op.names.items():
+                codes = index.places(variants)
+                if codes and (not self.table.dead or self._any_alive(column, codes)):
+                    names.add(name)
+        return names
+
+    def _any_alive(self, column: CodedColumn, codes: Sequence[int]) -> bool:
+        """True if a memory that was not removed has one of some codes in a column."""
+        return bool(np.isin(column.codes[self.table.alive], codes).any())
 
     # Vectors
 

@@ -52,6 +52,7 @@ _ROW_OPERATIONS = (
 _OVERLAID = (
     *_ROW_OPERATIONS,
     operations.FindSpeakers,
+    operations.FindNames,
     operations.VectorNames,
     operations.Dimensions,
     operations.SearchRoute,
@@ -359,6 +360,7 @@ class PostgresStore:
 
     _READS: ClassVar[dict[type, Callable[[Searcher, Any], Steps[Any]]]] = {
         operations.FindSpeakers: Searcher.find_speakers,
+        operations.FindNames: Searcher.find_names,
         operations.VectorNames: Searcher.vector_names,
         operations.Dimensions: Searcher.dimensions,
         operations.TopK: Searcher.top_k,

@@ -16,7 +16,7 @@ from salience import Memory
 from salience.evaluation import sample
 from salience.ranking.profiles import BUILT_IN
 from salience.search.results import SearchResult
-from salience.testing.conformance._case import Clock, StoreCase
+from salience.testing.conformance._case import Clock, StoreCase, check_cases
 
 _NEAR = 1e-6
 _ODD = (
@@ -88,6 +88,38 @@ class Rankings(StoreCase):
         for memory in both:
             memory.search("bicycles", limit=3)
         self._compare(both, [q["text"] for q in sample.questions()][2::9])
+
+    def test_names_in_lower_case_are_found_where_memories_know_them(self, memory: Memory) -> None:
+        items = {
+            "a": ("Concerns about the timeline", ["Sarah", "migration"]),
+            "b": ("It is scheduled for spring", ["React", "migration", "Q2"]),
+            "c": ("Vue is better", ["Sarah", "Vue", "React"]),
+            "d": ("He went by train", ["Will", "May", "New York", "Ålesund"]),
+        }
+        for id, (content, entities) in items.items():
+            memory.add(content, id=id, entities=entities)
+        memory.add("gone", id="e", entities=["Kortil"])
+        memory.delete("e")
+
+        def check(case: tuple[str, str]) -> None:
+            question, overlaps = case
+            hits = memory.search(question, profile="six_factor", explain=True, touch=False)
+            found = {hit.id: hit.explanation.find("entity") for hit in hits if hit.explanation}
+            values = [node.value for _, node in sorted(found.items()) if node is not None]
+            assert values == [float(value) for value in overlaps.split()]
+
+        cases = {
+            "What does Sarah think about the React migration?": ".5 .5 1 0",
+            "what does sarah think about the react migration?": ".5 .5 1 0",
+            "What does sarah's boss think about react?": ".5 .5 1 0",
+            "WHAT DOES SARAH THINK ABOUT REACT?": ".5 .5 1 0",
+            "who went to new york?": "0 0 0 1",
+            "who went to ålesund and asked sarah?": ".5 0 .5 .5",
+            "where will it be in may?": "0 0 0 0",  # words that mean something else
+            "what does kortil say of sarah?": "1 0 1 0",  # an erased memory knows nobody
+            "nothing that is known": "0 0 0 0",
+        }
+        check_cases(cases.items(), check)
 
     def test_no_number_of_turns_pushes_whole_sessions_out(self, memory: Memory) -> None:
         turns = [

@@ -25,6 +25,7 @@ from salience.stores.postgres.replica.replica import LinkTable, NotReplicated
 from salience.stores.postgres.wire.commands import Steps
 
 _NOT_INDEXED = ("id", "content", "metadata")
+_NAMESPACE_OPERATIONS = (operations.FindSpeakers, operations.FindNames, operations.VectorNames)
 _ROW_OPERATIONS = (
     operations.ScoreRows,
     operations.MatchedTerms,
@@ -41,7 +42,7 @@ class Replicas(ReplicaManager):
 
     def cover(self, op: operations.Op, namespaces: frozenset[str]) -> bool:
         """True if the replicas of some namespaces can answer an operation."""
-        if isinstance(op, (operations.FindSpeakers, operations.VectorNames)):
+        if isinstance(op, _NAMESPACE_OPERATIONS):
             return bool(namespaces) and namespaces.issuperset(op.namespaces)
         if isinstance(op, _ROW_OPERATIONS):
             if isinstance(op, operations.FetchColumns) and "content" in op.names:

@@ -27,6 +27,7 @@ from salience.stores.postgres.search.word_search import word_scores, wording_ids
 from salience.stores.postgres.sql import threshold, top_k
 from salience.stores.postgres.sql.expressions import NotCompilable
 from salience.stores.postgres.sql.filters import compile_filter
+from salience.stores.postgres.sql.identifiers import spelling_key
 from salience.stores.postgres.sql.postings import parse_chunks, select_chunks
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.types import half_bytes
@@ -76,6 +77,23 @@ class Searcher(StoreReader):
             [chunks] = yield [select_chunks(snapshot.namespace, rest, ("content",))]
             in_use |= snapshot.terms_in_use(rest, parse_chunks(chunks).get("content", ()))
         return {word for word, id in ids.items() if id not in in_use}
+
+    def find_names(self, op: operations.FindNames) -> Steps[frozenset[str]]:
+        """Those of some names that memories have."""
+        name_of = {
+            spelling_key(field, variant): name
+            for field in op.fields
+            for name, variants in op.names.items()
+            for variant in variants
+        }
+        [keys] = yield [
+            Statement(
+                "SELECT key FROM unnest(%s::text[]) AS key WHERE EXISTS (SELECT FROM memories m "
+                "WHERE m.namespace = ANY(%s::text[]) AND m.spellings @> ARRAY[key])",
+                (list(name_of), list(op.namespaces)),
+            )
+        ]
+        return frozenset(name_of[key] for (key,) in keys)
 
     def vector_names(self, op: operations.VectorNames) -> Steps[frozenset[str] | None]:
         """The names of the vectors of namespaces, None where no memory lives."""
