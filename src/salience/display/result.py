@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 MAX_REPR_CHARACTERS = 100
+_MAX_SHOWN = 4  # items of a collection in a `repr`; more are counted
 _TEXT_ROOMS = (48, 24)  # characters of a text in a `repr`, the most that fit
 
 
@@ -60,7 +61,7 @@ def to_json(value: Any) -> Any:
 def short_repr(name: str, values: Mapping[str, Any]) -> str:
     """The name with its values, in at most `MAX_REPR_CHARACTERS`; what is empty is left out.
 
-    Texts are cut, collections are counted, and the last values are left out where room is short.
+    Texts are cut, long collections are counted; the last values are left out where room is short.
     """
     present = {key: value for key, value in values.items() if not _is_empty(value)}
     for room in _TEXT_ROOMS:
@@ -84,8 +85,19 @@ def _shown(value: Any, room: int) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     if isinstance(value, (Mapping, Sequence, Set)):
-        return f"<{len(value)}>"
+        return _collection(value, room)
     if isinstance(value, Result):
         return f"<{type(value).__name__}>"
     text = repr(value)
     return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _collection(value: Mapping[Any, Any] | Sequence[Any] | Set[Any], room: int) -> str:
+    """A few texts or whole numbers as they are; anything else is counted."""
+    plain = dict(value) if isinstance(value, Mapping) else list(value)
+    items = plain.values() if isinstance(plain, dict) else plain
+    if len(plain) <= _MAX_SHOWN and all(type(item) in (str, int) for item in items):
+        text = repr(plain)
+        if len(text) <= room:
+            return text
+    return f"<{len(plain)}>"
