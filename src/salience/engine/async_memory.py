@@ -20,6 +20,7 @@ from os import PathLike
 from types import TracebackType
 from typing import IO, Any, Self, Unpack
 
+from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
@@ -970,6 +971,14 @@ class AsyncMemory(
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.__aenter__().__await__()
+
+    def __repr__(self) -> str:
+        name, core = type(self).__name__, vars(self).get("_core")
+        if core is None:
+            return f"{name}(not open yet)"
+        profile = core.searches.profile.name
+        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
+        return short_repr(name, values)
 
     @property
     def namespace(self) -> str:

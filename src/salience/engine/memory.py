@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 # async: from collections.abc import Generator
 # async: from functools import partial
 # async: from salience.errors import StoreClosed
+from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
@@ -79,6 +80,14 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
 
     # async: def __await__(self) -> Generator[Any, None, Self]:
     # async:     return self.__aenter__().__await__()
+
+    def __repr__(self) -> str:
+        name, core = type(self).__name__, vars(self).get("_core")
+        if core is None:
+            return f"{name}(not open yet)"
+        profile = core.searches.profile.name
+        values = {"url": core.url, "namespace": core.namespace, "profile": profile}
+        return short_repr(name, values)
 
     @property
     def namespace(self) -> str:
