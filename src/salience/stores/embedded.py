@@ -195,6 +195,14 @@ class EmbeddedStore(IndexReader):
     def _put(self, op: operations.Put) -> tuple[str, ...]:
         return self._records.put(op)
 
+    def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
+        with self._lock:
+            if all(namespace in self._indexes for namespace in op.namespaces):
+                return super()._vector_names(op)
+        names = [self._records.vector_names(namespace) for namespace in op.namespaces]
+        known = [some for some in names if some is not None]
+        return frozenset[str]().union(*known) if known else None
+
     def _dimensions(self, op: operations.Dimensions) -> dict[str, int]:
         return self._records.dimensions(op.namespace, op.names)
 
@@ -287,6 +295,7 @@ class EmbeddedStore(IndexReader):
         operations.ListRecords: _list,
         operations.CountRecords: _count,
         operations.Put: _put,
+        operations.VectorNames: _vector_names,
         operations.Dimensions: _dimensions,
         operations.Log: _log,
         operations.Events: _events,

@@ -453,6 +453,15 @@ class RamRecords:
                 notes[op.key] = op.value
             return True
 
+    def vector_names(self, namespace: str) -> frozenset[str] | None:
+        """The names of the vectors of a namespace that are searched; None without memories."""
+        with self._lock:
+            if not self._memories.get(namespace):
+                return None
+            counts = self._vector_counts.get(namespace, {}).items()
+            names = (name for name, (_, count) in counts if count)
+            return frozenset(name for name in names if not name.startswith(STAGED))
+
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
         rows = self._memories.get(namespace, {})

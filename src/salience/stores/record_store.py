@@ -109,6 +109,10 @@ class RecordStore(ChangeFeed, Protocol):
         """Set a note, if it is as it was; return whether it was."""
         ...
 
+    def vector_names(self, namespace: str) -> frozenset[str] | None:
+        """The names of the vectors of a namespace that are searched; None without memories."""
+        ...
+
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
         ...

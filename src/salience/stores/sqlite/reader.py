@@ -23,7 +23,7 @@ from salience.stores.sqlite.connection import (
     translated_error,
 )
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
-from salience.stores.sqlite.vectors import embedder_of, vector_dimensions
+from salience.stores.sqlite.vectors import distinct_vector_names, embedder_of, vector_dimensions
 
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
@@ -201,6 +201,15 @@ class SqliteReader:
                 Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
                 for source, target, type_, weight, created in rows
             ]
+
+    def vector_names(self, namespace: str) -> frozenset[str] | None:
+        """The names of the vectors of a namespace that are searched; None without memories."""
+        with self._reading() as db:
+            space = self._space(db, namespace)
+            any_memory = "SELECT 1 FROM memories WHERE space = ? LIMIT 1"
+            if db.execute(any_memory, (space,)).fetchone() is None:
+                return None
+            return frozenset(distinct_vector_names(db, space))
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""

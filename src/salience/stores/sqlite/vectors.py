@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from salience.retrieval.operations import STAGED
 from salience.stores.sqlite.statements import chunks, placeholders
@@ -29,6 +29,17 @@ def vector_dimensions(
         if row:
             dimensions[name] = int(row[0])
     return dimensions
+
+
+def distinct_vector_names(db: sqlite3.Connection, space: int) -> Iterator[str]:
+    """The names of the vectors of a namespace that are searched, each looked up in the index."""
+    name = ""
+    while row := db.execute(
+        "SELECT name FROM vectors WHERE space = ? AND name > ? ORDER BY name LIMIT 1", (space, name)
+    ).fetchone():
+        name = row[0]
+        if not name.startswith(STAGED):
+            yield name
 
 
 def vectors_by_row(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:

@@ -20,6 +20,7 @@ from salience.display.result import to_json
 from salience.errors import InvalidInput, shown
 from salience.records.events import Event, EventType
 from salience.records.fields import FIELDS
+from salience.records.limits import Limits
 from salience.records.record import (
     ACCESSES_KEPT,
     BLANK,
@@ -38,11 +39,13 @@ from salience.records.validation import (
     timestamp,
     unit,
 )
-from salience.write.items import CHECKS
+from salience.write.items import CHECKS, check_field
 from salience.write.transfer.parts import FormerVector, Outline, Part
 
 FORMAT, VERSION = "export", 1
 _DEFAULTS = vars(BLANK)
+_DERIVED = ("updated_at", "added_at", "accesses")  # from the time of creation
+_STORED_DEFAULTS = [(n, object() if n in _DERIVED else _DEFAULTS[n]) for n in FIELDS]
 _EVENT_TYPES = frozenset(get_args(EventType))
 _MAX_SEQ = 2**62
 Fields = Mapping[str, Any]
@@ -96,22 +99,23 @@ def memory_line(part: Part) -> dict[str, Any]:
 
 def _record_fields(record: MemoryRecord) -> dict[str, Any]:
     """The fields of a record that a reader cannot derive."""
+    values = vars(record)
     fields = {}
-    for name, field in FIELDS.items():
-        value = getattr(record, name)
-        if value == _derived(name, record.created_at):
+    for name in [name for name, default in _STORED_DEFAULTS if values[name] != default]:
+        value = values[name]
+        if name in _DERIVED and value == _derived(name, record.created_at):
             continue
-        if field.type == "number" and value is not None:
-            value = int(value) if field.whole else float(value)
+        if FIELDS[name].type == "number" and value is not None:
+            value = int(value) if FIELDS[name].whole else float(value)
         fields[name] = _sorted(to_json(value))
     return fields
 
 
 def _derived(name: str, created_at: Any) -> Any:
     """The value of a field that a line does not have."""
-    if name == "accesses":
-        return (created_at,)
-    return created_at if name in ("updated_at", "added_at") else _DEFAULTS[name]
+    if name in _DERIVED:
+        return (created_at,) if name == "accesses" else created_at
+    return _DEFAULTS[name]
 
 
 def _event_fields(event: Event) -> dict[str, Any]:
@@ -206,14 +210,14 @@ def _event(fields: Fields, id: str | None) -> Event:
     )
 
 
-def part_of(line: Fields, namespace: str) -> Part:
+def part_of(line: Fields, namespace: str, limits: Limits) -> Part:
     """The memory of a line.
 
     Raises:
         InvalidInput: names the field that is wrong.
     """
     _check_keys("line", line, ("memory", "events", "links", "vectors", "former_vectors"))
-    record = _record(line["memory"], namespace)
+    record = _record(line["memory"], namespace, limits)
     vectors, former = line.get("vectors", {}), line.get("former_vectors", [])
     if not isinstance(vectors, dict) or not isinstance(former, list):
         raise InvalidInput("vectors", "must be a mapping, and former_vectors a list")
@@ -226,7 +230,7 @@ def part_of(line: Fields, namespace: str) -> Part:
     )
 
 
-def _record(fields: Any, namespace: str) -> MemoryRecord:
+def _record(fields: Any, namespace: str, limits: Limits) -> MemoryRecord:
     if not isinstance(fields, dict):
         raise InvalidInput("memory", f"must be a mapping, not {type(fields).__name__}")
     _check_keys("memory", fields, FIELDS)
@@ -235,16 +239,16 @@ def _record(fields: Any, namespace: str) -> MemoryRecord:
             raise InvalidInput(f"memory.{name}", "is missing")
     created_at = timestamp("memory.created_at", fields["created_at"])
     values = {
-        name: _field(name, fields[name]) if name in fields else _derived(name, created_at)
+        name: _field(name, fields[name], limits) if name in fields else _derived(name, created_at)
         for name in FIELDS
     }
     return MemoryRecord.from_values({**_DEFAULTS, **values, "namespace": namespace})
 
 
-def _field(name: str, value: Any) -> Any:
+def _field(name: str, value: Any, limits: Limits) -> Any:
     """The checked value of a field."""
     if name in CHECKS:
-        return CHECKS[name](name, value)
+        return check_field(name, value, limits)
     if FIELDS[name].whole:
         return integer(name, value, 0)
     if name == "accesses":

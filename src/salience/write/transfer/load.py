@@ -9,6 +9,7 @@ from itertools import islice
 
 from salience.errors import InvalidInput, StoreError
 from salience.records.events import Event
+from salience.records.limits import Limits
 from salience.records.validation import optional_text, text
 from salience.retrieval.plan import Plan, drive
 from salience.write.embedding import embed_texts
@@ -40,6 +41,7 @@ class _Namespace:
 class _Contents:
     """The contents of a file, as far as it is checked; `digest` is not empty once it has ended."""
 
+    limits: Limits  # of the texts of memories
     digest: str = ""
     has_header: bool = False
     ids: set[str] = field(default_factory=set)  # of the last namespace
@@ -66,7 +68,7 @@ def load(
         InvalidInput: the file is damaged, and in which line; nothing was written.
         StoreError: a namespace holds memories already.
     """
-    contents = _check(name, read, report)
+    contents = _check(name, read, scope.limits, report)
     if target is not None and len(contents.namespaces) != 1:
         raise InvalidInput(
             name,
@@ -85,9 +87,8 @@ def load(
         own, done = replace(scope, namespace=namespace), 0
         while done < source.memories:
             size = min(parts.CHUNK_MEMORIES, source.memories - done)
-            chunk = [
-                lines.part_of(lines.parsed(raw), namespace) for _, raw in islice(entries, size)
-            ]
+            raws = [raw for _, raw in islice(entries, size)]
+            chunk = [lines.part_of(lines.parsed(raw), namespace, scope.limits) for raw in raws]
             problem = drive(_write(chunk, source, contents.embedder, own), perform)
             degraded |= {problem: None} if problem else {}
             done += size
@@ -141,13 +142,13 @@ def _entries(read: Lines) -> Iterator[tuple[int, bytes]]:
     return ((number, raw) for number, raw in enumerate(read(), 1) if raw.strip())
 
 
-def _check(name: str, read: Lines, report: Progress) -> _Contents:
+def _check(name: str, read: Lines, limits: Limits, report: Progress) -> _Contents:
     """Read a file to its end, and check every line.
 
     Raises:
         InvalidInput: names the first line that is wrong.
     """
-    contents, digest = _Contents(), blake2b(digest_size=DIGEST_BYTES)
+    contents, digest = _Contents(limits), blake2b(digest_size=DIGEST_BYTES)
     number = 0
     for number, raw in _entries(read):
         try:
@@ -187,7 +188,7 @@ def _take(line: lines.Fields, contents: _Contents) -> None:
         contents.namespaces.append(source)
         contents.counts["events"] += len(source.events)
     elif "memory" in line and contents.namespaces:
-        part = lines.part_of(line, contents.namespaces[-1].name)
+        part = lines.part_of(line, contents.namespaces[-1].name, contents.limits)
         if part.record.id in contents.ids:
             raise InvalidInput("memory.id", f"{part.record.id!r} is there twice")
         contents.ids.add(part.record.id)
