@@ -206,7 +206,7 @@ class SqliteReader:
         """The names of the vectors of a namespace that are searched; None without memories."""
         with self._reading() as db:
             space = self._space(db, namespace)
-            any_memory = "SELECT 1 FROM memories WHERE space = ? LIMIT 1"
+            any_memory = "SELECT 1 FROM memories WHERE space = ? AND id > '' LIMIT 1"
             if db.execute(any_memory, (space,)).fetchone() is None:
                 return None
             return frozenset(distinct_vector_names(db, space))
