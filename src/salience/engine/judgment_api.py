@@ -77,7 +77,8 @@ class JudgmentApi(PlanRunner):
     def zones(self, filters: Filters = None, *, now: Moment = None) -> Zones:
         """Label each memory by its vitality (active, stale, fading, dormant), the liveliest first.
 
-        The zones are computed for a time, the present by default; no memory is moved.
+        The zones are computed for a time, the present by default; no memory is moved. Memories in
+        the archive, and those that were consolidated, are in no zone.
         """
         at = self._core.time("now", now)
         return self._run_upkeep(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from salience.display.html import HtmlResult, header, section, shares, table, zone_key
 from salience.errors import InvalidInput
+from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.ranking.signals.vitality import DORMANT, Zone, since_arrival, vitality, zone
 from salience.ranking.stages import score
 from salience.records.events import USE_EVENTS, Event, apply, link_time, visible_at
@@ -186,7 +187,7 @@ class _ReplayedMemories:
         self._accesses[place, : len(seconds)] = seconds
 
     def table(self) -> Candidates:
-        """The memories after the events so far."""
+        """The memories after the events so far, but for those in the archive and the like."""
         ids = list(self._place)
         places = np.fromiter(self._place.values(), np.intp, len(ids))
         columns: dict[str, NDArray[Any]] = {
@@ -198,7 +199,9 @@ class _ReplayedMemories:
         graph = LinkGraph(links, ids)
         for name in GRAPH:
             columns[name] = graph.column(name, ids)
-        return Candidates(places.astype(np.int64), columns)
+        statuses = [self._state[place]["status"] for place in places.tolist()]
+        live = np.array([status in PRUNED_STATUSES for status in statuses], dtype=bool)
+        return Candidates(places.astype(np.int64), columns).take(live)
 
 
 class _Column:

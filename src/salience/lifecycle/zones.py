@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from salience.display.html import HtmlResult, header, section, shares, table, text, zone_key
 from salience.display.result import Result
+from salience.lifecycle.pruning import PRUNED_STATUSES
 from salience.lifecycle.zone_history import ZONE_ORDER
 from salience.ranking.signals.vitality import Zone, since_arrival, vitality, zone
 from salience.ranking.stages import Keep, Pipeline, retrieve, score
 from salience.ranking.stages.stage import Stage
-from salience.records.filters import Filter
+from salience.records.filters import And, Compare, Filter
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
@@ -96,8 +97,13 @@ class Zones(HtmlResult):
 
 
 def zones(namespaces: tuple[str, ...], now: float, where: Filter | None) -> Plan[Zones]:
-    """The plan of computing the zones of memories that pass a filter, at a time in seconds."""
-    tables = yield from _ALIVE.plan(Query("", namespaces, now, where=where))
+    """The plan of computing the zones of memories that pass a filter, at a time in seconds.
+
+    They are those that pruning looks at: what is in the archive has no zone any more.
+    """
+    live = Compare("status", "in", PRUNED_STATUSES)
+    condition = live if where is None else And((live, where))
+    tables = yield from _ALIVE.plan(Query("", namespaces, now, where=condition))
     table = tables[-1]
     memories = []
     for id, value, bridge in zip(

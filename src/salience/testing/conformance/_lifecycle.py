@@ -512,6 +512,19 @@ class Lifecycle(StoreCase):
         clock.pass_(seconds=1)
         assert [one.id for one in memory.prune(apply=True).candidates] == ["linked"]
 
+    def test_what_is_in_the_archive_has_no_zone(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": id, "content": f"about {id}", "layer": "activity"} for id in "abc")
+        before = clock.now
+        clock.pass_(days=30)
+        assert memory.zones().counts == {"dormant": 3}
+        done = memory.prune(apply=True, cap=2)
+        assert [one.id for one in memory.zones()] == ["c"]
+        shares = memory.zone_shares(since=before, points=2)
+        assert (shares.counts["active"], shares.counts["dormant"]) == ((3, 0), (0, 1))
+        assert done.run is not None
+        memory.undo(done.run)
+        assert memory.zones().counts == {"dormant": 3}
+
     def test_the_age_of_what_is_imported_counts_from_the_import(
         self, memory: Memory, clock: Clock
     ) -> None:
