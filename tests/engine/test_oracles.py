@@ -19,8 +19,14 @@ from salience import Memory, MemoryRecord, Profile
 from salience.embedders import StaticEmbedder
 from salience.embedders.protocol import Embedder, Kind, Rows
 from salience.language.analysis_types import QueryAnalysis
-from salience.language.entities import RULES, fold_name
-from salience.language.tokens import indexed_words, stem, terms, words
+from salience.language.entities import (
+    RULES,
+    fold_name,
+    has_capitals,
+    known_names,
+    possible_names,
+)
+from salience.language.tokens import indexed_words, stem, strings_in, terms, words
 from salience.language.trigrams import trigram_similarity, trigrams
 from salience.ranking.expressions import Col
 from salience.ranking.signals import rrf
@@ -111,11 +117,20 @@ def composite(stored: Stored, record: MemoryRecord, cosine: float, now: datetime
     return 0.5 * cosine + 0.3 * importance + 0.2 * math.exp(-0.05 * days(stored, record, now)[0])
 
 
+def named_in(stored: Stored, question: str, *fields: str) -> list[str]:
+    """The entities of a question, by their spelling or because memories know them."""
+    spelled = list(RULES.extract(question))
+    if has_capitals(question):
+        return spelled
+    values = (getattr(record, field) for record in stored.records for field in fields)
+    known = {fold_name(text) for value in values for text in strings_in(value)}
+    return [*spelled, *known_names(possible_names(question), known, spelled)]
+
+
 def six_factor(stored: Stored, record: MemoryRecord, cosine: float, now: datetime, q: str) -> float:
     half_life = {"short": 6.0, "medium": 168.0, "long": 2160.0}[record.tier or "long"]
     hours = 24.0 * days(stored, record, now)[0]
-    entities = RULES.extract(q)
-    query_names = {fold_name(name) for name in entities}
+    query_names = {fold_name(name) for name in named_in(stored, q, "entities", "speaker")}
     own = {
         fold_name(name)
         for name in (*record.entities, *([record.speaker] if record.speaker else []))
@@ -166,7 +181,7 @@ def test_vitality_is_the_formula_one_by_one(stored: Stored) -> None:
         text_rank = {hit.id: hit.score for hit in ranks if hit.score > 0.0}
         cosines = (stored.vectors @ recording.query).tolist()
         by_hand = {}
-        entities = RULES.extract(question)
+        entities = named_in(stored, question, "title")
         for record, cosine in zip(stored.records, cosines, strict=True):
             name = max(
                 trigram_similarity(trigrams(text), trigrams(record.title or ""))

@@ -319,6 +319,7 @@ def test_a_phrase_has_to_occur_as_such(memory: Memory) -> None:
 def test_a_star_stands_for_the_rest_of_a_word(memory: Memory) -> None:
     ids = [memory.add(text).id for text in ("deployment", "deploying it", "depot", "a plot")]
     assert set(memory.search("deploy*").ids) == set(ids[:2])
+    assert set(memory.search("deploy:*").ids) == set(ids[:2])  # as PostgreSQL writes it
     assert set(memory.search("dep*").ids) == set(ids[:3])
     assert memory.search("deplo").ids == ()
     late = memory.add("Deployed again").id  # new words are known at once

@@ -112,7 +112,7 @@ QUOTED_PHRASE = pattern_cue(
 WORD_PREFIX = pattern_cue(
     "word_prefix",
     "query: a beginning of words before a star",
-    r"(?<![^\W_])([^\W_]+)\*(?!\w)",
-    catches="deploy*",
-    must_not_catch="2 * 3 or 2*x",
+    r"(?<![^\W_])([^\W_]+):?\*(?![\w*])",
+    catches="deploy:*",
+    must_not_catch="2 * 3 or 2*x or **note:** this",
 )

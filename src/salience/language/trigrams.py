@@ -10,13 +10,13 @@ _WORD = re.compile(r"[^\W_]+")
 def trigrams(text: str) -> frozenset[str]:
     """The trigrams of a text as in pg_trgm.
 
-    Each word (a run of letters and digits, in lower case) is padded with two spaces before and one
+    Each word (a run of letters and digits, case-folded) is padded with two spaces before and one
     after it; its trigrams are all windows of three characters.
 
     Source: PostgreSQL 18 documentation, appendix F.35, pg_trgm.
     """
     windows: set[str] = set()
-    for word in _WORD.findall(text.lower()):
+    for word in _WORD.findall(text.casefold()):
         padded = f"  {word} "
         windows.update(padded[i : i + 3] for i in range(len(padded) - 2))
     return frozenset(windows)

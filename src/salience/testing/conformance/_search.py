@@ -43,6 +43,8 @@ class Search(StoreCase):
         assert sorted(search_ids(memory, "found*", profile="vitality")) == ["beginning", "form"]
         assert search_ids(memory, "foundat*", profile="vitality") == ["beginning"]
         assert search_ids(memory, "deploy* deployer*", profile="vitality") == ["other"]
+        assert search_ids(memory, "deploy:* deployer:*", profile="vitality") == ["other"]
+        assert search_ids(memory, "deploym", profile="vitality") == []
 
     def test_names_are_found_by_the_words_inside_them(self, memory: Memory) -> None:
         memory.add("PaymentGatewayClient retries twice.", id="one", tags=["HttpClient"])
