@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from salience import Memory
 from salience.errors import InvalidInput
 from salience.language.entities import (
+    MAX_CHARACTERS,
     NO_ALIASES,
     RULES,
     Aliases,
@@ -180,3 +181,8 @@ def test_a_name_in_lower_case_finds_its_title() -> None:
             name = hit.explanation.find("name_similarity")
             assert name is not None
             assert name.value == 1.0
+
+
+def test_the_beginning_of_a_long_text_is_read() -> None:
+    text = "We met Ana Silva. " + "x " * MAX_CHARACTERS + "We met Ben Okri."
+    assert RULES.extract(text) == ("Ana Silva",)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from salience.language.query_analysis import analyze_query
+from salience.language.analysis_types import QueryAnalysis
+from salience.language.query_analysis import MAX_PHRASES, analyze_query
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,13 @@ def test_a_text_without_a_separate_question_is_embedded_as_a_whole(text: str) ->
 )
 def test_stop_words_of_a_language_are_not_searched_for(text: str, terms: list[str]) -> None:
     assert [term[0] for term in analyze_query(text, {}, this_year=2025).terms] == terms
+
+
+def test_a_query_of_nothing_but_phrases_has_few() -> None:
+    def analysis(query: str) -> QueryAnalysis:
+        return analyze_query(query, {}, this_year=2026)
+
+    phrases = analysis(" ".join(f'"tea {n}"' for n in range(1_000))).phrases
+    assert phrases == tuple(f"tea {n}" for n in range(MAX_PHRASES))
+    assert analysis('"green tea" ' * 1_000).phrases == ("green tea",)
+    assert len(analysis(" ".join(f"tea{n}*" for n in range(1_000))).prefixes) == MAX_PHRASES

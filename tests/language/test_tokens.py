@@ -200,3 +200,7 @@ def test_a_word_is_the_same_each_time(word: str) -> None:
     assert stem(low) == stem(low)
     assert term_ids([low, low]).tolist() == [term_id(stem(low))] * 2
     assert fold_name(word) == fold_name(word) == low
+
+
+def test_a_character_that_folds_to_many_is_read_in_part() -> None:
+    assert sum(map(len, words("\ufdfa" * 1_000))) <= 4_000

@@ -72,6 +72,7 @@ _HEADING_END = pattern_cue(
 )
 _NAME_MAX_TOKENS = 6  # a longer run of capitals is a headline
 _HEADLINE_MIN_WORDS = 3  # a shorter text in capitals may be a name
+MAX_CHARACTERS = 100_000  # of a text, in which entities are looked for
 _MEMO_NAMES = 1 << 16
 _QUESTION_MAX_WORDS = 200  # among so many first words of a question names are looked up
 _CALENDAR = WEEKDAYS | set(MONTHS)
@@ -166,11 +167,13 @@ class RuleBasedExtractor:
     (Sarah, New York, Bank of America); acronyms, and words with capitals or digits inside (API,
     TypeScript, GPT-4, Q2). A capital at the beginning of a sentence counts unless the word often
     stands there or is written small elsewhere in the text. Days, months, headings in Markdown and
-    code are not entities, and a text in capitals has none.
+    code are not entities, and a text in capitals has none. Of a long text the first 100,000
+    characters are read.
     """
 
     def extract(self, text: str) -> tuple[str, ...]:
         """The entities of a text, each once, in the order and spelling of the text."""
+        text = text[:MAX_CHARACTERS]
         # Encoded data has no names, and each of its letters would be tried as the start of one.
         text = _ENCODED_DATA.sub(lambda run: " " * len(run.group()), text)
         names: list[tuple[int, str]] = []

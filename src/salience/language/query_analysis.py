@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from itertools import islice
 
 from salience.language.analysis_types import NamedDates, QueryAnalysis, Term, TimeRange, Wording
 from salience.language.dates import date_wordings, named_dates
@@ -39,6 +40,8 @@ _SENTENCE_END = re.compile(r"(?<=[.!?:])\s+|(?<=[。！？؟])\s*|\n+")
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_SURROUNDING_WORDS = 30  # words around a question from which on it is embedded by itself, too
 
+MAX_PHRASES = 64  # of a query in quotation marks, and as many beginnings of words
+
 
 def analyze_query(
     text: str,
@@ -65,7 +68,8 @@ def analyze_query(
     """
     low = _folded(text)
     query_words = question_words(text)
-    prefixes = tuple(dict.fromkeys(WORD_PREFIX.findall(low)))
+    prefixes = tuple(dict.fromkeys(WORD_PREFIX.findall(low)))[:MAX_PHRASES]
+    phrases = (phrase for phrase in dict.fromkeys(QUOTED_PHRASE.findall(text)) if words(phrase))
     speakers = resolve_speakers(names)
     dates = named_dates(low)
     question = _embedded_question(text)
@@ -82,7 +86,7 @@ def analyze_query(
         features=_features(
             folded_question, question_words(question or text), speakers, bool(users), dates
         ),
-        phrases=tuple(phrase for phrase in QUOTED_PHRASE.findall(text) if words(phrase)),
+        phrases=tuple(islice(phrases, MAX_PHRASES)),
         prefixes=prefixes,
         during=during,
         past_interval=about,

@@ -63,6 +63,8 @@ _MEMO_WORDS = 500_000
 _MEMO_MAX_CHARS = 64  # encoded data, perhaps erased since, must not fill the memory
 _QUESTION_MAX_WORDS = 2_000
 
+_MAX_EXPANSION = 4  # times as many characters as a text has; some single ones fold to 18
+
 
 def fold(text: str) -> str:
     """Case-folded NFKC text without accents: "Café" and "CAFE" fold to "cafe"."""
@@ -77,7 +79,7 @@ def fold(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a text in order, folded; runs of an unspaced script as `_bigrams`."""
-    folded = fold(text)
+    folded = fold(text)[: _MAX_EXPANSION * len(text)]
     if folded.isascii():
         return _ASCII_WORD.findall(folded)
     tokens: list[str] = []
