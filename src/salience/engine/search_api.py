@@ -117,5 +117,5 @@ class SearchApi(PlanRunner):
     ) -> T:
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
-            plan = as_of(plan, request.namespaces, request.as_of)
+            return self._run_upkeep(as_of(plan, request.namespaces, request.as_of))
         return self._run(plan, memories)

@@ -18,6 +18,7 @@ from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
 from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.wire.connection import Connections
+from salience.stores.postgres.write import erase
 from salience.testing import WordHashEmbedder
 from salience.testing.postgres import PostgresServer
 
@@ -526,3 +527,27 @@ def test_what_happens_to_all_happens_to_what_is_being_added(database: str, befor
         decay.join()
         assert memory.get("late").strength is not None  # type: ignore[union-attr]
         assert memory.verify()
+
+
+@pytest.mark.parametrize("by", ["filter", "ids"])
+def test_each_transaction_erases_few_memories(
+    database: str, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    monkeypatch.setattr(erase, "ERASED_AT_ONCE", 10)
+    store = PostgresStore(database, memory=0)
+    with Memory.open(store, embedder=None) as memory:
+        ids = [f"m{i}" for i in range(45)]
+        memory.add_many({"id": id, "content": f"Fact {id}.", "tags": ["t"]} for id in ids)
+        write, counts = store.connections.write, []
+
+        def counted(steps: Any, namespaces: Any) -> Any:
+            counts.append(write(steps, namespaces))
+            return counts[-1]
+
+        monkeypatch.setattr(store.connections, "write", counted)
+        if by == "filter":
+            assert memory.delete_all({"tags": "t"}) == 45
+        else:
+            assert memory.delete_many(ids) == 45
+        assert counts == [10, 10, 10, 10, 5]
+        assert memory.count() == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, ClassVar, TypeVar
@@ -307,13 +308,39 @@ class PostgresStore:
     def _delete(self, op: operations.Delete) -> Work[int]:
         namespace = op.namespace
         yield Flush((namespace,))
-        count: int = yield ReadWrite(
-            lambda: erase.delete(namespace, op.ids, op.where), (namespace,)
-        )
-        self._snapshots.mark_written((namespace,))
         if op.ids is None and op.where is None:
+            erased: int = yield ReadWrite(lambda: erase.erase_namespace(namespace), (namespace,))
             self.replicas.forget((namespace,))
-        return count
+        else:
+            erased = yield from self._delete_some(op)
+        self._snapshots.mark_written((namespace,))
+        return erased
+
+    def _delete_some(self, op: operations.Delete) -> Work[int]:
+        """Erase memories in short transactions, each of some ids, or as long as a filter finds any.
+
+        Raises:
+            StoreError: it was cut short; says how many are erased.
+        """
+        size = erase.ERASED_AT_ONCE
+        ids = None if op.ids is None else deque(op.ids)
+        erased = 0
+        while True:
+            part = None if ids is None else [ids.popleft() for _ in range(min(size, len(ids)))]
+            try:
+                count: int = yield ReadWrite(
+                    lambda: erase.delete(op.namespace, part, op.where),  # noqa: B023
+                    (op.namespace,),
+                )
+            except StoreError as problem:
+                if not erased:
+                    raise
+                rest = f"{erased:,} are erased, erase again for the rest"
+                raise StoreError(f"{problem}; {rest}") from problem
+            erased += count
+            is_done = count < size if ids is None else not ids
+            if is_done:
+                return erased
 
     def _put_vectors(self, op: operations.PutVectors) -> Work[None]:
         for namespace, rows, at in self._row_ids.by_namespace(op.rows):

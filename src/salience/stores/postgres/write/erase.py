@@ -14,13 +14,13 @@ from salience.stores.postgres.wire.commands import Abandon, Command, Many, State
 from salience.stores.postgres.write.batch import NamespaceBatch
 from salience.stores.postgres.write.put import LOCK_NAMESPACE, bury_places, delete_vectors
 
+ERASED_AT_ONCE = 2_000
+"""The most memories that are erased in one transaction; writers of the namespace wait for it."""
 _ERASED_COLUMNS = ("row", "sequence", "session_id", "speaker")
 
 
 def delete(namespace: str, ids: Sequence[str] | None, where: Filter | None) -> Steps[int]:
-    """Erase memories by id or filter, their vectors and links; the number of memories."""
-    if ids is None and where is None:
-        return (yield from _erase_namespace(namespace))
+    """Erase some memories by id or filter, their vectors and links; the number of memories."""
     batch = yield from _lock_erased(namespace, ids, where)
     for before in batch.replaced.values():
         batch.remove(before["row"], before)
@@ -37,8 +37,9 @@ def _lock_erased(
     # A memory that another process changes just then is looked at again.
     select = Statement(
         "SELECT id, " + ", ".join(f'm."{name}"' for name in _ERASED_COLUMNS) + " FROM memories m "
-        f'WHERE m.namespace = %s AND {condition.sql}{own_ids} ORDER BY m."row" FOR UPDATE',
-        (namespace, *condition.parameters, *parameters),
+        f'WHERE m.namespace = %s AND {condition.sql}{own_ids} ORDER BY m."row" '
+        "LIMIT %s FOR UPDATE",
+        (namespace, *condition.parameters, *parameters, ERASED_AT_ONCE),
     )
     [head, rows] = yield [Statement(LOCK_NAMESPACE, (namespace,)), select]
     if not rows:
@@ -96,7 +97,7 @@ _NAMESPACE_TABLES = (
 )  # fmt: skip
 
 
-def _erase_namespace(namespace: str) -> Steps[int]:
+def erase_namespace(namespace: str) -> Steps[int]:
     """Erase a namespace; the number of its last row stays, so that no row comes again."""
     [head] = yield [
         Statement(
