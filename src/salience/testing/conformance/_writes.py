@@ -322,7 +322,7 @@ class Deleting(StoreCase):
         assert memory.delete("a") is True
         assert memory.delete("a") is False
         assert memory.get("a") is None
-        assert list_ids(memory) == ["b", "c"]
+        assert list_ids(memory) == ["c", "b"]
         assert search_ids(memory, "thing") == ["b", "c"]
         assert [(link.source, link.target) for link in memory.links()] == [("b", "c")]
 
@@ -331,7 +331,7 @@ class Deleting(StoreCase):
             {"id": f"m{i}", "content": "x", "tags": ["odd"] * (i % 2)} for i in range(7)
         )
         assert memory.delete_all({"tags": "odd"}) == 3
-        assert list_ids(memory) == ["m0", "m2", "m4", "m6"]
+        assert list_ids(memory) == ["m6", "m4", "m2", "m0"]
         assert memory.delete_all({"tags": "odd"}) == 0
 
     def test_a_namespace_goes_when_it_is_named(self, memory: Memory) -> None:
