@@ -116,7 +116,10 @@ def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
         memory.update("a", content="A plum.")
         before = list(memory.get_all())
     with psycopg.connect(empty, autocommit=True) as connection:
-        for column in ("outdated", "added_at", "version", "folded_tags", "folded_entities"):
+        for column in (
+            *("outdated", "added_at", "version", "folded_tags", "folded_entities"),
+            "attribute_key",
+        ):
             connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
         connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
     migrate(empty)

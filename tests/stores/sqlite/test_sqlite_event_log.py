@@ -21,13 +21,14 @@ def opened(path: Path) -> Memory:
     return Memory.open(f"sqlite:///{path}", embedder=WordHashEmbedder())
 
 
-SINCE_VERSION_7 = ("outdated", "added_at", "version")
+SINCE_VERSION_7 = ("outdated", "added_at", "version", "attribute_key")
 """The columns of memories that the last step of the schema adds."""
 
 
 def without_last_step(db: sqlite3.Connection) -> None:
     """Make a file what it was before the last step of the schema."""
-    db.execute("DROP INDEX memories_by_time")
+    for index in ("memories_by_time", "memories_by_attribute"):
+        db.execute(f"DROP INDEX {index}")
     for column in SINCE_VERSION_7:
         db.execute(f"ALTER TABLE memories DROP COLUMN {column}")
     db.execute("PRAGMA user_version = 6")
@@ -93,6 +94,19 @@ def test_the_words_of_an_older_file_are_worked_out_anew(tmp_path: Path) -> None:
         assert memory.search("猫", profile=WORDS).ids == ("a",)
     assert db.execute(told % ", ".join(terms)).fetchall() == kept
     db.close()
+
+
+def test_the_facts_of_an_older_file_are_compared_with_new_ones(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with opened(path) as memory:
+        memory.add("Ana lives in Berlin.", id="old", kind="fact")
+        memory.add("Ana lives in Rome.", id="note")
+    db = sqlite3.connect(path)
+    without_last_step(db)
+    db.close()
+    with opened(path) as memory:
+        [outcome] = memory.add("Ana has moved to Lisbon.", kind="fact")
+        assert (outcome.outcome, outcome.match) == ("CONFLICTS", "old")
 
 
 def test_an_older_file_learns_from_its_log_what_is_outdated_and_when_all_came(
