@@ -255,6 +255,17 @@ def test_list_has_the_oldest_first_if_asked(notes: Run) -> None:
     assert (other_way.code, "order='oldest'" in other_way.err) == (2, True)
 
 
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_an_imported_listing_keeps_its_order(run: Run, order: str) -> None:
+    items = [{"id": id, "content": id, "created_at": "2026-03-01"} for id in ("c", "a", "b")]
+    assert run("import", "-", "--db", "one.db", stdin=json.dumps(items).encode()).code == 0
+    listing = run("list", "--order", order, "--db", "one.db", "--json").out
+    assert run("import", "-", "--db", "other.db", stdin=listing.encode()).code == 0
+    for db in ("one.db", "other.db"):
+        memories = run("list", "--order", "oldest", "--db", db, "--json").json["memories"]
+        assert [one["id"] for one in memories] == ["c", "a", "b"]
+
+
 def test_count(notes: Run) -> None:
     assert notes("count").out == "3\n"
     assert notes("count", "--filter", '{"tags": "home"}', "--json").json == {"count": 1}

@@ -88,7 +88,9 @@ def read(path: Path, left_out: LeftOut | None = None) -> Iterator[Item]:
     start = head(path).lstrip(_BEFORE_JSON)
     if start.startswith(b"[") or LISTING.match(start):
         whole = parsed(path, text(path))
-        elements = enumerate(whole["memories"] if isinstance(whole, dict) else whole, start=1)
+        elements = list(enumerate(whole["memories"] if isinstance(whole, dict) else whole, start=1))
+        if isinstance(whole, dict) and whole.get("order") == "newest":
+            elements.reverse()  # what was written first is written first again
         entries = ((_Place(path, number, in_array=True), entry) for number, entry in elements)
     else:
         entries = ((_Place(path, number), line) for number, line in lines(path) if line.strip())

@@ -30,6 +30,7 @@ class Page(HtmlResult):
     memories: tuple[MemoryRecord, ...]
     total: int
     cursor: str | None = None
+    order: Order = "newest"
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         return iter(self.memories)
@@ -84,7 +85,7 @@ def read_page(request: ListRecords) -> Plan[Page]:
     """The plan of reading a page of a listing."""
     listing, total = yield [request, CountRecords(request.namespace, request.where)]
     cursor = None if listing.last is None else encode_cursor(request.order, listing.last)
-    return Page(listing.records, total, cursor)
+    return Page(listing.records, total, cursor, request.order)
 
 
 def count(namespace: str, filters: Filters, archived: Any) -> Plan[int]:
