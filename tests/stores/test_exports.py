@@ -16,8 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from salience import AsyncMemory, Memory
+from salience import AsyncMemory, Memory, importers
 from salience.errors import InvalidInput, NotFound, StoreError
+from salience.importers import ImportProblem
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import EVERYTHING, Clock
 from salience.write.transfer import parts
@@ -344,3 +345,25 @@ def test_what_is_no_file_is_refused() -> None:
                 call(7)
         with pytest.raises(FileNotFoundError):
             memory.import_("nowhere.jsonl")
+
+
+def test_an_export_loads_no_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "CHUNK_MEMORIES", 2)
+    url = f"sqlite:///{tmp_path / 'm.db'}"
+    with Memory.open(url, embedder=EMBEDDER) as memory:
+        memory.add_many({"id": id, "content": f"Note {id}"} for id in "abcde")
+    read: list[int] = []
+    with Memory.open(url, embedder=EMBEDDER) as memory:
+        memory.export(io.StringIO(), progress=lambda step, done, total: read.append(done))
+        store: Any = memory._core.dispatcher.store
+        assert not store._indexes
+    assert read == [2, 4, 5]
+
+
+def test_an_export_is_not_taken_for_notes(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+    with Memory.open("ram://", embedder=None) as memory:
+        memory.add("One.", id="a")
+        memory.export(path)
+        with pytest.raises(ImportProblem, match=r"is an export of salience; bring it back by Mem"):
+            memory.add_many(importers.read(path))
