@@ -13,7 +13,7 @@ import pytest
 
 from salience import AsyncMemory, Memory
 from salience.embedders import EmbedderIdentity
-from salience.errors import InvalidInput, NotFound, StoreClosed
+from salience.errors import InvalidInput, NotFound, StoreClosed, VersionConflict
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
 
@@ -38,6 +38,26 @@ def test_what_is_generated_is_what_its_sources_give() -> None:
     command = [sys.executable, str(ROOT / "tools" / "generate_async.py"), "--check"]
     checked = subprocess.run(command, capture_output=True, text=True, check=False)
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_memories_are_iterated_counted_and_got() -> None:
+    async def body() -> None:
+        async with await AsyncMemory.open("ram://", embedder=None) as memory:
+            await memory.add_many({"id": f"m{i}", "content": f"Words {i}"} for i in range(5))
+            assert [one.id async for one in memory] == ["m4", "m3", "m2", "m1", "m0"]
+            iteration = memory.iterate(order="oldest", page_size=2)
+            first = [await anext(iteration) for _ in range(3)]
+            rest = [one async for one in memory.iterate(order="oldest", cursor=iteration.cursor)]
+            assert [one.id for one in first + rest] == ["m0", "m1", "m2", "m3", "m4"]
+            assert await memory.count({"id": "m1"}) == 1
+            assert await memory.get_many(["m3", "nobody"]) == [await memory.get("m3"), None]
+            assert (await memory.update("m1", importance=0.5, if_version=1)).version == 2
+            with pytest.raises(VersionConflict):
+                await memory.delete("m1", if_version=1)
+            with pytest.raises(TypeError):
+                len(memory)
+
+    asyncio.run(body())
 
 
 def test_a_round_of_everything(tmp_path: Path) -> None:
