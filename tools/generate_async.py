@@ -43,7 +43,6 @@ TWINS = {
             "engine/runner.py",
             "engine/write_api.py",
             "engine/search_api.py",
-            "engine/read_api.py",
             "engine/judgment_api.py",
             "engine/lifecycle_api.py",
             "engine/transfer_api.py",

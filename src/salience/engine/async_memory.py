@@ -4,7 +4,6 @@
 # engine/runner.py
 # engine/write_api.py
 # engine/search_api.py
-# engine/read_api.py
 # engine/judgment_api.py
 # engine/lifecycle_api.py
 # engine/transfer_api.py
@@ -24,7 +23,6 @@ from salience.display.result import short_repr
 from salience.embedders import Embedder
 from salience.engine.core import Core
 from salience.engine.lifecycle_api import Progress
-from salience.engine.log import log_search, log_upkeep
 from salience.engine.options import (
     SETTINGS,
     UNCHANGED,
@@ -35,8 +33,8 @@ from salience.engine.options import (
     check_names,
     takes,
 )
-from salience.engine.read_api import ITERATION_PAGE
 from salience.engine.runner import MANY
+from salience.engine.search_api import ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
 from salience.errors import InvalidInput, StoreClosed
@@ -81,6 +79,7 @@ from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
 from salience.search.listing import Page
+from salience.search.log import log_search, log_upkeep
 from salience.search.request import (
     SEARCH_DEFAULTS,
     CompareOptions,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from salience.engine.log import log_upkeep
 from salience.engine.runner import PlanRunner
 from salience.errors import InvalidInput
 from salience.lifecycle import audit as auditing
@@ -19,6 +18,7 @@ from salience.lifecycle.zone_history import ZoneHistory
 from salience.records.filters import parse_filter
 from salience.records.record import Link
 from salience.records.validation import boolean, callable_or_none, integer, texts, timestamp
+from salience.search.log import log_upkeep
 from salience.search.request import Filters, Moment
 from salience.write import link_targets
 

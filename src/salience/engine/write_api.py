@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
-from salience.engine.log import log_upkeep
 from salience.engine.options import (
     UNCHANGED,
     MemoryChanges,
@@ -21,6 +20,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import boolean, callable_or_none, text, texts
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
+from salience.search.log import log_upkeep
 from salience.search.request import Filters
 from salience.write import add, add_chat, chat, update
 from salience.write.dedup import DedupPolicy
