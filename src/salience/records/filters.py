@@ -22,7 +22,7 @@ from salience.records.field_types import Type
 from salience.records.fields import FIELDS, field_type
 from salience.records.filter_fields import registered_filter_field
 from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json_value
-from salience.records.validation import native, storable, timestamp
+from salience.records.validation import EXACT_SCALARS, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
 _OPERATORS: tuple[Operator, ...] = (
@@ -64,6 +64,7 @@ class Not:
 
 
 Filter = Compare | And | Or | Not
+_WALKED = (dict, list, tuple, Compare, And, Or, Not, Iterable)
 FOLDED_FIELDS = frozenset(name for name, field in FIELDS.items() if field.type == "list")
 """The fields whose elements are compared in any case; what they are compared with is folded."""
 
@@ -103,12 +104,14 @@ class _Copying:
             raise InvalidInput(
                 self.path, f"has more than {MAX_FILTER_VALUES:,} values", "ask for fewer at a time"
             )
+        if type(value) in EXACT_SCALARS:
+            return value
         value = native(value)
-        if type(value) is str or not isinstance(value, Iterable | Compare | And | Or | Not):
+        if type(value) is str or not isinstance(value, _WALKED):
             return value
         if depth > _MAX_COPIED_DEPTH:
             raise InvalidInput("filters", f"are nested more than {MAX_FILTER_DEPTH} levels deep")
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):
             items = value.items()
             return {native(key): self.plain(item, depth + 1) for key, item in items}
         if isinstance(value, Compare):

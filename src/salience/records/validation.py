@@ -22,7 +22,8 @@ MAX_TAG_CHARACTERS = 512
 _EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
 _PRESENT_YEARS = range(100, 9900)
 _LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
-_EXACT_TYPES = frozenset({str, int, float, bool, type(None), datetime, dict, list, tuple})
+EXACT_SCALARS = frozenset({str, int, float, bool, type(None), datetime})
+_EXACT_TYPES = EXACT_SCALARS | {dict, list, tuple}
 
 
 def native(value: Any) -> Any:
