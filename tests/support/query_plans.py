@@ -22,12 +22,6 @@ LINEAR = {
     "SELECT id FROM memories WHERE space = ? ORDER BY row": "a whole namespace is erased",
     "SELECT id, row, sequence, created_at, status, tier": "an event of all memories changes each",
     "SELECT row FROM memories WHERE space = ? AND NOT EXISTS": "an index says who lacks a vector",
-    "SELECT 1 FROM memories WHERE NOT EXISTS": "all vectors are replaced",
-    "SELECT DISTINCT name FROM vectors WHERE substr": "all vectors are replaced",
-    "DELETE FROM vectors WHERE name = ?": "all vectors are replaced",
-    "UPDATE vectors SET name": "all vectors are replaced",
-    "DELETE FROM former_vectors WHERE name": "all vectors are replaced",
-    "DELETE FROM vectors WHERE substr": "all vectors are replaced",
     "DELETE FROM spaces WHERE space = ? AND NOT EXISTS": "stops at the first row",
 }
 """The beginnings of statements that may read a whole namespace or table, with the reason."""

@@ -13,6 +13,7 @@ from salience.records.events import Event, apply_with_previous
 from salience.retrieval.operations import Events, ImportedHistory, Log, Note
 from salience.stores import codec
 from salience.stores.access_queue import Batch
+from salience.stores.sqlite.adoption import adoption_of, is_outdated
 from salience.stores.sqlite.connection import translate_damage
 from salience.stores.sqlite.reader import ALL_NAMESPACES, SqliteReader
 from salience.stores.sqlite.statements import chunks, placeholders
@@ -278,12 +279,14 @@ class SqliteLog(SqliteReader, ABC):
 
     def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
         """Vectors that edits replaced, as (the edit's place in the log, name, float16 bytes)."""
-        with self._reading() as db:
-            return db.execute(
+        with self._snapshot() as db:
+            adoption = adoption_of(db)
+            former = db.execute(
                 "SELECT event, name, vector FROM events JOIN former_vectors USING (memory) "
                 "WHERE space = ? AND seq = event ORDER BY event, name",
                 (self._space(db, namespace),),
             ).fetchall()
+        return [each for each in former if not is_outdated(adoption, *each[:2])]
 
 
 def _event_conditions(op: Events) -> tuple[str, list[Any]]:

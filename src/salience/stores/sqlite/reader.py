@@ -23,7 +23,14 @@ from salience.stores.sqlite.connection import (
     translated_error,
 )
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
-from salience.stores.sqlite.vectors import distinct_vector_names, embedder_of, vector_dimensions
+from salience.stores.sqlite.vectors import (
+    embedder_of,
+    rows_of,
+    rows_without,
+    vector_dimensions,
+    vector_names_in_use,
+    vectors_by_row,
+)
 
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
@@ -204,23 +211,17 @@ class SqliteReader:
 
     def vector_names(self, namespace: str) -> frozenset[str] | None:
         """The names of the vectors of a namespace that are searched; None without memories."""
-        with self._reading() as db:
+        with self._snapshot() as db:
             space = self._space(db, namespace)
             any_memory = "SELECT 1 FROM memories WHERE space = ? AND id > '' LIMIT 1"
             if db.execute(any_memory, (space,)).fetchone() is None:
                 return None
-            return frozenset(distinct_vector_names(db, space))
+            return frozenset(vector_names_in_use(db, space))
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
         """Rows without a vector of that name, ascending."""
-        with self._reading() as db:
-            cursor = db.execute(
-                "SELECT row FROM memories WHERE space = ? AND NOT EXISTS (SELECT 1 FROM vectors "
-                "WHERE vectors.space = memories.space AND name = ? "
-                "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
-                (self._space(db, namespace), name, limit),
-            )
-            return [row for (row,) in cursor]
+        with self._snapshot() as db:
+            return rows_without(db, self._space(db, namespace), name, limit)
 
     def namespaces(self) -> dict[str, int]:
         """The number of memories of each namespace."""
@@ -344,39 +345,27 @@ class SqliteReader:
             return
         vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
-            with self._reading() as db:
-                for name, row, blob in db.execute(
-                    f"SELECT name, row, vector FROM vectors WHERE row IN ({placeholders(part)}) "
-                    "AND +space = ? ORDER BY row",  # `+` keeps it from the index by namespace
-                    (*part, space),
-                ):
-                    if not name.startswith(STAGED):
-                        vectors.setdefault(name, []).append((row, blob))
+            with self._snapshot() as db:
+                for row, by_name in vectors_by_row(db, part, space).items():
+                    for name, blob in by_name.items():
+                        if not name.startswith(STAGED):
+                            vectors.setdefault(name, []).append((row, blob))
         for name in sorted(vectors):
             yield name, [row for row, _ in vectors[name]], [blob for _, blob in vectors[name]]
 
     def _all_vectors(self, space: int) -> Iterator[tuple[str, list[int], list[bytes]]]:
         name, after = "", 0
         while True:
-            with self._reading() as db:
-                rows = db.execute(
-                    "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
-                    "ORDER BY row LIMIT ?",
-                    (space, name, after, _READ_CHUNK_ROWS),
-                ).fetchall()
-                if not rows or name.startswith(STAGED):
-                    following = db.execute(
-                        "SELECT name FROM vectors WHERE space = ? AND name > ? "
-                        "ORDER BY name LIMIT 1",
-                        (space, name),
-                    ).fetchone()
-            if rows and not name.startswith(STAGED):
+            with self._snapshot() as db:
+                rows = rows_of(db, space, name, after, _READ_CHUNK_ROWS)
+                names = [] if rows else vector_names_in_use(db, space)
+            if rows:
                 after = rows[-1][0]
                 yield name, [row for row, _ in rows], [blob for _, blob in rows]
-            elif following is None:
+                continue
+            name, after = next((each for each in names if each > name), ""), 0
+            if not name:
                 return
-            else:
-                name, after = following[0], 0
 
     def links(
         self, namespace: str, ids: Sequence[str] | None = None
@@ -407,7 +396,7 @@ class SqliteReader:
 
     def dimensions(self, namespace: str, names: Iterable[str]) -> dict[str, int]:
         """The length of the vectors of these names, of those that there are."""
-        with self._reading() as db:
+        with self._snapshot() as db:
             return vector_dimensions(db, namespace, names)
 
 

@@ -21,6 +21,14 @@ from salience.retrieval.operations import STAGED, Put, Touch
 from salience.stores import codec
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.accesses import insert_uses, update_accesses
+from salience.stores.sqlite.adoption import (
+    FormerVector,
+    adoption_of,
+    any_without_vector,
+    begin_adoption,
+    drop_former_vectors,
+    settle_rows,
+)
 from salience.stores.sqlite.connection import (
     WRITER_POLL_MS,
     connect,
@@ -44,7 +52,6 @@ from salience.stores.sqlite.turns import Turns
 from salience.stores.sqlite.vectors import (
     embedder_of,
     put_vectors,
-    rename_vectors,
     vector_dimensions,
     vectors_by_row,
 )
@@ -53,6 +60,7 @@ _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
+_LOADED_ANEW = "SELECT value FROM meta WHERE key = 'changes_from'"
 _MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key", "attribute_key",
     *(f"terms.{name}" for name in LEXICAL),
@@ -305,6 +313,8 @@ class SqliteRecords(SqliteLog):
         self, namespace: str, name: str, vectors: Mapping[int, bytes], embedder: str | None
     ) -> None:
         """Give rows a vector of an embedder; indexes load everything anew."""
+        if name.startswith(STAGED):
+            self._settle()
         with self._writing() as db:
             put_vectors(db, namespace, name, vectors)
             if embedder is not None:
@@ -313,13 +323,45 @@ class SqliteRecords(SqliteLog):
                 self._load_anew(db, self._numbers(db, 1))
 
     def adopt_vectors(self, source: str, target: str, embedder: str) -> bool:
-        """Rename vectors if all memories have them; return whether they do. Indexes load anew."""
+        """Rename vectors if all memories have them; return whether they do. Indexes load anew.
+
+        Others wait for no more than 2,000 memories. What is cut short is finished by another call,
+        and makes no difference to readers until then.
+        """
+        if source in self._settle():
+            return True
+        with self._snapshot() as db:
+            before = db.execute(_LOADED_ANEW).fetchone()
+            [last] = db.execute("SELECT value FROM counter").fetchone()
+            if any_without_vector(db, source, 0):
+                return False
         with self._writing() as db:
-            if not rename_vectors(db, source, target):
+            # Others may have written or adopted since.
+            is_as_before = db.execute(_LOADED_ANEW).fetchone() == before
+            if not is_as_before or any_without_vector(db, source, last):
                 return False
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
-            self._load_anew(db, self._numbers(db, 1))
+            last = self._numbers(db, 1)
+            begin_adoption(db, source, target, last)
+            self._load_anew(db, last)
+        self._settle()
         return True
+
+    def _settle(self) -> dict[str, str]:
+        """Finish an adoption of vectors; return the names it replaces by their staged ones."""
+        with self._reading() as db:
+            begun = adoption_of(db)
+        after: FormerVector | None = (0, 0, "") if begun.names else None
+        while after is not None:
+            with self._writing() as db:
+                adoption = adoption_of(db)
+                if adoption.last != begun.last:  # another process has finished it
+                    break
+                if adoption.settled < adoption.last:
+                    settle_rows(db, adoption)
+                else:
+                    after = drop_former_vectors(db, adoption, after)
+        return begun.names
 
     def _load_anew(self, db: sqlite3.Connection, seq: int) -> None:
         """Let indexes at a change before `seq` load everything anew."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from salience.retrieval.operations import STAGED
+from salience.stores.sqlite.adoption import adoption_of, stored_vector_names
 from salience.stores.sqlite.statements import chunks, placeholders
 
 
@@ -19,37 +20,79 @@ def vector_dimensions(
     db: sqlite3.Connection, namespace: str, names: Iterable[str]
 ) -> dict[str, int]:
     """The length of a namespace's vectors of some names."""
+    adoption = adoption_of(db)
     dimensions = {}
     for name in names:
-        row = db.execute(
-            "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) "
-            "WHERE spaces.name = ? AND vectors.name = ? LIMIT 1",
-            (namespace, name),
-        ).fetchone()
-        if row:
-            dimensions[name] = int(row[0])
+        for segment in adoption.segments(name):
+            row = db.execute(
+                "SELECT length(vector) / 2 FROM vectors JOIN spaces USING (space) WHERE "
+                "spaces.name = ? AND vectors.name = ? AND row > ? AND row <= ? LIMIT 1",
+                (namespace, *segment),
+            ).fetchone()
+            if row:
+                dimensions[name] = int(row[0])
+                break
     return dimensions
 
 
-def distinct_vector_names(db: sqlite3.Connection, space: int) -> Iterator[str]:
-    """The names of the vectors of a namespace that are searched, each looked up in the index."""
-    name = ""
-    while row := db.execute(
-        "SELECT name FROM vectors WHERE space = ? AND name > ? ORDER BY name LIMIT 1", (space, name)
-    ).fetchone():
-        name = row[0]
-        if not name.startswith(STAGED):
-            yield name
+def vector_names_in_use(db: sqlite3.Connection, space: int) -> list[str]:
+    """The names of the vectors of a namespace that are searched, ascending."""
+    adoption = adoption_of(db)
+    names = {name for name in stored_vector_names(db, space) if not name.startswith(STAGED)}
+    replaced = set(adoption.names.values())
+    return sorted(
+        {*(names - replaced), *(name for name in replaced if rows_of(db, space, name, 0, 1))}
+    )
 
 
-def vectors_by_row(db: sqlite3.Connection, rows: Sequence[int]) -> dict[int, dict[str, bytes]]:
-    """The vectors of rows by row and name."""
+def rows_of(
+    db: sqlite3.Connection, space: int, name: str, after: int, limit: int
+) -> list[tuple[int, bytes]]:
+    """The first vectors of a name above row `after`, with ascending rows; [] if there are none."""
+    for segment in adoption_of(db).segments(name):
+        rows = db.execute(
+            "SELECT row, vector FROM vectors WHERE space = ? AND name = ? AND row > ? "
+            "AND row <= ? ORDER BY row LIMIT ?",
+            (space, segment.stored_name, max(after, segment.after), segment.upto, limit),
+        ).fetchall()
+        if rows:
+            return rows
+    return []
+
+
+def rows_without(db: sqlite3.Connection, space: int, name: str, limit: int) -> list[int]:
+    """The first rows of a namespace that have no vector of a name, ascending.
+
+    Vectors that are being adopted are looked for under the names that they get.
+    """
+    adoption = adoption_of(db)
+    rows: list[int] = []
+    for segment in adoption.segments(adoption.names.get(name, name)):
+        cursor = db.execute(
+            "SELECT row FROM memories WHERE space = ? AND row > ? AND row <= ? AND NOT EXISTS "
+            "(SELECT 1 FROM vectors WHERE vectors.space = memories.space AND name = ? "
+            "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
+            (space, segment.after, segment.upto, segment.stored_name, limit - len(rows)),
+        )
+        rows += [row for (row,) in cursor]
+    return rows
+
+
+def vectors_by_row(
+    db: sqlite3.Connection, rows: Sequence[int], space: int | None = None
+) -> dict[int, dict[str, bytes]]:
+    """The vectors of rows, of one namespace or of any, by row, ascending, and name."""
+    adoption = adoption_of(db)
     vectors: dict[int, dict[str, bytes]] = {}
     for part in chunks(rows):
-        for row, name, blob in db.execute(
-            f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)})", part
+        for row, stored_name, blob in db.execute(
+            f"SELECT row, name, vector FROM vectors WHERE row IN ({placeholders(part)}) "
+            "AND +space = ifnull(?, space) ORDER BY row",  # `+` keeps it from another index
+            (*part, space),
         ):
-            vectors.setdefault(row, {})[name] = blob
+            name = adoption.name_in_use(row, stored_name)
+            if name is not None:
+                vectors.setdefault(row, {})[name] = blob
     return vectors
 
 
@@ -57,37 +100,9 @@ def put_vectors(
     db: sqlite3.Connection, namespace: str, name: str, vectors: Mapping[int, bytes]
 ) -> None:
     """Give rows a vector, in the place of one of its name."""
+    adoption = adoption_of(db)
     db.executemany(
         "INSERT OR REPLACE INTO vectors SELECT space, ?, row, ? FROM memories "
         "JOIN spaces USING (space) WHERE spaces.name = ? AND row = ?",
-        [(name, blob, namespace, row) for row, blob in vectors.items()],
+        [(adoption.stored_name(row, name), blob, namespace, row) for row, blob in vectors.items()],
     )
-
-
-def rename_vectors(db: sqlite3.Connection, source: str, target: str) -> bool:
-    """Rename the vectors `source` if all memories have them; return whether they do.
-
-    Vectors "source|<name>" become "<name>". Those replaced are dropped, in the history, too.
-    """
-    missing = db.execute(
-        "SELECT 1 FROM memories WHERE NOT EXISTS (SELECT 1 FROM vectors "
-        "WHERE vectors.space = memories.space AND name = ? "
-        "AND vectors.row = memories.row) LIMIT 1",
-        (source,),
-    ).fetchone()
-    if missing:
-        return False
-    prefix = f"{source}|"
-    staged = db.execute(
-        "SELECT DISTINCT name FROM vectors WHERE substr(name, 1, ?) = ?",
-        (len(prefix), prefix),
-    ).fetchall()
-    pairs = [(source, target), *((name, name.removeprefix(prefix)) for (name,) in staged)]
-    for name, replaced in pairs:
-        db.execute("DELETE FROM vectors WHERE name = ?", (replaced,))
-        db.execute("UPDATE vectors SET name = ? WHERE name = ?", (replaced, name))
-        # They cannot be compared with the others any more.
-        db.execute("DELETE FROM former_vectors WHERE name = ?", (replaced,))
-    # Left behind by other attempts
-    db.execute("DELETE FROM vectors WHERE substr(name, 1, 1) = ?", (STAGED,))
-    return True
