@@ -532,7 +532,7 @@ def test_what_happens_to_all_happens_to_what_is_being_added(database: str, befor
         assert memory.verify()
 
 
-@pytest.mark.parametrize("by", ["filter", "ids"])
+@pytest.mark.parametrize("by", ["filter", "ids", "namespace"])
 def test_each_transaction_erases_few_memories(
     database: str, monkeypatch: pytest.MonkeyPatch, by: str
 ) -> None:
@@ -550,7 +550,34 @@ def test_each_transaction_erases_few_memories(
         monkeypatch.setattr(store.connections, "write", counted)
         if by == "filter":
             assert memory.delete_all({"tags": "t"}) == 45
-        else:
+        elif by == "ids":
             assert memory.delete_many(ids) == 45
-        assert counts == [10, 10, 10, 10, 5]
+        else:
+            assert memory.delete_all(namespace=memory.namespace) == 45
+        assert [count for count in counts if count is not None] == [10, 10, 10, 10, 5]
         assert memory.count() == 0
+
+
+def test_erasing_a_namespace_that_is_cut_short_says_how_much_is_left_to_another_call(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "ERASED_AT_ONCE", 10)
+    store = PostgresStore(database, memory=0)
+    with Memory.open(store, embedder=None) as memory, opened(database) as other:
+        memory.add_many({"id": f"m{i}", "content": f"Fact {i}."} for i in range(45))
+        memory.link("m1", "m44")
+        write, left = store.connections.write, iter(range(4))
+
+        def broken(steps: Any, namespaces: Any) -> Any:
+            if next(left, None) is None:
+                raise StoreError("the server has gone")
+            return write(steps, namespaces)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(store.connections, "write", broken)
+            with pytest.raises(StoreError, match="gone; 20 are erased, erase again for the rest"):
+                memory.delete_all(namespace=memory.namespace)
+        assert other.count() == 25
+        assert memory.delete_all(namespace=memory.namespace) == 25
+        assert (memory.count(), other.count(), memory.links()) == (0, 0, [])
+        assert memory.search("fact").ids == ()

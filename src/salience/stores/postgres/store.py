@@ -308,26 +308,31 @@ class PostgresStore:
     def _delete(self, op: operations.Delete) -> Work[int]:
         namespace = op.namespace
         yield Flush((namespace,))
+        erased = yield from self._delete_some(op)
         if op.ids is None and op.where is None:
-            erased: int = yield ReadWrite(lambda: erase.erase_namespace(namespace), (namespace,))
             self.replicas.forget((namespace,))
-        else:
-            erased = yield from self._delete_some(op)
         self._snapshots.mark_written((namespace,))
         return erased
 
     def _delete_some(self, op: operations.Delete) -> Work[int]:
-        """Erase memories in short transactions, each of some ids, or as long as a filter finds any.
+        """Erase memories in short transactions: of some ids, or as long as there are any.
 
         Raises:
             StoreError: it was cut short; says how many are erased.
         """
         size = erase.ERASED_AT_ONCE
         ids = None if op.ids is None else deque(op.ids)
+        everything = ids is None and op.where is None
         erased = 0
         while True:
             part = None if ids is None else [ids.popleft() for _ in range(min(size, len(ids)))]
             try:
+                if everything:  # once few are left, with all else that the namespace has
+                    last: int | None = yield ReadWrite(
+                        lambda: erase.erase_namespace(op.namespace), (op.namespace,)
+                    )
+                    if last is not None:
+                        return erased + last
                 count: int = yield ReadWrite(
                     lambda: erase.delete(op.namespace, part, op.where),  # noqa: B023
                     (op.namespace,),
@@ -338,7 +343,7 @@ class PostgresStore:
                 rest = f"{erased:,} are erased, erase again for the rest"
                 raise StoreError(f"{problem}; {rest}") from problem
             erased += count
-            is_done = count < size if ids is None else not ids
+            is_done = count < (1 if everything else size) if ids is None else not ids
             if is_done:
                 return erased
 

@@ -97,17 +97,22 @@ _NAMESPACE_TABLES = (
 )  # fmt: skip
 
 
-def erase_namespace(namespace: str) -> Steps[int]:
-    """Erase a namespace; the number of its last row stays, so that no row comes again."""
+def erase_namespace(namespace: str) -> Steps[int | None]:
+    """Erase a namespace; the number of its last row stays, so that no row comes again.
+
+    Returns the number of its memories; None, with nothing done, if they are too many to be erased
+    in one transaction, or if there is no such namespace.
+    """
     [head] = yield [
         Statement(
             "UPDATE spaces SET version = version + 1, erased = counter, merged = counter, named = "
-            "version + 1, linked = version + 1 WHERE namespace = %s RETURNING living",
-            (namespace,),
+            "version + 1, linked = version + 1 WHERE namespace = %s AND living <= %s "
+            "RETURNING living",
+            (namespace, ERASED_AT_ONCE),
         )
     ]
     if not head:
-        raise Abandon(0)
+        raise Abandon(None)
     commands: list[Command] = [
         Statement(f"DELETE FROM {table} WHERE namespace = %s", (namespace,))
         for table in _NAMESPACE_TABLES
