@@ -164,3 +164,20 @@ def test_another_embedder_takes_over_from_one_that_was_cut_short(
         hit = memory.search("Box 7 is of the colour 49.")[0]
         assert hit.id == "m7"
         assert hit.similarity == pytest.approx(1.0, abs=1e-3)
+
+
+def test_rows_that_have_their_vectors_are_not_read_again(url: str) -> None:
+    with closing(records.SqliteRecords(url.removeprefix("sqlite:///"))) as store:
+        rows = store.unembedded("default", "_next", 99)
+        steps: list[None] = []
+
+        def put(number: int) -> int:
+            """Steps of SQLite at looking for the next."""
+            store.put_vectors("default", "_next", {rows[number]: b"00" * 8}, None)
+            steps.clear()
+            assert store.unembedded("default", "_next", 1) == rows[number + 1 : number + 2]
+            return len(steps)
+
+        store._reader.set_progress_handler(lambda: steps.append(None), 1)
+        counts = [put(number) for number in range(len(rows))]
+        assert max(counts[2:-1]) <= min(counts[2:-1]) + 10

@@ -24,12 +24,14 @@ from salience.stores.sqlite.connection import (
 )
 from salience.stores.sqlite.statements import chunks, column_name, page_clause, placeholders
 from salience.stores.sqlite.vectors import (
+    VectorsState,
     embedder_of,
     rows_of,
     rows_without,
     vector_dimensions,
     vector_names_in_use,
     vectors_by_row,
+    vectors_state,
 )
 
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
@@ -61,6 +63,8 @@ class SqliteReader:
 
     def __init__(self) -> None:
         self._names: dict[int, str] = {}
+        # By namespace and name: a state of the vectors, and the row up to which all have one
+        self._embedded_up_to: dict[tuple[str, str], tuple[VectorsState, int]] = {}
         # SQLite's data version, which other connections change, and the writes of this one
         self._last_commit = (-1, -1)
         self._version = IndexVersion(0, 0)
@@ -219,9 +223,20 @@ class SqliteReader:
             return frozenset(vector_names_in_use(db, space))
 
     def unembedded(self, namespace: str, name: str, limit: int) -> list[int]:
-        """Rows without a vector of that name, ascending."""
+        """Rows without a vector of that name, ascending.
+
+        Rows that have been found to have one are not read again, so that whoever makes vectors
+        catches up with those who write.
+        """
         with self._snapshot() as db:
-            return rows_without(db, self._space(db, namespace), name, limit)
+            state = vectors_state(db)
+            [last] = db.execute("SELECT value FROM counter").fetchone()
+            known_state, after = self._embedded_up_to.get((namespace, name), (state, 0))
+            if known_state != state:
+                after = 0
+            rows = rows_without(db, self._space(db, namespace), name, after, limit)
+            self._embedded_up_to[namespace, name] = state, rows[0] - 1 if rows else last
+            return rows
 
     def namespaces(self) -> dict[str, int]:
         """The number of memories of each namespace."""

@@ -54,13 +54,13 @@ from salience.stores.sqlite.vectors import (
     put_vectors,
     vector_dimensions,
     vectors_by_row,
+    vectors_state,
 )
 
 _CHANGES_KEPT = 200_000  # at least; indexes further behind load everything anew
 _MAX_USER_VERSION = 2**31 - 1  # the largest number that SQLite's user_version holds
 _ERASED_AT_ONCE = 2_000  # memories erased in one transaction
 _ERASE_WAIT_MS = 500  # that an erasure waits for others to finish reading
-_LOADED_ANEW = "SELECT value FROM meta WHERE key = 'changes_from'"
 _MEMORY_COLUMNS = (
     "row", "space", "sequence", *FIELDS, "features", "greets", "text_key", "attribute_key",
     *(f"terms.{name}" for name in LEXICAL),
@@ -331,14 +331,14 @@ class SqliteRecords(SqliteLog):
         if source in self._settle():
             return True
         with self._snapshot() as db:
-            before = db.execute(_LOADED_ANEW).fetchone()
+            before = vectors_state(db)
             [last] = db.execute("SELECT value FROM counter").fetchone()
-            if any_without_vector(db, source, 0):
-                return False
+            namespaces = [name for (name,) in db.execute("SELECT name FROM spaces")]
+        if any(self.unembedded(namespace, source, 1) for namespace in namespaces):
+            return False
         with self._writing() as db:
             # Others may have written or adopted since.
-            is_as_before = db.execute(_LOADED_ANEW).fetchone() == before
-            if not is_as_before or any_without_vector(db, source, last):
+            if vectors_state(db) != before or any_without_vector(db, source, last):
                 return False
             db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (embedder,))
             last = self._numbers(db, 1)

@@ -60,8 +60,20 @@ def rows_of(
     return []
 
 
-def rows_without(db: sqlite3.Connection, space: int, name: str, limit: int) -> list[int]:
-    """The first rows of a namespace that have no vector of a name, ascending.
+VectorsState = tuple[str | None, int]
+"""The change since which the feed is complete, and the last row of an adoption under way."""
+
+
+def vectors_state(db: sqlite3.Connection) -> VectorsState:
+    """The state of the vectors' names; as long as it is the same, no row loses a vector."""
+    row = db.execute("SELECT value FROM meta WHERE key = 'changes_from'").fetchone()
+    return row[0] if row else None, adoption_of(db).last
+
+
+def rows_without(
+    db: sqlite3.Connection, space: int, name: str, after: int, limit: int
+) -> list[int]:
+    """The first rows of a namespace above `after` that have no vector of a name, ascending.
 
     Vectors that are being adopted are looked for under the names that they get.
     """
@@ -72,7 +84,13 @@ def rows_without(db: sqlite3.Connection, space: int, name: str, limit: int) -> l
             "SELECT row FROM memories WHERE space = ? AND row > ? AND row <= ? AND NOT EXISTS "
             "(SELECT 1 FROM vectors WHERE vectors.space = memories.space AND name = ? "
             "AND vectors.row = memories.row) ORDER BY row LIMIT ?",
-            (space, segment.after, segment.upto, segment.stored_name, limit - len(rows)),
+            (
+                space,
+                max(after, segment.after),
+                segment.upto,
+                segment.stored_name,
+                limit - len(rows),
+            ),
         )
         rows += [row for (row,) in cursor]
     return rows
