@@ -11,11 +11,12 @@ from typing import Any
 from salience.errors import InvalidInput, NotFound
 from salience.records.events import Event
 from salience.records.record import Draft, Link, MemoryRecord
-from salience.retrieval.operations import Events, LinksOf, Log, RowsById
+from salience.retrieval.operations import LinksOf, Log, RowsById
 from salience.retrieval.plan import Plan, ask
 from salience.write import link_targets
 from salience.write.dedup import STRENGTHENING, DedupPolicy, DedupVerdict, judge
 from salience.write.embedding import dimensions_of, embed_items, with_entities
+from salience.write.idempotency import SAME_KEY, note_of, outcome_payload, outcomes_by_key
 from salience.write.items import Item, WriteContext, parse_item
 from salience.write.judgments import supersede
 from salience.write.outcomes import ADDING_OUTCOMES, Added, AddResult
@@ -31,7 +32,6 @@ _ID_TAKEN = (
 _SUPERSEDED_MISSING = (
     "what it was to supersede is not there: it was not added, or has been erased meanwhile"
 )
-_SAME_KEY = "the same idempotency_key again"
 Drafts = Mapping[int, tuple[Draft, Item]]
 """Drafts and the items that they were made of, by their places in a chunk: ids may occur twice."""
 
@@ -190,7 +190,7 @@ def _add_chunk(
     on_conflict: OnConflict,
 ) -> Plan[tuple[list[Added], list[Link], str]]:
     """Write the new items of a chunk: all outcomes, links made, and why vectors are missing."""
-    before = yield from _outcomes_by_key(checked, scope)
+    before = yield from outcomes_by_key(checked, scope)
     checked = yield from _reject_dangling(checked, before, scope, strict)
     yield from _finish_supersessions(checked, before, scope)
     fresh: dict[int, Item] = {}
@@ -207,7 +207,7 @@ def _add_chunk(
     drafts = dict(zip(fresh, embedded, strict=True))
     result = yield from _write(drafts, scope, policy, strict and on_conflict == "error")
     raced = {place: item for place, item in fresh.items() if item.record.id in result.taken}
-    before |= yield from _outcomes_by_key(raced.values(), scope)
+    before |= yield from outcomes_by_key(raced.values(), scope)
     if on_conflict != "error" and raced:  # others have taken these ids just now
         raced = {place: item for place, item in raced.items() if item.key not in before}
         yield from _upsert(raced, upserts, scope, on_conflict, strict)
@@ -255,7 +255,7 @@ def _chunk_outcomes(
             outcome = settled[place] if place in settled else result.outcome(place, item)
             outcomes.append(outcome)
             if item.key is not None:
-                before[item.key] = replace(outcome, reason=_SAME_KEY)
+                before[item.key] = replace(outcome, reason=SAME_KEY)
     return outcomes
 
 
@@ -269,7 +269,7 @@ def _write(
         verdicts = yield from judge(left, scope, policy)
         new = {
             place: (
-                draft if item.key is None else replace(draft, note=_note(item, verdict)),
+                draft if item.key is None else replace(draft, note=note_of(item, verdict)),
                 item,
             )
             for place, (draft, item) in left.items()
@@ -299,36 +299,6 @@ def _written_places(drafts: Drafts, taken: set[str]) -> set[int]:
 def _adds(verdict: DedupVerdict | None) -> bool:
     """Test whether an item with this verdict becomes a memory of its own."""
     return verdict is None or verdict.outcome.outcome in ADDING_OUTCOMES
-
-
-def _note(item: Item, verdict: DedupVerdict | None) -> dict[str, Any]:
-    """The payload by which the same idempotency key gives the same outcome again."""
-    outcome = Added(item.record.id, "ADDED") if verdict is None else verdict.outcome
-    if item.supersedes is not None:
-        outcome = Added(item.record.id, "SUPERSEDES", "", item.supersedes)
-    return {"key": item.key, **_outcome_payload(outcome)}
-
-
-def _outcome_payload(outcome: Added) -> dict[str, Any]:
-    return {"outcome": outcome.outcome, "similarity": outcome.similarity}
-
-
-def _outcomes_by_key(
-    checked: Iterable[Item | Added], scope: WriteContext
-) -> Plan[dict[str, Added]]:
-    """The outcomes of earlier writes with the idempotency keys of some items, by key."""
-    keys = tuple({item.key for item in checked if isinstance(item, Item) and item.key is not None})
-    if not keys:
-        return {}
-    events: Sequence[Event] = yield from ask(Events(scope.namespace, keys=keys))
-    return {event.payload["key"]: _first_outcome(event) for event in events}
-
-
-def _first_outcome(event: Event) -> Added:
-    """The outcome that an event of a keyed write tells."""
-    outcome = event.payload.get("outcome", "ADDED")
-    match = None if event.type == "write" else event.id
-    return Added(event.id, outcome, _SAME_KEY, match, event.payload.get("similarity"))
 
 
 def _finish_supersessions(
@@ -389,7 +359,7 @@ def _strengthen(
     """
     id = verdict.match.id
     key = {"key": item.key} if item.key is not None else {}
-    payload = {**key, **_outcome_payload(verdict.outcome)}
+    payload = {**key, **outcome_payload(verdict.outcome)}
     use = Event("reference", id, scope.now, scope.actor, payload=payload)
     if (yield from revise(id, lambda current: verdict.gains_of(current, new), scope)) is None:
         return False

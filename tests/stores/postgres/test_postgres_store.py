@@ -16,6 +16,7 @@ from salience.errors import EmbedderMismatch, InvalidInput, StoreError
 from salience.stores import build_indexes, migrate
 from salience.stores.migrations import migrations
 from salience.stores.postgres import PostgresStore
+from salience.stores.postgres.schema import _FACTS_AT_ONCE
 from salience.stores.postgres.wire.commands import Command, Many, Statement
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.write import erase
@@ -127,6 +128,26 @@ def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
         assert list(memory.get_all()) == before
         assert {record.outdated for record in before} == {1.0, None}
         assert memory.verify()
+
+
+def test_an_older_schema_learns_which_attributes_facts_state(empty: str) -> None:
+    count = _FACTS_AT_ONCE + 1
+    with opened(empty) as memory:
+        memory.add_many({"content": f"I eat dish {i}.", "kind": "fact"} for i in range(count))
+        memory.add("Ana lives in Berlin.", kind="fact", id="ana")
+    keys = "SELECT namespace, sequence, attribute_key FROM salience.memories ORDER BY 1, 2"
+    with psycopg.connect(empty, autocommit=True) as connection:
+        before = connection.execute(keys).fetchall()
+        for column in ("outdated", "added_at", "version", "folded_tags", "folded_entities"):
+            connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
+        connection.execute("ALTER TABLE salience.memories DROP COLUMN attribute_key")
+        connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
+    migrate(empty)
+    with psycopg.connect(empty) as connection:
+        assert connection.execute(keys).fetchall() == before
+    with opened(empty) as memory:
+        [added] = memory.add("Ana moved to Lisbon.", kind="fact")
+        assert (added.outcome, added.match) == ("CONFLICTS", "ana")
 
 
 def test_only_a_cluster_distributes(empty: str, tmp_path: Path) -> None:

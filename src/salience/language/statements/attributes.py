@@ -36,14 +36,20 @@ _READERS: Sequence[tuple[Callable[[str], Reading | None], str]] = (
 )
 READERS = tuple((read, frozenset(triggers.split())) for read, triggers in _READERS)
 """The readers in the order in which they are tried, each with the words of which it needs one."""
+_PLACES_OF = {
+    word: tuple(place for place, (_, triggers) in enumerate(READERS) if word in triggers)
+    for word in frozenset().union(*(triggers for _, triggers in READERS))
+}
+_TRIGGERS = frozenset(_PLACES_OF)
 
 
 def read_attribute(sentence: str, tokens: Sequence[str]) -> Reading | None:
     """The first reading of a sentence with these words; None if it states no known attribute."""
-    signs = {*tokens, _FIGURE} if DIGIT.search(sentence) else {*tokens}
-    for read, triggers in READERS:
-        if not triggers.isdisjoint(signs):
-            reading = read(sentence)
-            if reading is not None:
-                return reading
+    triggers = _TRIGGERS.intersection(tokens)
+    if DIGIT.search(sentence):
+        triggers |= {_FIGURE}
+    for place in sorted({place for word in triggers for place in _PLACES_OF[word]}):
+        reading = READERS[place][0](sentence)
+        if reading is not None:
+            return reading
     return None

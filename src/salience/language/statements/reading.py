@@ -90,7 +90,8 @@ def _statement_of(text: str) -> Statement | None:
     sentence, is_whole = _first_sentence(text.strip().replace("\u2019", "'"))
     for pattern, full in _CONTRACTIONS if "'" in sentence else ():
         sentence = pattern.sub(full, sentence)
-    tokens = words(sentence)
+    said = sentence
+    tokens = words(said)
     if not cues.OPEN_ENDED.isdisjoint(tokens) or not cues.UNNAMED_SUBJECTS.isdisjoint(tokens[:1]):
         return None
     if not cues.FILLER_WORDS.isdisjoint(tokens):
@@ -103,9 +104,10 @@ def _statement_of(text: str) -> Statement | None:
         if denials > 1:
             return None
         is_denied = bool(denials)
-    sentence = " ".join(sentence.split())
-    tokens = words(sentence)
-    reading = read_attribute(sentence, tokens)
+    bare = " ".join(sentence.split())
+    if bare != said:
+        tokens = words(bare)
+    reading = read_attribute(bare, tokens)
     if reading is not None:
         subject, attribute, values = reading
         return Statement(subject, attribute, values, is_denied)

@@ -14,6 +14,7 @@ from psycopg.sql import SQL, Identifier
 from salience.errors import StoreError
 from salience.language.features import FEATURES_VERSION
 from salience.retrieval.operations import STAGED
+from salience.stores.codec import attribute_key
 from salience.stores.index.vector_index import EXACT_BELOW
 from salience.stores.migrations import migrations
 from salience.stores.postgres.wire.commands import Analyze, Statement, Steps, quote_literal
@@ -22,6 +23,8 @@ from salience.stores.postgres.wire.database import Database
 from salience.stores.postgres.wire.errors import translate_errors
 
 _OLDEST_SERVER_VERSION = 160_000
+_ATTRIBUTES_VERSION = 5  # of the schema, the first with keys of attributes
+_FACTS_AT_ONCE = 1000  # read and changed at once when their keys are computed
 _log = logging.getLogger(__name__)
 _MIGRATION_LOCK = 0x5245434C  # "RECL": only one process migrates at a time
 
@@ -101,6 +104,8 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         connection.execute("CREATE SCHEMA IF NOT EXISTS salience")
         for step in steps[before:]:
             connection.execute(step.encode())
+        if 0 < before < _ATTRIBUTES_VERSION:
+            _compute_attribute_keys(connection)
         if before < len(steps):
             _log.info("%s: schema %d brought to %d", database.server, before, len(steps))
         if before < len(steps):
@@ -119,6 +124,22 @@ def migrate(database: Database, citus: bool = False) -> tuple[int, int]:
         if before < len(steps) and _has_row_security(connection):
             _set_policies(connection, True)
     return before, len(steps)
+
+
+def _compute_attribute_keys(connection: psycopg.Connection[Any]) -> None:
+    """Compute the keys of the attributes that facts of an older schema state."""
+    with connection.cursor("older_facts") as facts, connection.cursor() as updates:
+        facts.itersize = _FACTS_AT_ONCE
+        facts.execute(
+            'SELECT namespace, "row", content FROM memories '
+            "WHERE kind = 'fact' AND session_id IS NULL"
+        )
+        while rows := facts.fetchmany(_FACTS_AT_ONCE):
+            keys = ((attribute_key(content), space, number) for space, number, content in rows)
+            updates.executemany(
+                'UPDATE memories SET attribute_key = %s WHERE namespace = %s AND "row" = %s',
+                [row for row in keys if row[0] is not None],
+            )
 
 
 def set_row_security(database: Database, on: bool) -> None:

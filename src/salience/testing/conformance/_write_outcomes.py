@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -401,6 +402,19 @@ class IdempotencyKeys(StoreCase):
         assert memory.get_all().total == 1
         assert get_record(memory, str(first.id)).access_count == 1  # for k2, once
         assert outcome(memory.within("other"), "Else.", idempotency_key="k1").id != first.id
+
+    def test_the_same_key_names_the_same_memories_again(self, memory: Memory) -> None:
+        memory.add("Ana lives in Porto.", kind="fact", id="old")
+        for id, options in (("other", {}), ("new", {"supersedes": "old"})):
+            first, again = (
+                outcome(
+                    memory, "Ana moved to Faro.", kind="fact", id=id, idempotency_key=id, **options
+                )
+                for _ in range(2)
+            )
+            assert again == replace(first, reason=again.reason)
+            assert (again.match, again.remedy) == ("old", first.remedy)
+            assert (first.remedy is None) == bool(options)
 
     def test_a_write_that_broke_off_before_it_superseded_is_completed_by_its_key(
         self, memory: Memory

@@ -10,12 +10,12 @@ import numpy as np
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import FindByAttribute, ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.write.dedup.match_index import Owner, owner_of
+from salience.write.dedup.match_index import insert_fact
 from salience.write.dedup.text_differences import content_stems
 
 if TYPE_CHECKING:  # reading facts is imported when there is one
     from salience.language.statements import Statement
-    from salience.write.dedup.match_index import StatedFact
+    from salience.write.dedup.match_index import FactsByAttribute
 
 _LATEST_FACTS = 16  # of one attribute, with which a new one is compared
 
@@ -46,12 +46,10 @@ def leaves_room(kinds: Collection[str], one: MemoryRecord, other: MemoryRecord) 
     return is_choice or not PAST_EVENTS.isdisjoint(shared)
 
 
-def stated_facts(
-    statements: Mapping[int, Statement], namespace: str
-) -> Plan[dict[tuple[Owner, int], list[StatedFact]]]:
+def stated_facts(statements: Mapping[int, Statement], namespace: str) -> Plan[FactsByAttribute]:
     """The plan of reading the active facts about the attributes of some statements.
 
-    They go by owner and key, in the order in which they were written, the latest ones only.
+    Of each attribute, those that were written last.
     """
     keys = tuple({statement.key for statement in statements.values()})
     if not keys:
@@ -62,11 +60,11 @@ def stated_facts(
     rows = np.array(
         sorted(row for rows in rows_of.values() for row in rows[-_LATEST_FACTS:]), dtype=np.int64
     )
-    facts: dict[tuple[Owner, int], list[StatedFact]] = {}
+    facts: FactsByAttribute = {}
     for record in (yield from ask(ReadRecords(rows))) if len(rows) else ():
         if record is None or record.status != "active" or record.session_id is not None:
             continue
         statement = statement_of(record.content)
         if statement is not None:
-            facts.setdefault((owner_of(record), statement.key), []).append((record, statement))
+            insert_fact(facts, record, statement)
     return facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -12,16 +13,19 @@ from salience.language.entities import fold_name
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 
+Owner = tuple[str | None, str | None, str | None]
+
 if TYPE_CHECKING:
     from salience.language.statements import Statement
 
     StatedFact = tuple[MemoryRecord, Statement]
     """A fact, and what it states."""
+    FactsByAttribute = dict[tuple[Owner, int], list[StatedFact]]
+    """Facts by owner and key, by the times from which they hold; equal ones as written."""
 
 MERGEABLE = frozenset({"content", "importance", "tags", "metadata"})
 """The fields that a memory takes on from an item that says the same."""
 _NOT_COMPARED = MERGEABLE | {"id", "idempotency_key"}
-Owner = tuple[str | None, str | None, str | None]
 Match = tuple[MemoryRecord, float | None]
 """A memory, and its cosine to an item unless their texts are equal."""
 
@@ -46,7 +50,7 @@ class MatchIndex:
     superseded: set[str] = field(default_factory=set)
     reads_facts: bool = False  # by rules
     statements: Mapping[int, Statement] = field(default_factory=dict)  # of the items, by place
-    facts: dict[tuple[Owner, int], list[StatedFact]] = field(default_factory=dict)  # by attribute
+    facts: FactsByAttribute = field(default_factory=dict)
 
     def add(self, place: int, record: MemoryRecord) -> None:
         """Add a record that has the text of an item."""
@@ -59,8 +63,7 @@ class MatchIndex:
         """Add what a record states that has the text of an item."""
         statement = self.statements.get(place)
         if statement is not None:
-            facts = self.facts.setdefault((owner_of(record), statement.key), [])
-            facts.append((record, statement))
+            insert_fact(self.facts, record, statement)
 
     def strengthen(self, place: int, match: MemoryRecord, gained: Mapping[str, Any]) -> None:
         """Set the fields that a memory gains from an item."""
@@ -102,9 +105,7 @@ class MatchIndex:
         statement = self.statements.get(place)
         if statement is None:
             return None
-        facts = self.facts.get((owner_of(record), statement.key), ())
-        by_time = sorted(facts, key=lambda fact: begins_at(fact[0]))  # equal ones as written
-        for fact, said in by_time[::-1]:
+        for fact, said in reversed(self.facts.get((owner_of(record), statement.key), ())):
             current = self._current(fact)
             if current is None or current.id == record.id or not _overlap(current, record):
                 continue
@@ -149,6 +150,12 @@ class MatchIndex:
         return all(
             name in FIELDS and _value(record, name) == _value(memory, name) for name in names
         )
+
+
+def insert_fact(facts: FactsByAttribute, record: MemoryRecord, statement: Statement) -> None:
+    """Put a fact among those about the same attribute, in the order of time."""
+    stated = facts.setdefault((owner_of(record), statement.key), [])
+    insort(stated, (record, statement), key=lambda fact: begins_at(fact[0]))
 
 
 def begins_at(record: MemoryRecord) -> datetime:
