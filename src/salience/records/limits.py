@@ -35,10 +35,12 @@ class Limits:
         if limits is None or isinstance(limits, Limits):
             return limits or DEFAULT_LIMITS
         try:
-            values = dict(limits)
+            values = dict(limits) if isinstance(limits, Mapping) else None
         except Exception:  # of any kind, in a type from outside
+            values = None
+        if values is None:
             problem, remedy = f"is {shown(limits)}", 'give a mapping: {"text": 5000000}'
-            raise InvalidInput("limits", problem, remedy) from None
+            raise InvalidInput("limits", problem, remedy)
         names = [field.name for field in fields(cls)]
         for name, value in values.items():
             if name not in names:
