@@ -103,8 +103,7 @@ from salience.write.upsert import OnConflict, conflict_rule
 class AsyncPlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    _core: Core
 
     async def _run(self, plan: Plan[T], memories: int = 1) -> T:
         """Run a plan that handles so many memories.
@@ -112,6 +111,9 @@ class AsyncPlanRunner:
         Awaited, its steps are done on the loop if they are short and the store is awaitable, else
         in a thread.
         """
+        recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
+        if recovery is not None and namespace not in recovery.namespaces:
+            recovery.watch(namespace)
         if memories >= MANY or not self._core.dispatcher.is_awaitable:
             return await self._core.run_in_thread(plan)
         return await adrive(plan, self._core.abatch)

@@ -12,8 +12,7 @@ MANY = 101
 class PlanRunner:
     """Runs plans over a core, and writes its trace if that is on."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    _core: Core
 
     def _run(self, plan: Plan[T], memories: int = 1) -> T:
         """Run a plan that handles so many memories.
@@ -21,6 +20,9 @@ class PlanRunner:
         Awaited, its steps are done on the loop if they are short and the store is awaitable, else
         in a thread.
         """
+        recovery, namespace = self._core.dispatcher.recovery, self._core.searches.namespace
+        if recovery is not None and namespace not in recovery.namespaces:
+            recovery.watch(namespace)
         # async: if memories >= MANY or not self._core.dispatcher.is_awaitable:
         # async:     return await self._core.run_in_thread(plan)
         return drive(plan, self._core.batch)
