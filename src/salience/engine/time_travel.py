@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 
 import numpy as np
@@ -37,6 +37,7 @@ from salience.write.embedding import embed_texts
 from salience.write.items import CONTENT_VECTORS, EMBEDDED_FIELDS, WriteContext, embedded_text
 
 READ_PAGE_ROWS = 10_000
+_WRITTEN_AT_ONCE = 2_000  # memories of the past; other threads run in between
 ReplacedVectors = Mapping[int, Mapping[str, Embedding]]
 """Vectors that edits replaced, by the edit's `seq` in the log and by name."""
 
@@ -98,8 +99,8 @@ def _write_in_row_order(
         steps.append((memory.placed, True, memory.draft))
     steps.sort(key=itemgetter(0))
     for is_edit, run in groupby(steps, key=itemgetter(1)):
-        drafts = tuple(draft for _, _, draft in run)
-        store.batch([Put(drafts, replace=is_edit, embedder=embedder)])
+        while drafts := tuple(draft for _, _, draft in islice(run, _WRITTEN_AT_ONCE)):
+            store.batch([Put(drafts, replace=is_edit, embedder=embedder)])
 
 
 def _contents_at(

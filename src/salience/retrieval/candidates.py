@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -234,5 +235,11 @@ def best_first(
         tied[:-1] |= equal
         run = order[tied]
         keys = zip((-ranked[tied]).tolist(), tie_keys(run), run.tolist(), strict=True)
-        order[tied] = [place for _, _, place in sorted((s, key or "", at) for s, key, at in keys)]
+        triples = ((s, key or "", at) for s, key, at in keys)
+        needed = int(np.count_nonzero(tied[:wanted]))
+        if needed * 8 < len(run):  # one sort of them all would hold up other threads
+            first = nsmallest(needed, triples)
+            order[np.flatnonzero(tied)[:needed]] = [place for _, _, place in first]
+        else:
+            order[tied] = [place for _, _, place in sorted(triples)]
     return order[:wanted]
