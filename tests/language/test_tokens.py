@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience.language.entities import RULES, fold_name
-from salience.language.tokens import fold, indexed_words, stem, term_id, term_ids, terms, words
+from salience.language.tokens import (
+    fold,
+    indexed_words,
+    stem,
+    term_id,
+    term_ids,
+    terms,
+    text_key,
+    words,
+)
 from salience.language.trigrams import trigram_similarity, trigrams
 
 
@@ -204,3 +213,11 @@ def test_a_word_is_the_same_each_time(word: str) -> None:
 
 def test_a_character_that_folds_to_many_is_read_in_part() -> None:
     assert sum(map(len, words("\ufdfa" * 1_000))) <= 4_000
+
+
+def test_many_long_ligatures_fold_to_their_first_words() -> None:
+    ligature = "\ufdfa"
+    text = ligature * 20_000
+    assert len(fold(ligature)) == 18
+    assert len(fold(text)) <= 4 * len(text)
+    assert text_key(text) != text_key(text[1:])

@@ -63,6 +63,9 @@ _MEMO_WORDS = 500_000
 _MEMO_MAX_CHARS = 64  # encoded data, perhaps erased since, must not fill the memory
 _QUESTION_MAX_WORDS = 2_000
 
+_LONG_LIGATURE = "\ufdfa"  # folds to 18 characters
+_LONG_LIGATURE_START = "\u0635\u0644\u0649"  # its first word
+_MAX_LONG_LIGATURES = 10_000  # of one text; with more, each folds to its first word
 _MAX_EXPANSION = 4  # times as many characters as a text has; some single ones fold to 18
 
 
@@ -70,6 +73,8 @@ def fold(text: str) -> str:
     """Case-folded NFKC text without accents: "Café" and "CAFE" fold to "cafe"."""
     if text.isascii():
         return text.lower()
+    if len(text) > _MAX_LONG_LIGATURES and text.count(_LONG_LIGATURE) > _MAX_LONG_LIGATURES:
+        text = text.replace(_LONG_LIGATURE, _LONG_LIGATURE_START)
     folded = unicodedata.normalize("NFKC", text).casefold()
     if folded.isascii():
         return folded

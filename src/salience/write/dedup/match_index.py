@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from salience.language.entities import fold_name
 from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
+from salience.write.dedup.text_differences import MAX_COMPARED_CHARACTERS
 
 Owner = tuple[str | None, str | None, str | None]
 
@@ -86,6 +87,8 @@ class MatchIndex:
         for memory in equal_texts:
             if memory and owner_of(memory) == owner and self._comparable(place, record, memory):
                 return memory, None
+        if len(record.content) > MAX_COMPARED_CHARACTERS:
+            return None
         similar = [(self._holder_of(at), cosine) for at, cosine in self.near_items.get(place, ())]
         if place in self.nearest:
             memory, cosine = self.nearest[place]
@@ -93,7 +96,9 @@ class MatchIndex:
         comparable = [
             (memory, cosine)
             for memory, cosine in similar
-            if memory and self._comparable(place, record, memory, {"vectors.content"})
+            if memory
+            and len(memory.content) <= MAX_COMPARED_CHARACTERS
+            and self._comparable(place, record, memory, {"vectors.content"})
         ]
         return max(comparable, key=itemgetter(1), default=None)
 

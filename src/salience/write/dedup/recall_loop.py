@@ -8,7 +8,7 @@ from typing import Any
 
 from salience.language.tokens import words
 from salience.records.record import MemoryRecord
-from salience.write.dedup.text_differences import content_stems
+from salience.write.dedup.text_differences import MAX_COMPARED_CHARACTERS, content_stems
 
 MEMORY_REFERENCE = re.compile(r"\[m:[^\[\]\s]+\]")  # without "[", no part is looked at twice
 """The form in which a context refers to a memory."""
@@ -25,7 +25,15 @@ def repeated_memory(content: str, recalled: Mapping[str, MemoryRecord]) -> Memor
 
     A text repeats what was recalled if 9 in 10 of its shingles (runs of three words) and all of its
     words of content are in there. References and words that only frame a memory do not count.
+    Texts of more than `MAX_COMPARED_CHARACTERS` are left out.
     """
+    if len(content) > MAX_COMPARED_CHARACTERS:
+        return None
+    recalled = {
+        id: record
+        for id, record in recalled.items()
+        if len(record.content) <= MAX_COMPARED_CHARACTERS
+    }
     if not recalled:
         return None
     text = MEMORY_REFERENCE.sub(" ", content)
