@@ -136,7 +136,7 @@ def test_nobody_waits_for_a_server_that_has_failed(port: Port) -> None:
     with Memory("ram://", embedder=port.embedder(), embedder_pause=3_600) as memory:
         memory.add("Green tea")
         asked = len(port.server.seen)
-        assert asked <= 2
+        assert asked <= 4  # two tries each, of this call and of the background
         recovery = memory._core.dispatcher.recovery
         assert recovery is not None
         assert recovery.is_waiting
