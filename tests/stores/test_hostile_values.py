@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -136,6 +137,7 @@ def endless(name: str, argument: str, value: Any) -> bool:
 @example(door=("add", "metadata"), make=shared)
 @example(door=("update", "metadata"), make=lambda: {"k": shared()})
 @example(door=("search", "filters"), make=lambda: {"and": [shared()]})
+@example(door=("get_many", "ids"), make=lambda: np.array("apple"))
 def test_any_value_anywhere_is_taken_or_refused_and_harms_nothing(
     memory: Memory, door: tuple[str, str], make: Callable[[], Any]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from salience.display.result import field_names
 from salience.errors import InvalidInput, shown
 from salience.records.filters import And, Compare, Filter, Not, parse_filter
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, integer, text
+from salience.records.validation import MAX_IDS, boolean, elements, integer, native, text
 from salience.retrieval.cursor import encode_cursor, parse_cursor
 from salience.retrieval.operations import CountRecords, ListRecords, Order
 from salience.retrieval.plan import Plan, ask
@@ -108,8 +108,5 @@ def parse_ids(ids: Any) -> tuple[str, ...]:
     Raises:
         InvalidInput: they are no texts.
     """
-    if isinstance(ids, str):
-        ids = (ids,)
-    if not isinstance(ids, Iterable) or isinstance(ids, (Mapping, bytes)):
-        raise InvalidInput("ids", f"must be a list of texts, not {type(ids).__name__}")
-    return tuple(text("ids", id) for id in ids)
+    listed = [ids] if isinstance(ids := native(ids), str) else elements("ids", ids, MAX_IDS)
+    return tuple(text("ids", id) for id in listed)
