@@ -335,8 +335,10 @@ def test_an_interrupted_import_says_what_was_done_so_far(tmp_path: Path) -> None
     with (tmp_path / "many.jsonl").open("w", encoding="utf-8") as file:
         for number in range(count):
             file.write(json.dumps({"id": f"m{number}", "content": f"Number {number}."}) + "\n")
+    # A shell's background process ignores interrupts, and so would what it starts.
+    code = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); " + COMMAND[2]
     process = subprocess.Popen(
-        [*COMMAND, "import", "many.jsonl", "--batch", "100", "--embedder", "none"],
+        [*COMMAND[:2], code, "import", "many.jsonl", "--batch", "100", "--embedder", "none"],
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
