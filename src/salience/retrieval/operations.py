@@ -69,7 +69,7 @@ NAME_FIELDS = ("title", "speaker", "entities")
 
 @dataclass(frozen=True, eq=False)
 class FindNames:
-    """Those of some names that memories have in some fields, in one of their variants -> frozenset.
+    """The names, of some, that memories have in some fields, in one variant -> frozenset.
 
     `names` are the variants of each name, folded (see `fold_name`); `fields` are some of
     `NAME_FIELDS`.

@@ -79,7 +79,7 @@ class Searcher(StoreReader):
         return {word for word, id in ids.items() if id not in in_use}
 
     def find_names(self, op: operations.FindNames) -> Steps[frozenset[str]]:
-        """Those of some names that memories have."""
+        """The names, of some, that memories have."""
         name_of = {
             spelling_key(field, variant): name
             for field in op.fields
