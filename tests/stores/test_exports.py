@@ -110,6 +110,30 @@ def stores(tmp_path: Path, database: str) -> Iterator[dict[str, Memory]]:
 NUMBERS = count()
 
 
+@pytest.mark.parametrize("name", ["ram", "sqlite", "postgres"])
+def test_namespaces_whose_logs_have_the_same_places_keep_their_own_vectors(
+    stores: dict[str, Memory], name: str
+) -> None:
+    """The log of each namespace on PostgreSQL begins at 1; here two are brought together."""
+    texts = []
+    for namespace in ("edited", "plain"):
+        memory = stores["postgres"].within(namespace)
+        memory.add_many([{"id": "a", "content": "apple"}, {"id": "b", "content": "banana"}])
+        if namespace == "edited":
+            memory.update("a", content="cherry")
+        else:
+            memory.pin("a")
+        texts.append(exported(memory, vectors=True))
+    copies = [stores[name].within(f"{namespace}-again") for namespace in ("edited", "plain")]
+    for copy, text in zip(copies, texts, strict=True):
+        copy.import_(io.StringIO(text))
+    assert ["former_vectors" in text for text in texts] == [True, False]
+    for copy, text in zip(copies, texts, strict=True):
+        assert exported(copy, vectors=True).splitlines()[2:-1] == text.splitlines()[2:-1]
+    copies[1].delete_many(["a", "b"])
+    assert exported(copies[0], vectors=True).splitlines()[2:-1] == texts[0].splitlines()[2:-1]
+
+
 @pytest.mark.parametrize("source", ["ram", "sqlite", "postgres"])
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

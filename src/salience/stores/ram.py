@@ -93,7 +93,8 @@ class RamRecords:
         self._changes: dict[str, list[tuple[int, str, int]]] = {}
         self._events: dict[str, dict[int, list[Event]]] = {}  # by sequence number, 0 for all
         self._linking: dict[tuple[str, str], set[int]] = {}  # sequences, by the target they name
-        self._former: dict[int, dict[str, bytes]] = {}  # vectors by the edit that replaced them
+        # Vectors by namespace and place of the edit that replaced them; imports may share a place.
+        self._former: dict[tuple[str, int], dict[str, bytes]] = {}
         self._notes: dict[str, dict[str, str]] = {}
         self._hashes: dict[tuple[str, HashColumn], dict[int, set[int]]] = {}  # rows by hash
         self._places: dict[str, list[tuple[float, int, int]]] = {}  # sorted, with the rows
@@ -195,7 +196,7 @@ class RamRecords:
                 draft.vectors.keys() - old_vectors.keys(),
             )
             place = self._append(namespace, values["sequence"], event)
-            self._former[place] = {name: old_vectors[name] for name in replaced}
+            self._former[namespace, place] = {name: old_vectors[name] for name in replaced}
             self._drop(namespace, old)
         elif op.past is None:
             self._append(namespace, row, write_event(draft, op.actor))
@@ -247,7 +248,7 @@ class RamRecords:
             self._enter(past.namespace, sequence, event)
             self._seq = max(self._seq, event.seq)
         for seq, name, vector in past.vectors:
-            self._former.setdefault(seq, {})[name] = codec.encode_vector(vector)
+            self._former.setdefault((past.namespace, seq), {})[name] = codec.encode_vector(vector)
 
     def _link(self, op: Put) -> None:
         for link in op.links:
@@ -325,7 +326,7 @@ class RamRecords:
             return [
                 (event.seq, name, blob)
                 for event in chain(*self._events.get(namespace, {}).values())
-                for name, blob in self._former.get(event.seq, {}).items()
+                for name, blob in self._former.get((namespace, event.seq), {}).items()
             ]
 
     def touch(self, op: Touch) -> bool:
@@ -373,7 +374,7 @@ class RamRecords:
         log = self._events.get(namespace, {})
         for sequence in sequences:
             for event in log.pop(sequence, ()):
-                self._former.pop(event.seq, None)
+                self._former.pop((namespace, event.seq), None)
         for id in ids:
             for sequence in self._linking.pop((namespace, id), ()):
                 entries = log.get(sequence, [])
