@@ -16,6 +16,7 @@ from salience.retrieval.plan import ask, drive
 from salience.testing.conformance._lifecycle import everything
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+REVIVED_FOR = timedelta(days=14)
 LAYERS = ("entity", "knowledge", "episodic", "activity")
 FACT = st.fixed_dictionaries(
     {
@@ -30,9 +31,12 @@ FACT = st.fixed_dictionaries(
 )
 STORE = st.tuples(
     st.lists(FACT, min_size=1, max_size=30),
-    st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=20),
+    st.lists(
+        st.tuples(st.integers(0, 29), st.integers(0, 29), st.sampled_from([0, 13, 15, 90])),
+        max_size=20,
+    ),
 )
-Given = tuple[list[dict[str, Any]], list[tuple[int, int]]]
+Given = tuple[list[dict[str, Any]], list[tuple[int, int, int]]]  # and links, with their days
 
 
 def filled(given: Given) -> Memory:
@@ -55,9 +59,10 @@ def filled(given: Given) -> Memory:
         if fact["status"] != "active":
             memory.update(f"{number:02}", status=fact["status"])
     clock[0] = NOW
-    for source, target in links:
+    for source, target, age in links:
         if max(source, target) < len(facts):
-            memory.link(f"{source:02}", f"{target:02}")
+            made_at = NOW - timedelta(days=age)
+            memory.link(f"{source:02}", f"{target:02}", created_at=made_at)
     return memory
 
 
@@ -79,7 +84,13 @@ def test_pruning_moves_what_has_faded_and_nothing_that_is_protected(given: Given
         moved = {id for id in before if after[id]["status"] != before[id]["status"]}
         assert set(after) == set(before)
         assert moved == {one.id for one in report.candidates}
-        assert len(moved) == min(cap, report.faded - len(report.pinned) - len(report.bridges))
+        spared = len(report.pinned) + len(report.bridges) + len(report.revived)
+        assert len(moved) == min(cap, report.faded - spared)
+        assert not moved & {
+            one.target
+            for one in links
+            if one.source != one.target and NOW - one.created_at < REVIVED_FOR
+        }
         assert not moved & set(nx.articulation_points(drawn))
         for id in moved:
             assert after[id]["status"] == "archived"
