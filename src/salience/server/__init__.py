@@ -1,0 +1,1 @@
+"""Server: REST over `AsyncMemory`, with keys, limits, metrics and an exact OpenAPI document."""
