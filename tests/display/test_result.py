@@ -15,16 +15,19 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from salience import AsyncMemory, Memory, Profile
+from salience import AsyncMemory, ExplainReport, Hit, Link, Memory, Profile
 from salience.display.result import MAX_REPR_CHARACTERS, Result, field_names, short_repr, to_json
+from salience.errors import InvalidInput
 from salience.lifecycle.pruning import Candidate
 from salience.lifecycle.verify import Difference
 from salience.ranking.expressions import Col
+from salience.ranking.rejection import Unmet
 from salience.ranking.stages import cut, retrieve, score
 from salience.retrieval.routes import Vector
+from salience.search.listing import Page
 from salience.stores.address import public_url
 from salience.stores.copy import Copied
 from salience.stores.copy import copy as copy_store
@@ -101,7 +104,7 @@ def results(folder: Path) -> list[Any]:
         memory.export(folder / "all.jsonl"),
         memory.stats(),
         memory.export(folder / "all.jsonl"),
-        Difference("tea", "boost", 0.5, NOW),
+        Difference("tea", "boosted_at", None, NOW),
         Candidate("tea", LONG, 0.05, (LONG,)),
     ]
     url = f"sqlite:///{folder / 'one.db'}"
@@ -245,3 +248,67 @@ def test_the_usual_names_of_others_are_told_what_they_are_called_here() -> None:
         options = {"user": "u"}
         with pytest.raises(TypeError, match="did you mean 'user_id'"):
             memory.add("x", **options)
+
+
+def test_every_result_is_read_again_from_its_json(tmp_path: Path) -> None:
+    for one in inside(results(tmp_path)):
+        plain = one.to_dict()
+        again = type(one).from_dict(json.loads(json.dumps(plain)))
+        assert type(again) is type(one)
+        assert again.to_dict() == plain
+        for name in public_attributes(type(one)):
+            if (type(one), name) not in _WITHOUT_TYPES:
+                assert same(attribute(again, name), attribute(one, name)), (type(one), name)
+
+
+@given(st.integers(0, 10**6), st.sampled_from(["balanced", "six_factor", "vitality", "activation"]))
+@settings(max_examples=10)
+def test_any_search_is_read_again_from_its_json(seed: int, profile: str) -> None:
+    memory, id = crowd(seed), f"n{seed % 40:02}"
+    for one in (
+        memory.search(QUERY, limit=50, explain=True, profile=profile),
+        memory.explain(QUERY, id, limit=5, profile=profile),
+        memory.compare(QUERY, [profile, "composite"]),
+    ):
+        plain = one.to_dict()
+        again = type(one).from_dict(json.loads(json.dumps(plain)))
+        assert again.to_dict() == plain
+        assert str(again) == str(one)
+
+
+_WITHOUT_TYPES = {(Unmet, "values"), (Hit, "details"), (ExplainReport, "left")}
+"""Values of any type: the times and tuples among them come back as text and lists."""
+
+
+def public_attributes(kind: type[Result]) -> set[str]:
+    """The fields and properties of a type of results."""
+    properties = inspect.getmembers(kind, lambda member: isinstance(member, property))
+    return {*field_names(kind), *(name for name, _ in properties)}
+
+
+def attribute(one: Result, name: str) -> Any:
+    try:
+        return getattr(one, name)
+    except InvalidInput as problem:  # `AddResult.id` where nothing was added
+        return str(problem)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Test whether two values are equal, NaN and NaN, too."""
+    if isinstance(one, float) and isinstance(other, float):
+        return one == other or (math.isnan(one) and math.isnan(other))
+    if isinstance(one, Result) and type(one) is type(other):
+        return all(same(getattr(one, n), getattr(other, n)) for n in field_names(type(one)))
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+def test_unknown_keys_are_passed_over_and_missing_ones_have_their_defaults() -> None:
+    link = {"namespace": "n", "source": "a", "target": "b", "type": "mentions", "weight": 1}
+    read = Link.from_dict({**link, "created_at": "2026-03-10T12:00:00Z", "colour": "red"})
+    assert read == Link("n", "a", "b", "mentions", 1.0, NOW)
+    assert Page.from_dict({"memories": [], "total": 0}) == Page((), 0, None, "newest")
+    for wrong in ({"source": "a"}, {**link, "created_at": "soon"}, {**link, "created_at": 5}):
+        with pytest.raises((TypeError, ValueError, LookupError)):
+            Link.from_dict(wrong)

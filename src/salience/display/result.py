@@ -1,12 +1,14 @@
-"""Results: plain mappings as JSON has them, and a `repr` of one line."""
+"""Results: plain mappings as JSON has them, both ways, and a `repr` of one line."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, ClassVar
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -19,17 +21,32 @@ _TEXT_ROOMS = (48, 24)  # characters of a text in a `repr`, the most that fit
 class Result:
     """The base of everything that methods return; subclasses are dataclasses with `repr=False`.
 
-    `to_dict` holds all fields and the properties named in `_computed`. `repr` shows the attributes
-    named in `_shown` (all fields by default), as far as they have a value and fit into one line.
+    `to_dict` holds all fields and the properties named in `_computed`. `from_dict` reads each field
+    by its annotation, or by its function in `_readers` where `to_dict` writes it in another form.
+    `repr` shows the attributes named in `_shown` (all fields by default), as far as they have a
+    value and fit into one line.
     """
 
     _computed: ClassVar[tuple[str, ...]] = ()
+    _readers: ClassVar[Mapping[str, Any]] = {}
     _shown: ClassVar[tuple[str, ...]] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has: the fields, and what is computed from them."""
         names = (*field_names(type(self)), *self._computed)
         return {name: to_json(getattr(self, name)) for name in names}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make the result of which `to_dict` made a mapping; other keys are passed over.
+
+        A field that is left out has its default. Infinities come back as NaN.
+
+        Raises:
+            TypeError, ValueError, LookupError: it is no such mapping.
+        """
+        readers = field_readers(cls)
+        return cls(**{name: readers[name](values[name]) for name in readers if name in values})
 
     def __repr__(self) -> str:
         names = self._shown or field_names(type(self))
@@ -56,6 +73,58 @@ def to_json(value: Any) -> Any:
     if isinstance(value, (Sequence, Set)):
         return [to_json(item) for item in value]
     return value.to_dict() if hasattr(value, "to_dict") else value
+
+
+def field_readers(kind: type[Result]) -> Mapping[str, Callable[[Any], Any]]:
+    """The function that reads each field of a class from its value in JSON."""
+    return _field_readers(kind)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _field_readers(kind: type[Result]) -> Mapping[str, Callable[[Any], Any]]:
+    hints = get_type_hints(kind)
+    own = {name: _or_none(read) for name, read in kind._readers.items()}
+    return {name: own.get(name) or json_reader(hints[name]) for name in field_names(kind)}
+
+
+@cache
+def json_reader(annotation: Any) -> Callable[[Any], Any]:
+    """The inverse of `to_json` for values of an annotation."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return json_reader(arguments[0])
+    if origin in (Union, UnionType):
+        kinds = [kind for kind in arguments if kind is not type(None)]
+        return _or_none(json_reader(kinds[0])) if len(kinds) == 1 else _as_it_is
+    if origin is tuple:
+        return _tuple_reader(*arguments)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        read = json_reader(arguments[1])
+        return lambda values: {key: read(value) for key, value in values.items()}
+    if annotation is datetime:
+        return datetime.fromisoformat
+    if annotation is float:
+        return lambda value: math.nan if value is None else float(value)
+    if isinstance(annotation, type) and issubclass(annotation, Result):
+        return annotation.from_dict
+    return _as_it_is
+
+
+def _tuple_reader(*kinds: Any) -> Callable[[Any], Any]:
+    """The reader of a tuple: of one kind of elements and any length, or of one kind for each."""
+    if kinds[-1] is ...:
+        each = json_reader(kinds[0])
+        return lambda values: tuple(map(each, values))
+    readers = [json_reader(kind) for kind in kinds]
+    return lambda values: tuple(read(v) for read, v in zip(readers, values, strict=True))
+
+
+def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
 
 
 def short_repr(name: str, values: Mapping[str, Any]) -> str:

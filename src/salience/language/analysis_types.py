@@ -6,7 +6,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from salience.display.result import Result
 
@@ -62,6 +62,10 @@ class NamedDates:
 @dataclass(frozen=True, slots=True, repr=False)
 class TimeRange(Result):
     """A stretch of time that a question names, start <= t < end in seconds, and its words."""
+
+    _readers: ClassVar[Mapping[str, Any]] = dict.fromkeys(
+        ("start", "end"), lambda time: datetime.fromisoformat(time).timestamp()
+    )
 
     start: float
     end: float

@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,9 @@ class Finding(Result):
     """
 
     _computed = ("rate",)
+    _readers: ClassVar[Mapping[str, Any]] = {
+        "examples": lambda pairs: tuple(map(itemgetter("id", "why"), pairs))
+    }
     _shown = ("name", "count", "of", "remedy")
 
     name: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from salience.display.result import Result, to_json
-from salience.records.events import STATE, Event, replay
+from salience.records.events import STATE, Event, field_from_json, replay
 from salience.records.validation import boolean
 from salience.retrieval.operations import Events, ListRecords, SetFields
 from salience.retrieval.plan import Plan, ask
@@ -24,6 +24,13 @@ class Difference(Result):
     field: str
     stored: Any
     logged: Any
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make the difference of which `to_dict` made a mapping."""
+        name = values["field"]
+        stored, logged = (field_from_json(name, values[key]) for key in ("stored", "logged"))
+        return cls(values["id"], name, stored, logged)
 
     def __str__(self) -> str:
         stored, logged = to_json(self.stored), to_json(self.logged)

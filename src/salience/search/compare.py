@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,6 +54,10 @@ class Move(Result):
     change, the largest first.
     """
 
+    _readers: ClassVar[Mapping[str, Any]] = {
+        "causes": lambda pairs: tuple(map(itemgetter("part", "shift"), pairs))
+    }
+
     by: int | None
     causes: tuple[tuple[str, float], ...]
 
@@ -81,6 +86,7 @@ class Compared(Result):
         return {
             "id": self.id,
             "content": self.record.content,
+            "record": self.record.to_dict(),
             "standings": [standing.to_dict() for standing in self.standings],
             "moves": [move.to_dict() for move in self.moves],
         }

@@ -23,7 +23,10 @@ MAX_PAGE = 10_000  # memories
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(HtmlResult):
-    """One page of a listing: memories, how many match in all, the next cursor (None at the end)."""
+    """One page of a listing: memories, how many match in all, the next cursor (None at the end).
+
+    `places` are their numbers in the order of writing, by which those of the same time are ordered.
+    """
 
     _shown = ("memories", "total", "cursor")
 
@@ -31,6 +34,7 @@ class Page(HtmlResult):
     total: int
     cursor: str | None = None
     order: Order = "newest"
+    places: tuple[int, ...] = ()
 
     def __iter__(self) -> Iterator[MemoryRecord]:
         return iter(self.memories)
@@ -85,7 +89,8 @@ def read_page(request: ListRecords) -> Plan[Page]:
     """The plan of reading a page of a listing."""
     listing, total = yield [request, CountRecords(request.namespace, request.where)]
     cursor = None if listing.last is None else encode_cursor(request.order, listing.last)
-    return Page(listing.records, total, cursor, request.order)
+    places = tuple(place.sequence for place in listing.places)
+    return Page(listing.records, total, cursor, request.order, places)
 
 
 def count(namespace: str, filters: Filters, archived: Any) -> Plan[int]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Self
+from operator import itemgetter
+from typing import Any, ClassVar, Self
 
 from salience.display.frames import data_frame
 from salience.display.html import HtmlResult, header, memory_cell, section, table
-from salience.display.result import field_names, to_json
+from salience.display.result import field_names, field_readers, to_json
 from salience.language.analysis_types import TimeRange
 from salience.ranking.explanation import Explanation, figure, tree_html
 from salience.ranking.signals.vitality import Zone
@@ -93,6 +94,19 @@ class Hit(MemoryRecord):
         """The rank of the best supporting turn on each route that found it."""
         return self.details.get("turn_support.best_turn_routes", EMPTY)
 
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The fields that the memory has no value for: theirs is the one that is assumed."""
+        return tuple(name for name in _ASSUMED if getattr(self.record, name) is None)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make the hit of which `to_dict` made a mapping."""
+        stored = {**values, **dict.fromkeys(values.get("assumed", ()))}
+        readers, names = field_readers(cls), (*_EVIDENCE, *_IF_ANY)
+        evidence = {n: readers[n](values[n]) for n in names if n in readers and n in values}
+        return cls.of(MemoryRecord.from_dict(stored), **evidence)
+
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has: the fields, and of the evidence what there is."""
         values = {name: to_json(getattr(self, name)) for name in _ALWAYS}
@@ -110,9 +124,10 @@ def _hit_cell(hit: Hit) -> str:
 
 _EVIDENCE = ("rank", "score", "similarity", "routes")
 _ALWAYS = (*_EVIDENCE, *field_names(MemoryRecord))
+_ASSUMED = ("importance", "relevance_score")
 _IF_ANY = (
-    "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details", "neighbors",
-    "explanation",
+    "assumed", "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details",
+    "neighbors", "explanation",
 )  # fmt: skip
 
 
@@ -128,6 +143,7 @@ class SearchResult(HtmlResult):
     profile does not rank all, or the store has them in memory.
     """
 
+    _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
     _shown = ("query", "profile", "hits", "degraded")
 
     query: str

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from operator import itemgetter
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +43,7 @@ class ExplainReport(HtmlResult):
     all, and of how many, where the store tells the best without reading all.
     """
 
+    _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
     _shown = ("id", "verdict", "query", "profile")
 
     query: str
@@ -102,6 +104,7 @@ class ExplainReport(HtmlResult):
             "id": self.id,
             "content": self.record.content,
             "namespace": self.record.namespace,
+            "record": self.record.to_dict(),
             "profile": self.profile,
             "limit": self.limit,
             "found": self.found,
