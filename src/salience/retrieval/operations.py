@@ -18,6 +18,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from salience.language.analysis_types import Speakers, Wording
+from salience.records.access_key import AccessKey
 from salience.records.events import Event, EventType
 from salience.records.filters import Filter
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
@@ -581,6 +582,38 @@ class Note:
 
 
 @dataclass(frozen=True, eq=False)
+class ReadKeys:
+    """The access keys of the store, of all or of some ids -> list of AccessKey, oldest first.
+
+    Keys belong to the store and to no namespace: nothing else reads, counts, copies or erases them.
+    """
+
+    ids: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class PutKey:
+    """Write a new access key, or the next version of one -> True if it was written.
+
+    It is not where the store has that version already with other values, or a later one, so that
+    one of several concurrent changes succeeds. The time of the last use stays as it is.
+    """
+
+    key: AccessKey
+
+
+@dataclass(frozen=True, eq=False)
+class UseKey:
+    """Note when an access key was used, unless a later use is noted -> None.
+
+    A store that cannot write ignores it.
+    """
+
+    id: str
+    at: datetime
+
+
+@dataclass(frozen=True, eq=False)
 class LinksOf:
     """Links from and to the memories of a namespace (all of them for None) -> list of Link."""
 
@@ -645,6 +678,9 @@ Op = (
     | LinksOf
     | Notes
     | Note
+    | ReadKeys
+    | PutKey
+    | UseKey
     | ReadStats
     | AsOf
 )

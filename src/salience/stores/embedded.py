@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salience.errors import StoreClosed, StoreError
+from salience.records.access_key import AccessKey
 from salience.records.events import Event
 from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
@@ -215,6 +216,15 @@ class EmbeddedStore(IndexReader):
     def _note(self, op: operations.Note) -> bool:
         return self._records.note(op)
 
+    def _keys(self, op: operations.ReadKeys) -> list[AccessKey]:
+        return self._records.keys(op.ids)
+
+    def _put_key(self, op: operations.PutKey) -> bool:
+        return self._records.put_key(op.key)
+
+    def _use_key(self, op: operations.UseKey) -> None:
+        self._records.use_key(op)
+
     def _events(self, op: operations.Events) -> list[Event]:
         return self._records.events(op)
 
@@ -301,6 +311,9 @@ class EmbeddedStore(IndexReader):
         operations.Events: _events,
         operations.Notes: _notes,
         operations.Note: _note,
+        operations.ReadKeys: _keys,
+        operations.PutKey: _put_key,
+        operations.UseKey: _use_key,
         operations.FormerVectors: _former_vectors,
         operations.SetFields: _set_fields,
         operations.Touch: _touch,

@@ -11,6 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from salience.records.access_key import AccessKey, oldest_first
 from salience.records.events import (
     Event,
     apply_with_previous,
@@ -31,6 +32,7 @@ from salience.retrieval.operations import (
     Place,
     Put,
     Touch,
+    UseKey,
 )
 from salience.stores import codec
 from salience.stores.codec import HASH_COLUMNS, HashColumn
@@ -96,6 +98,7 @@ class RamRecords:
         # Vectors by namespace and place of the edit that replaced them; imports may share a place.
         self._former: dict[tuple[str, int], dict[str, bytes]] = {}
         self._notes: dict[str, dict[str, str]] = {}
+        self._keys: dict[str, AccessKey] = {}
         self._hashes: dict[tuple[str, HashColumn], dict[int, set[int]]] = {}  # rows by hash
         self._places: dict[str, list[tuple[float, int, int]]] = {}  # sorted, with the rows
         self._embedder: str | None = None
@@ -453,6 +456,29 @@ class RamRecords:
             else:
                 notes[op.key] = op.value
             return True
+
+    def keys(self, ids: Sequence[str] | None) -> list[AccessKey]:
+        """Access keys, all or of some ids, oldest first."""
+        with self._lock:
+            return oldest_first(key for id, key in self._keys.items() if ids is None or id in ids)
+
+    def put_key(self, key: AccessKey) -> bool:
+        """Write a new access key or the next version of one; return whether it was written."""
+        with self._lock:
+            before = self._keys.get(key.id)
+            last_used = None if before is None else before.last_used
+            stored = replace(key, last_used=last_used)
+            if before is not None and before.version != key.version - 1 and before != stored:
+                return False
+            self._keys[key.id] = stored
+            return True
+
+    def use_key(self, op: UseKey) -> None:
+        """Note the last use of an access key."""
+        with self._lock:
+            key = self._keys.get(op.id)
+            if key is not None and (key.last_used is None or key.last_used < op.at):
+                self._keys[op.id] = replace(key, last_used=op.at)
 
     def vector_names(self, namespace: str) -> frozenset[str] | None:
         """The names of the vectors of a namespace that are searched; None without memories."""

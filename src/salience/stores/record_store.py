@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from salience.records.access_key import AccessKey
 from salience.records.events import Event
 from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
@@ -107,6 +108,18 @@ class RecordStore(ChangeFeed, Protocol):
 
     def note(self, op: operations.Note) -> bool:
         """Set a note, if it is as it was; return whether it was."""
+        ...
+
+    def keys(self, ids: Sequence[str] | None) -> list[AccessKey]:
+        """Access keys, all or of some ids, oldest first."""
+        ...
+
+    def put_key(self, key: AccessKey) -> bool:
+        """Write a new access key or the next version of one; return whether it was written."""
+        ...
+
+    def use_key(self, op: operations.UseKey) -> None:
+        """Note the last use of an access key, if the store can be written."""
         ...
 
     def vector_names(self, namespace: str) -> frozenset[str] | None:

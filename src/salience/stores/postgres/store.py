@@ -33,7 +33,7 @@ from salience.stores.postgres.wire.async_connection import AsyncConnections
 from salience.stores.postgres.wire.commands import Statement, Steps, concurrently
 from salience.stores.postgres.wire.connection import Connections
 from salience.stores.postgres.wire.database import Database
-from salience.stores.postgres.write import erase, event_log, put
+from salience.stores.postgres.write import erase, event_log, keys, put
 
 T = TypeVar("T")
 _IN_THREAD_DRAFTS = 24  # beyond so many memories, preparing them would hold up an event loop
@@ -64,6 +64,7 @@ _OVERLAID = (
     operations.CountRecords,
     operations.Unembedded,
     operations.Notes,
+    operations.ReadKeys,
 )
 """Answered without accesses of memories, or with pending accesses laid over what is read."""
 
@@ -305,6 +306,13 @@ class PostgresStore:
         done: bool = yield ReadWrite(lambda: event_log.note(op), (op.namespace,))
         return done
 
+    def _put_key(self, op: operations.PutKey) -> Work[bool]:
+        done: bool = yield ReadWrite(lambda: keys.put_key(op), ())
+        return done
+
+    def _use_key(self, op: operations.UseKey) -> Work[None]:
+        yield ReadWrite(lambda: keys.use_key(op), ())
+
     def _delete(self, op: operations.Delete) -> Work[int]:
         namespace = op.namespace
         yield Flush((namespace,))
@@ -417,6 +425,7 @@ class PostgresStore:
         operations.Events: lambda _, op: event_log.events(op),
         operations.FormerVectors: lambda _, op: event_log.former_vectors(op),
         operations.Notes: lambda _, op: event_log.notes(op),
+        operations.ReadKeys: lambda _, op: keys.read_keys(op),
     }
     _READ_ONLY: ClassVar[frozenset[type]] = frozenset(
         {*_READS, operations.SearchRoute, operations.ReadStats}
@@ -426,6 +435,8 @@ class PostgresStore:
         operations.Log: _log,
         operations.SetFields: _set_fields,
         operations.Note: _note,
+        operations.PutKey: _put_key,
+        operations.UseKey: _use_key,
         operations.Touch: _touch,
         operations.Delete: _delete,
         operations.PutVectors: _put_vectors,

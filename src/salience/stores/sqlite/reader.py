@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from salience.records.access_key import AccessKey
 from salience.records.events import ACCESSES
 from salience.records.fields import FIELDS
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval.operations import STAGED, Order, Place
 from salience.stores import codec
+from salience.stores.access_keys import SELECT_KEYS, keys_of
 from salience.stores.access_queue import AccessQueue, Batch, overlay
 from salience.stores.codec import HashColumn
 from salience.stores.index.change_feed import Changes, IndexVersion
@@ -212,6 +214,12 @@ class SqliteReader:
                 Link(namespace, source, target, type_, weight, codec.decode("created_at", created))
                 for source, target, type_, weight, created in rows
             ]
+
+    def keys(self, ids: Sequence[str] | None) -> list[AccessKey]:
+        """Access keys, all or of some ids, oldest first."""
+        clause = "" if ids is None else f" WHERE id IN ({placeholders(ids)})"
+        with self._reading() as db, translate_damage(self.path):
+            return keys_of(db.execute(SELECT_KEYS + clause, ids or ()).fetchall())
 
     def vector_names(self, namespace: str) -> frozenset[str] | None:
         """The names of the vectors of a namespace that are searched; None without memories."""

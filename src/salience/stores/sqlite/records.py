@@ -13,12 +13,14 @@ from typing import Any
 from weakref import WeakSet
 
 from salience.errors import StoreError
+from salience.records.access_key import AccessKey
 from salience.records.events import Event, edit_event, link_event, unlink_event, write_event
 from salience.records.fields import FIELDS, LEXICAL
 from salience.records.filters import Filter
 from salience.records.record import Draft
-from salience.retrieval.operations import STAGED, Put, Touch
+from salience.retrieval.operations import STAGED, Put, Touch, UseKey
 from salience.stores import codec
+from salience.stores.access_keys import PUT_KEY, USE_KEY, row_of, use_of
 from salience.stores.access_queue import AccessQueue, Batch
 from salience.stores.sqlite.accesses import insert_uses, update_accesses
 from salience.stores.sqlite.adoption import (
@@ -163,6 +165,17 @@ class SqliteRecords(SqliteLog):
             if op.embedder and any(draft.vectors for draft in op.drafts):
                 db.execute("INSERT OR IGNORE INTO meta VALUES ('embedder', ?)", (op.embedder,))
         return ()
+
+    def put_key(self, key: AccessKey) -> bool:
+        """Write a new access key or the next version of one; return whether it was written."""
+        with self._writing() as db:
+            return db.execute(PUT_KEY, row_of(key)).fetchone() is not None
+
+    def use_key(self, op: UseKey) -> None:
+        """Note the last use of an access key; a store open for reading notes none."""
+        if not self.read_only:
+            with self._writing() as db:
+                db.execute(USE_KEY, use_of(op.id, op.at))
 
     def _conflicting_ids(
         self, op: Put, old: Mapping[tuple[str, str], dict[str, Any]]

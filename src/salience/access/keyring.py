@@ -1,0 +1,286 @@
+"""`Keyring`: the keys of a store, made, listed, rotated, revoked, and checked at every request."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone
+from types import TracebackType
+from typing import Any, Literal, NamedTuple, Self, cast, get_args
+
+from salience.access import plans
+from salience.access.key_text import KeyText
+from salience.access.plans import NewKey
+from salience.access.principal import Principal
+from salience.access.scopes import Scope
+from salience.errors import SalienceError
+from salience.records.access_key import AccessKey
+from salience.retrieval.operations import ReadKeys, UseKey
+from salience.retrieval.plan import Plan, T, ask, drive
+from salience.stores import open_store
+from salience.stores.address import Address
+from salience.stores.protocol import AwaitableStore, Store
+
+CHECK_SECONDS = 5.0
+"""The time for which a key that was looked up counts as read: the longest a revoked one lives."""
+USE_SECONDS = 60.0
+"""The time between two notes of the last use of a key."""
+_MAX_KNOWN = 10_000  # keys that are known at a time, and ids that no key has
+_log = logging.getLogger(__name__)
+
+Refusal = Literal["malformed", "unknown", "expired", "revoked"]
+"""The reasons for which a presented key is refused; nobody outside has to be told which."""
+REFUSALS: tuple[Refusal, ...] = get_args(Refusal)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(timezone.utc)
+
+
+class _Known(NamedTuple):
+    """The key that an id had when it was looked up, and when that was, by a steady clock."""
+
+    key: AccessKey | None
+    read_at: float
+
+
+class Keyring:
+    """The keys of a store.
+
+    It is safe to share between threads. A key that is revoked or rotated, in any process, is
+    noticed within `CHECK_SECONDS`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Callable[[], datetime] = _utc_now,
+        check_seconds: float = CHECK_SECONDS,
+        owns_store: bool = False,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._check_seconds = check_seconds
+        self._owns_store = owns_store
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._any_since: tuple[float, bool] | None = None
+        self._noted: dict[str, datetime] = {}
+        self._notes = ThreadPoolExecutor(1, "salience-key-use")
+
+    @classmethod
+    def open(cls, url: Address | Store | None = None, **settings: Any) -> Self:
+        """Open the keys of a store, or of the one at an address; closing closes only the latter.
+
+        Args:
+            url: as `Memory.open` takes it.
+            settings: `clock`, a function that gives the present; `check_seconds`.
+
+        Raises:
+            InvalidInput: the address is of no known form.
+            StoreError: the store cannot be used.
+        """
+        if isinstance(url, Store):
+            return cls(url, **settings)
+        return cls(open_store(url), owns_store=True, **settings)
+
+    def create(
+        self,
+        namespaces: Any,
+        scopes: Any,
+        *,
+        expires_at: Any = None,
+        name: str | None = None,
+    ) -> NewKey:
+        """Make a key; its text is in the answer, and nowhere else.
+
+        Args:
+            namespaces: names, patterns as `ana/*`, or `*`; one text or several.
+            scopes: some of `SCOPES`; one text or several.
+            expires_at: a time, as memories take it; None for never.
+            name: what it is for, to be shown.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+        """
+        plan = plans.create(namespaces, scopes, expires_at, name, self._clock())
+        created = self._run(plan)
+        self._forget(created.key.id)
+        self._any_since = None
+        return created
+
+    def list(self) -> list[AccessKey]:
+        """List all keys, the oldest first; revoked and expired ones, too."""
+        keys: list[AccessKey] = self._run(ask(ReadKeys()))
+        return keys
+
+    def get(self, id: str) -> AccessKey:
+        """Get a key by its id; raises `NotFound` without it."""
+        return self._run(plans.read(id))
+
+    def rotate(
+        self, id: str, *, overlap: timedelta = timedelta(), expires_at: Any = None
+    ) -> NewKey:
+        """Give a key another secret; the one before is valid until the overlap has passed.
+
+        The key keeps its id, namespaces and scopes, and its end, unless there is another. At most
+        two secrets are valid at a time: a further rotation ends the oldest.
+
+        Raises:
+            NotFound: there is no such key.
+            InvalidInput: an argument is wrong; or the key is revoked, or has expired and gets no
+                later end.
+        """
+        rotated = self._run(plans.rotate(id, overlap, expires_at, self._clock()))
+        self._forget(id)
+        return rotated
+
+    def revoke(self, id: str) -> AccessKey:
+        """End a key for good, with both of its secrets.
+
+        Raises:
+            NotFound: there is no such key.
+        """
+        revoked = self._run(plans.revoke(id, self._clock()))
+        self._forget(id)
+        return revoked
+
+    # Checks
+
+    def check(self, presented: str) -> Principal | None:
+        """Find the owner of a presented key; None if it is not valid."""
+        verdict = self.verify(presented)
+        return verdict if isinstance(verdict, Principal) else None
+
+    async def acheck(self, presented: str) -> Principal | None:
+        """`check`, awaited."""
+        verdict = await self.averify(presented)
+        return verdict if isinstance(verdict, Principal) else None
+
+    def verify(self, presented: str) -> Principal | Refusal:
+        """Find the owner of a presented key, or say why it is refused."""
+        text = KeyText.parse(presented)
+        if text is None:
+            return "malformed"
+        known = self._recall(text.id)
+        if known is None:
+            known = self._learn(text.id, self._store.batch([ReadKeys((text.id,))])[0])
+        return self._verdict(text, known.key)
+
+    async def averify(self, presented: str) -> Principal | Refusal:
+        """`verify`, awaited; most checks read nothing."""
+        text = KeyText.parse(presented)
+        if text is None:
+            return "malformed"
+        known = self._recall(text.id)
+        if known is None:
+            known = self._learn(text.id, await self._aread(ReadKeys((text.id,))))
+        return self._verdict(text, known.key)
+
+    def any_key(self) -> bool:
+        """Test whether the store has ever had a key; after the first, it never is open again."""
+        answer = self._any()
+        return self._note_any(self._run(ask(ReadKeys()))) if answer is None else answer
+
+    async def aany_key(self) -> bool:
+        """`any_key`, awaited."""
+        answer = self._any()
+        return self._note_any(await self._aread(ReadKeys())) if answer is None else answer
+
+    def _verdict(self, text: KeyText, key: AccessKey | None) -> Principal | Refusal:
+        """The owner of a presented key, by what the store has under its id."""
+        digest, now = text.digest, self._clock()
+        if key is None:
+            hmac.compare_digest(digest, digest)  # as long as with a wrong secret
+            return "unknown"
+        is_current = hmac.compare_digest(digest, key.digest)
+        is_former = hmac.compare_digest(digest, key.former_digest or "")
+        if not is_current and not is_former:
+            return "unknown"
+        if key.revoked_at is not None:
+            return "revoked"
+        ends = [key.expires_at, None if is_current else key.former_until]
+        if any(end is not None and end <= now for end in ends):
+            return "expired"
+        self._note_use(key, now)
+        return Principal(key.id, key.namespaces, frozenset(cast(tuple[Scope, ...], key.scopes)))
+
+    # What is known
+
+    def _recall(self, id: str) -> _Known | None:
+        known = self._known.get(id)
+        is_fresh = known is not None and time.monotonic() - known.read_at < self._check_seconds
+        return known if is_fresh else None
+
+    def _learn(self, id: str, keys: Sequence[AccessKey]) -> _Known:
+        known = self._known[id] = _Known(keys[0] if keys else None, time.monotonic())
+        with suppress(KeyError):  # another thread has done it
+            self._known.move_to_end(id)
+            if len(self._known) > _MAX_KNOWN:
+                self._known.popitem(last=False)
+        return known
+
+    def _forget(self, id: str) -> None:
+        self._known.pop(id, None)
+
+    def _any(self) -> bool | None:
+        """The answer of `any_key`, if it is known."""
+        if self._any_since is None:
+            return None
+        read_at, answer = self._any_since
+        return answer if answer or time.monotonic() - read_at < self._check_seconds else None
+
+    def _note_any(self, keys: Sequence[AccessKey]) -> bool:
+        self._any_since = time.monotonic(), bool(keys)
+        return bool(keys)
+
+    # The last use
+
+    def _note_use(self, key: AccessKey, now: datetime) -> None:
+        """Let another thread note a use, unless one of the last minute is noted."""
+        last = max(filter(None, (self._noted.get(key.id), key.last_used)), default=None)
+        if last is None or (now - last).total_seconds() >= USE_SECONDS:
+            self._noted[key.id] = now
+            with suppress(RuntimeError):  # the keyring is closed
+                self._notes.submit(self._write_use, UseKey(key.id, now))
+
+    def _write_use(self, op: UseKey) -> None:
+        try:
+            self._store.batch([op])
+        except SalienceError as problem:
+            _log.warning("the last use of the key %s is not noted: %s", op.id, problem)
+
+    # The store
+
+    def _run(self, plan: Plan[T]) -> T:
+        return drive(plan, self._store.batch)
+
+    async def _aread(self, op: ReadKeys) -> Sequence[AccessKey]:
+        if isinstance(self._store, AwaitableStore):
+            [keys] = await self._store.abatch([op])
+        else:
+            [keys] = await asyncio.to_thread(self._store.batch, [op])
+        return cast(Sequence[AccessKey], keys)
+
+    def close(self) -> None:
+        """Write the uses that wait; close the store that was opened by its address."""
+        self._notes.shutdown()
+        if self._owns_store:
+            self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,128 @@
+"""Plans that make, rotate, revoke and read keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from salience.access.key_text import KeyText
+from salience.access.namespaces import parse_patterns
+from salience.access.scopes import parse_scopes
+from salience.display.result import Result
+from salience.errors import InvalidInput, NotFound, StoreError, shown
+from salience.records.access_key import AccessKey
+from salience.records.validation import optional_timestamp, text
+from salience.retrieval.operations import PutKey, ReadKeys
+from salience.retrieval.plan import Plan, ask
+
+MAX_NAME_CHARACTERS = 256
+MAX_OVERLAP = timedelta(days=366)
+_ATTEMPTS = 20  # at a change while others change the same key
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewKey(Result):
+    """A key with its text, the secret that its owner presents: it cannot be read again."""
+
+    _shown = ("key",)
+
+    text: str
+    key: AccessKey
+
+
+def create(namespaces: Any, scopes: Any, expires_at: Any, name: Any, now: datetime) -> Plan[NewKey]:
+    """The plan of making a key.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
+    """
+    patterns, allowed = parse_patterns(namespaces), parse_scopes(scopes)
+    end = _end(expires_at, now)
+    name = None if name is None else text("name", name, limit=MAX_NAME_CHARACTERS)
+    for _ in range(_ATTEMPTS):
+        secret = KeyText.random()
+        key = AccessKey(secret.id, secret.digest, patterns, allowed, now, end, name)
+        if (yield from ask(PutKey(key))):
+            return NewKey(str(secret), key)
+    raise StoreError("no id is free for a new key; try again")
+
+
+def rotate(id: Any, overlap: timedelta, expires_at: Any, now: datetime) -> Plan[NewKey]:
+    """The plan of giving a key another secret; the one before ends after the overlap.
+
+    Raises:
+        NotFound: there is no such key.
+        InvalidInput: an argument is wrong; or the key is revoked, or has expired and gets no later
+            end.
+    """
+    if not isinstance(overlap, timedelta) or not timedelta() <= overlap <= MAX_OVERLAP:
+        remedy = f"give a time from 0 to {MAX_OVERLAP.days} days"
+        raise InvalidInput("overlap", f"is {shown(overlap)}", remedy)
+    end = _end(expires_at, now)
+    secret = KeyText.random()
+
+    def rotated(key: AccessKey) -> AccessKey:
+        later = key.expires_at if end is None else end
+        if key.revoked_at is not None:
+            raise InvalidInput("id", f"the key {key.id} is revoked", "create another one")
+        if later is not None and later <= now:
+            remedy = "give expires_at, or create another one"
+            raise InvalidInput("id", f"the key {key.id} has expired", remedy)
+        former_until = min(now + overlap, key.expires_at or now + overlap)
+        return replace(
+            key,
+            digest=secret.digest,
+            former_digest=key.digest,
+            former_until=former_until,
+            expires_at=later,
+        )
+
+    key = yield from _change(id, rotated)
+    return NewKey(str(KeyText(key.id, secret.secret)), key)
+
+
+def revoke(id: Any, now: datetime) -> Plan[AccessKey]:
+    """The plan of ending a key for good; one that is revoked stays as it is.
+
+    Raises:
+        NotFound: there is no such key.
+    """
+    return (yield from _change(id, lambda key: replace(key, revoked_at=key.revoked_at or now)))
+
+
+def read(id: Any) -> Plan[AccessKey]:
+    """The plan of reading a key by its id.
+
+    Raises:
+        NotFound: there is no such key.
+    """
+    keys = yield from ask(ReadKeys((text("id", id),)))
+    if not keys:
+        remedy = "`salience keys list` shows the ids"
+        raise NotFound(f"there is no key {shown(id)}; {remedy}")
+    return keys[0]
+
+
+def _change(id: Any, change: Callable[[AccessKey], AccessKey]) -> Plan[AccessKey]:
+    """Replace a key by what it becomes, as it is when it is replaced."""
+    for _ in range(_ATTEMPTS):
+        key = yield from read(id)
+        changed = change(key)
+        if changed == key:
+            return key
+        changed = replace(changed, version=key.version + 1)
+        if (yield from ask(PutKey(changed))):
+            return changed
+    raise StoreError(f"others change the key {shown(id)} all the time; try again")
+
+
+def _end(expires_at: Any, now: datetime) -> datetime | None:
+    """The time at which a key ends, later than now; None for never."""
+    end = optional_timestamp("expires_at", expires_at)
+    if end is not None and end <= now:
+        raise InvalidInput(
+            "expires_at", f"is {end.isoformat()}, which is past", "give a later time"
+        )
+    return end
