@@ -1,0 +1,92 @@
+"""Facts of a request, read from the scope that ASGI gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv6Address, ip_address
+from typing import Any
+
+from starlette.types import Scope
+
+Headers = Sequence[tuple[bytes, bytes]]
+"""The header fields as ASGI has them: lower-case names, in order, repeated ones included."""
+
+UNMATCHED = "unmatched"
+_METHODS = frozenset(("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"))
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first field of a name, which is given in lower case."""
+    for key, value in scope["headers"]:
+        if key == name:
+            field: bytes = value
+            return field
+    return None
+
+
+def header_values(scope: Scope, name: bytes) -> list[bytes]:
+    """All fields of a name, which is given in lower case."""
+    return [value for key, value in scope["headers"] if key == name]
+
+
+def state(scope: Scope) -> dict[str, Any]:
+    """The mapping that Starlette shows as `request.state`."""
+    mapping: dict[str, Any] = scope.setdefault("state", {})
+    return mapping
+
+
+def path_of(scope: Scope) -> str:
+    """The path below the place where the app is mounted."""
+    path: str = scope["path"]
+    root = scope.get("root_path", "")
+    return path[len(root) :] if root and path.startswith(f"{root}/") else path
+
+
+def operation_of(scope: Scope) -> str:
+    """The method and the path, as "POST /v1/search"."""
+    return f"{scope['method']} {path_of(scope)}"
+
+
+def method_of(scope: Scope) -> str:
+    """The method, or "other" for one that no operation has."""
+    return scope["method"] if scope["method"] in _METHODS else "other"
+
+
+def route_template(scope: Scope) -> str:
+    """The path as the routes declare it, as "/v1/memories/{id}"; "unmatched" if none took it.
+
+    A route of an included router does not know its prefix, so that is taken from the path.
+    """
+    route = scope.get("route")
+    template: str | None = getattr(route, "path_format", None)
+    if template is None:
+        return UNMATCHED
+    path = path_of(scope)
+    try:
+        suffix = template.format(**scope.get("path_params", {}))
+    except LookupError:
+        return template
+    return path.removesuffix(suffix) + template if path.endswith(suffix) else template
+
+
+def client_address(scope: Scope) -> str:
+    """The address of the client, for limits; of IPv6 the network of its host, a /64."""
+    client = scope.get("client")
+    if not client:
+        return "unknown"
+    host: str = client[0]
+    if ":" not in host:
+        return host
+    try:
+        address = ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is None:
+        return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+    return host
+
+
+def identity(scope: Scope) -> str:
+    """The name under which limits count: the id of the key, else the address of the client."""
+    principal = state(scope).get("principal")
+    return f"address {client_address(scope)}" if principal is None else f"key {principal.key_id}"

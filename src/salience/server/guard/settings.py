@@ -1,0 +1,126 @@
+"""Settings of the guard: the limits of a server, safe as they are."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from salience.errors import InvalidInput, shown
+
+MIB = 1 << 20
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+PUBLIC_PATHS = ("/health", "/ready", "/version", "/openapi.json", "/docs")
+HEAVY_OPERATIONS = (
+    *("POST /v1/search", "POST /v1/context", "POST /v1/explain", "POST /v1/compare"),
+    *("POST /v1/memories", "POST /v1/memories/batch", "POST /v1/chats"),
+    *("POST /v1/memories/list", "POST /v1/memories/count", "POST /v1/memories/delete"),
+    *("GET /v1/zones", "POST /v1/zones", "POST /v1/zones/shares", "GET /v1/stats"),
+)
+LONG_OPERATIONS = (
+    *("GET /v1/export", "POST /v1/import", "POST /v1/consolidate", "POST /v1/maintain"),
+    *("POST /v1/prune", "POST /v1/archive", "POST /v1/restore", "POST /v1/undo"),
+    *("POST /v1/audit", "POST /v1/verify", "POST /v1/decay"),
+)
+_OPERATION = re.compile(r"[A-Z]+ /\S*")
+_HOST = re.compile(r"\*|(\*\.)?([\w\-.]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.\-]*://([\w\-.]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A rate limit: at most `quota` requests at once, and as many again in each window."""
+
+    quota: int
+    window_seconds: int = 60
+
+    def __post_init__(self) -> None:
+        _check_numbers("rate", self, least=1)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardSettings:
+    """The limits of a server.
+
+    hosts: the names that the server is asked under, beside those of loopback: "name" on any port,
+        "name:port", "*.name", or "*" for any.
+    origins: the web pages of other origins that may ask it, as "https://app.example.com". They get
+        the answers of CORS; nobody else does. "*" is refused.
+    body_bytes, import_bytes: the largest body, and the largest upload to `POST /v1/import`.
+    json_depth: the deepest nesting of a JSON body.
+    body_seconds: the time in which a body has to arrive; of an upload, each part of it.
+    handling_seconds, long_seconds: the time in which the answer has to begin; for the operations
+        in `long_operations`, to end.
+    key_rate: the requests of one key (or, without a key, of one address). None: no limit.
+    refusal_rate: the requests with a wrong key of one address. None: no limit.
+    heavy_operations, long_operations: the operations that wait for one of the `heavy_slots` or
+        `long_slots`. All others begin at once.
+    queue_length: the most requests that wait for the slots of a kind.
+    queue_seconds: the longest time that one waits.
+    idempotency_seconds: how long the answer to an `Idempotency-Key` is kept.
+    idempotency_bytes: the most bytes of kept answers; the oldest make room.
+    public_paths: the paths that need no key.
+    metrics_access: "key" asks for a key for /metrics, "loopback" for a key or a client on this
+        machine, "open" for nothing.
+
+    Raises:
+        InvalidInput: a setting is out of its range.
+    """
+
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    body_bytes: int = 4 * MIB
+    import_bytes: int = 256 * MIB
+    json_depth: int = 64
+    body_seconds: float = 30.0
+    handling_seconds: float = 60.0
+    long_seconds: float = 3_600.0
+    key_rate: Rate | None = Rate(60_000)
+    refusal_rate: Rate | None = Rate(120)
+    heavy_operations: tuple[str, ...] = HEAVY_OPERATIONS
+    heavy_slots: int = field(default_factory=lambda: os.cpu_count() or 1)
+    long_operations: tuple[str, ...] = LONG_OPERATIONS
+    long_slots: int = 2
+    queue_length: int = 256
+    queue_seconds: float = 10.0
+    idempotency_seconds: float = 86_400.0
+    idempotency_bytes: int = 32 * MIB
+    public_paths: tuple[str, ...] = PUBLIC_PATHS
+    metrics_access: Literal["key", "loopback", "open"] = "loopback"
+
+    def __post_init__(self) -> None:
+        _check_numbers("", self, least=0)
+        for name in ("body_bytes", "json_depth", "heavy_slots", "long_slots"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(name, f"is {getattr(self, name)}", "give 1 or more")
+        _check_texts("hosts", self.hosts, _HOST, 'a name as "memory.example.com", with or without')
+        _check_texts("origins", self.origins, _ORIGIN, 'an origin as "https://app.example.com"')
+        for name in ("heavy_operations", "long_operations"):
+            _check_texts(name, getattr(self, name), _OPERATION, 'a method and path: "POST /v1/x"')
+        if self.metrics_access not in ("key", "loopback", "open"):
+            raise InvalidInput(
+                "metrics_access", f"is {shown(self.metrics_access)}", "give key, loopback or open"
+            )
+
+
+def _check_numbers(prefix: str, settings: Any, least: int) -> None:
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if each.type not in ("int", "float"):
+            continue
+        name = f"{prefix}.{each.name}" if prefix else each.name
+        whole = each.type == "int"
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            remedy = "give a whole number" if whole else "give a number of seconds"
+            raise InvalidInput(name, f"is {shown(value)}", remedy)
+        if not least <= value < float("inf"):
+            raise InvalidInput(name, f"is {shown(value)}", f"give {least} or more")
+
+
+def _check_texts(name: str, texts: Any, form: re.Pattern[str], remedy: str) -> None:
+    if isinstance(texts, str):
+        raise InvalidInput(name, "is one text", "give a tuple of texts")
+    for text in texts:
+        if not isinstance(text, str) or form.fullmatch(text) is None:
+            raise InvalidInput(name, f"has {shown(text)}", f"give {remedy}")
