@@ -24,6 +24,7 @@ from salience.cli import (
     report,
     search,
 )
+from salience.cli.network import serve
 from salience.cli.printing.help import (
     MAX_HELP_COLUMNS,
     Commands,
@@ -111,6 +112,9 @@ COMMANDS: Commands = {
         "migrate": migrate.migrate,
         "reembed": add.reembed,
         "index": migrate.index,
+    },
+    "Serve": {
+        "serve": serve.serve,
     },
     "Try and measure": {
         "demo": demo.demo,

@@ -37,20 +37,20 @@ CONTENT_VECTORS = ("content", "user", "asst", "next_user", *(f"facet_{name}" for
 _TEXTS_KEY = "vector_texts"  # of the metadata: the texts of further vectors, by their names
 BORDERS_KEY = "messages"  # of the metadata: the borders of a chunk's messages
 _SET_BY_ENGINE = {"updated_at", "added_at", "version", "last_accessed", "access_count", "accesses"}
-_FLAGS = ("pinned", "outdated")
-_REQUIRED = ("id", "content", "kind", "status", "created_at")
+FLAGS = ("pinned", "outdated")
+REQUIRED = ("id", "content", "kind", "status", "created_at")
 
 Check = Callable[[str, Any], Any]
 
 
 def _check(name: str) -> Check:
     """The check of a value of a field."""
-    field, required = FIELDS[name], name in _REQUIRED
+    field, required = FIELDS[name], name in REQUIRED
     if field.choices:
         return partial(choice, required=required)
     by_type: dict[Type, Check] = {
         "text": text if required else optional_text,
-        "number": flag if name in _FLAGS else number,
+        "number": flag if name in FLAGS else number,
         "time": timestamp if required else optional_timestamp,
         "list": texts,
         "json": lambda _, value: metadata_mapping(value),

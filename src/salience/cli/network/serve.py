@@ -1,0 +1,85 @@
+"""The command `serve`: a server for other programs, other languages and other machines."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Annotated
+
+import typer
+
+from salience.cli.settings import Settings
+from salience.errors import InvalidInput
+
+
+def serve(
+    settings: Settings,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The address to listen at. [env: SALIENCE_HOST; default: 127.0.0.1]",
+        ),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=65535, help="The port. [env: SALIENCE_PORT; default: 8420]"
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=64,
+            help="Processes that answer. [env: SALIENCE_WORKERS; default: 1]",
+        ),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="How to rank where a request does not say. [env: SALIENCE_PROFILE]",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name under which it may be asked, besides this machine's own; repeatable. "
+            "[env: SALIENCE_ALLOWED_HOSTS]",
+        ),
+    ] = None,
+    cors_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            help="A web page that may ask it from a browser; repeatable. "
+            "[env: SALIENCE_CORS_ORIGINS]",
+        ),
+    ] = None,
+) -> None:
+    """Serve the memories over HTTP, until it is interrupted.
+
+    Without a key in the store (`salience keys create`) only this machine is served.
+    """
+    if missing := [n for n in ("fastapi", "uvicorn", "msgspec") if not importlib.util.find_spec(n)]:
+        raise InvalidInput(
+            "serve", f"needs {' and '.join(missing)}", "pip install 'salience[server]'"
+        )
+    from salience.server.run import serve as run
+    from salience.server.settings import ServerSettings
+
+    run(
+        ServerSettings.from_environment(
+            host=host,
+            port=port,
+            db=settings.db,
+            embedder=settings.embedder,
+            profile=profile,
+            namespace=settings.namespace,
+            workers=workers,
+            allowed_hosts=tuple(allow_host or ()),
+            cors_origins=tuple(cors_origin or ()),
+        )
+    )

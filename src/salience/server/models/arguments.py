@@ -1,0 +1,220 @@
+"""Arguments: the parameters of a method as a JSON object, read off its signature and docstring.
+
+The names, defaults and descriptions are those of `Memory`, so they cannot drift. Pydantic checks
+the JSON types and refuses unknown names; the values are checked by the engine, whose limits the
+schema repeats from its own constants.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import msgspec
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing_extensions import NotRequired, TypedDict
+
+from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, Constraint
+from salience.server.models.invalid import InvalidArguments, Mistake
+from salience.server.models.schema import Schema, incoming_type, is_json, schema_of, union_parts
+
+_OBJECT = ConfigDict(extra="forbid", strict=True)
+_EMPTY = inspect.Parameter.empty
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A member of a JSON object: its type, default, description and limits."""
+
+    type: Any
+    description: str = ""
+    default: Any = _EMPTY
+    constraint: Constraint = field(default_factory=dict)
+
+    @property
+    def is_required(self) -> bool:
+        """True if there is no default."""
+        return self.default is _EMPTY
+
+    def annotation(self) -> Any:
+        """The type that pydantic checks."""
+        kind = incoming_type(self.type)
+        return kind if self.is_required else NotRequired[kind]
+
+    def schema(self) -> Schema:
+        """The schema of its values."""
+        schema = schema_of(self.type, self.constraint)
+        if self.description:
+            schema["description"] = self.description
+        if self.default not in (_EMPTY, None, ...):
+            schema["default"] = _json(self.default)
+        return schema
+
+
+class Arguments:
+    """A JSON object of arguments, which parses bodies and has a schema."""
+
+    def __init__(self, name: str, members: Mapping[str, Argument]) -> None:
+        self.name = name
+        self.members = dict(members)
+        kind = TypedDict(name, {n: m.annotation() for n, m in members.items()})  # type: ignore[operator]
+        kind.__pydantic_config__ = _OBJECT
+        self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(kind)
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        method: Callable[..., Any],
+        *,
+        without: Iterable[str] = (),
+        renamed: Mapping[str, str] = {},
+        **others: Argument,
+    ) -> Arguments:
+        """The arguments of a method, without some of them, and with others besides."""
+        members = {
+            renamed.get(parameter, parameter): argument
+            for parameter, argument in parameters(method).items()
+            if parameter not in without
+        }
+        return cls(name, {**members, **others})
+
+    def parse(self, body: bytes) -> dict[str, Any]:
+        """The arguments in a body: those that it has, with their values as JSON has them.
+
+        Raises:
+            InvalidArguments: the body is no such object; names each wrong member.
+        """
+        try:
+            return self._adapter.validate_json(body, strict=True)
+        except ValidationError as problem:
+            raise InvalidArguments(tuple(_mistakes(problem, body, self.members))) from None
+
+    def parse_query(self, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """The arguments in the parameters of a URL; all but texts are written as JSON.
+
+        Raises:
+            InvalidArguments: names the parameter that is wrong.
+        """
+        values: dict[str, Any] = {}
+        for name, text in query:
+            if name in values:
+                raise InvalidArguments((Mistake("", name, "is there twice", "give it once"),))
+            is_text = name in self.members and _allows(self.members[name].type, str)
+            try:
+                values[name] = text if is_text else msgspec.json.decode(text)
+            except (msgspec.DecodeError, RecursionError, UnicodeError):
+                values[name] = text
+        return self.parse(msgspec.json.encode(values))
+
+    def schema(self) -> Schema:
+        """The JSON schema of the object."""
+        required = [name for name, member in self.members.items() if member.is_required]
+        schema: Schema = {
+            "type": "object",
+            "properties": {name: member.schema() for name, member in self.members.items()},
+            "additionalProperties": False,
+        }
+        return schema | ({"required": required} if required else {})
+
+
+def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
+    """The parameters of a method that JSON can hold, in their order."""
+    hints, described = get_type_hints(method), descriptions(inspect.getdoc(method) or "")
+    arguments = {}
+    for name, parameter in inspect.signature(method).parameters.items():
+        annotation = hints.get(name, parameter.annotation)
+        if name == "self" or not is_json(annotation):
+            continue
+        description = described.get(name) or DESCRIPTIONS.get(name, "")
+        arguments[name] = Argument(
+            annotation, description, parameter.default, CONSTRAINTS.get(name, {})
+        )
+    return arguments
+
+
+def descriptions(docstring: str) -> dict[str, str]:
+    """The descriptions of parameters in the docstring of a function: "name: text"."""
+    section = re.search(r"^Args:\n(.*?)(?=^\S|\Z)", docstring, re.M | re.S)
+    lines = (section[1] if section else "").splitlines()
+    texts: dict[str, list[str]] = {}
+    name = ""
+    for line in lines:
+        start = re.match(r" {4}(\w+): (.*)", line)
+        if start:
+            name = start[1]
+        if name:
+            texts.setdefault(name, []).append(start[2] if start else line.strip())
+    return {name: sentence(" ".join(parts).strip()) for name, parts in texts.items()}
+
+
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter and ends with a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".") + "." if text else text
+
+
+def _allows(annotation: Any, kind: type) -> bool:
+    """Test whether an annotation takes values of a scalar type."""
+    if parts := union_parts(annotation):
+        return any(_allows(part, kind) for part in parts)
+    if get_origin(annotation) is Literal:
+        return any(isinstance(value, kind) for value in get_args(annotation))
+    return annotation is kind
+
+
+def _json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _mistakes(
+    problem: ValidationError, body: bytes, members: Mapping[str, Argument]
+) -> Iterable[Mistake]:
+    """The mistakes that pydantic has found, by the places that the body really has."""
+    try:
+        document = msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        yield Mistake("", "body", "is not JSON", "send a JSON object in UTF-8")
+        return
+    seen = set()
+    for error in problem.errors(include_url=False, include_input=False, include_context=False):
+        path = _path(document, error["loc"], error["type"])
+        pointer = "".join(f"/{_escaped(part)}" for part in path)
+        if pointer in seen:
+            continue
+        seen.add(pointer)
+        name = ".".join(map(str, path)) or "body"
+        if error["type"] == "extra_forbidden":
+            yield Mistake(pointer, name, "is no field", f"use {', '.join(sorted(members))}")
+        elif error["type"] == "missing":
+            yield Mistake(pointer, name, "is missing", "give it a value")
+        else:
+            yield Mistake(pointer, name, _sentence(error["msg"]), "")
+
+
+def _path(document: Any, location: Sequence[Any], kind: str) -> list[str | int]:
+    """The keys of a location that are in the document: pydantic names branches of unions, too."""
+    path: list[str | int] = []
+    for part in location:
+        if isinstance(document, dict) and part in document:
+            document = document[part]
+        elif isinstance(document, list) and isinstance(part, int) and part < len(document):
+            document = document[part]
+        else:
+            if kind == "missing" and part == location[-1]:
+                path.append(part)
+            continue
+        path.append(part)
+    return path
+
+
+def _escaped(part: str | int) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _sentence(message: str) -> str:
+    """The message of pydantic in the words of this package."""
+    words = message.removeprefix("Input should be ").removeprefix("a valid ")
+    return f"must be {words}" if words != message else message

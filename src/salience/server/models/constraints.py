@@ -1,0 +1,145 @@
+"""Constraints: the limits of arguments as JSON schema says them, from the engine's constants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from salience.lifecycle.audit import MENDABLE
+from salience.lifecycle.maintenance import STEPS
+from salience.lifecycle.zone_history import MAX_POINTS
+from salience.ranking.profiles import BUILT_IN
+from salience.records.fields import FIELDS
+from salience.records.limits import DEFAULT_LIMITS
+from salience.records.record import LINK_TYPES
+from salience.records.validation import MAX_IDS, MAX_TAG_CHARACTERS
+from salience.retrieval.operations import Order
+from salience.search.context.sections import STANDARD
+from salience.search.request import MAX_HITS
+from salience.write.facets import FACETS
+from salience.write.items import MAX_LINKS, MAX_NAME_CHARACTERS
+
+Constraint = Mapping[str, Any]
+
+TEXT = r"^[^\u0000]*\S[^\u0000]*$"
+"""Text that is not blank, and has no NUL."""
+NAMESPACE: Constraint = {"maxLength": 256, "pattern": TEXT}
+ID: Constraint = {"maxLength": 512, "pattern": TEXT}
+TAG: Constraint = {"maxLength": MAX_TAG_CHARACTERS, "pattern": TEXT}
+IDS: Constraint = {"maxItems": MAX_IDS, "items": TAG, **TAG}
+MOMENT: Constraint = {"$ref": "#/components/schemas/Moment"}
+FILTERS: Constraint = {"$ref": "#/components/schemas/Filters"}
+PROFILE: Constraint = {"$ref": "#/components/schemas/Profile"}
+VERSION: Constraint = {"minimum": 1}
+
+
+def _of_field(name: str) -> Constraint:
+    """The limits of a field of a memory."""
+    field = FIELDS[name]
+    if field.type == "time":
+        return MOMENT
+    if field.type == "number":
+        return {"minimum": 0} | ({} if field.maximum is None else {"maximum": field.maximum})
+    if field.type == "list":
+        return {"maxItems": DEFAULT_LIMITS.tags, "items": TAG}
+    if field.choices:
+        return {"enum": field.choices}
+    if field.type == "text":
+        return {"maxLength": field.limit or DEFAULT_LIMITS.text, "pattern": TEXT}
+    return {}
+
+
+RECORD: Mapping[str, Constraint] = {name: _of_field(name) for name in FIELDS}
+"""The limits of the fields of a memory, by their names."""
+
+LINK: Mapping[str, Constraint] = {
+    "source": {"maxLength": MAX_NAME_CHARACTERS, "pattern": TEXT},
+    "target": {"maxLength": MAX_NAME_CHARACTERS, "pattern": TEXT},
+    "type": {"enum": LINK_TYPES},
+    "weight": {"minimum": 0, "maximum": 1},
+    "created_at": MOMENT,
+}
+
+CONSTRAINTS: Mapping[str, Constraint] = {
+    **RECORD,
+    "query": {"maxLength": DEFAULT_LIMITS.query, "pattern": r"\S"},
+    "limit": {"minimum": 1, "maximum": MAX_HITS},
+    "filters": FILTERS,
+    "now": MOMENT,
+    "as_of": MOMENT,
+    "since": MOMENT,
+    "until": MOMENT,
+    "namespaces": {"minItems": 1, "items": NAMESPACE},
+    "token_budget": {"minimum": 0},
+    "max_tokens": {"minimum": 1},
+    "profile": PROFILE,
+    "profiles": {"minItems": 2, "items": PROFILE},
+    "context": {"enum": tuple(n.partition(".")[2] for n in BUILT_IN if "." in n)},
+    "sections": {"minItems": 1, "items": {"$ref": "#/components/schemas/Section"}},
+    "ids": IDS,
+    "steps": {"items": {"enum": STEPS}},
+    "mend": {"items": {"enum": MENDABLE}},
+    "points": {"minimum": 1, "maximum": MAX_POINTS},
+    "cap": {"minimum": 0},
+    "if_version": VERSION,
+    "supersedes": ID,
+    "idempotency_key": ID,
+    "dedup": {"exclusiveMinimum": 0, "maximum": 1},
+    "links": {"maxItems": MAX_LINKS, "items": {"$ref": "#/components/schemas/LinkInput"}},
+    "vectors": {"values": {"minItems": 1}},
+    "replace_metadata": {},
+    "order": {},
+    "facets": {"names": FACETS},
+    "old": ID,
+    "new": ID,
+    "one": ID,
+    "other": ID,
+    "utility": {"minimum": 0, "maximum": 1},
+    "run": ID,
+}
+"""The limits of arguments, by their names; an operation says where one of its own differs."""
+
+STANDARD_SECTIONS = tuple(STANDARD)
+
+DESCRIPTIONS: Mapping[str, str] = {
+    "apply": "True to do it; a preview otherwise.",
+    "archived": "True counts those in the archive only, false all others, null both.",
+    "cap": "The most memories to move.",
+    "context": "A reason to store with the judgement.",
+    "created_at": "The time from which they belong together; now by default.",
+    "cursor": "The cursor of the page before, to get the next one.",
+    "dedup": "How facts and notes are compared with what is stored: true, false, or a cosine.",
+    "dry_run": "True to see what would be done, and change nothing.",
+    "everything": "True to look at all memories, not only at those that are new.",
+    "everywhere": "True for all namespaces of the store, with a key of all of them.",
+    "filters": "A condition that each memory must meet.",
+    "id": "The id of the memory.",
+    "ids": "The ids of the memories.",
+    "if_version": "Change it only if this is its version.",
+    "items": "Texts, or objects with the fields of a memory.",
+    "kind": "The judgement: useful, not_useful, outdated or incorrect.",
+    "limit": "The most memories on a page.",
+    "mend": "The findings to mend: duplicates, junk, orphaned.",
+    "new": "The id of the memory that holds now.",
+    "now": "The time to compute for; the present by default.",
+    "old": "The id of the memory that is superseded.",
+    "on_conflict": "What to do if a memory has the id already: error, replace or skip.",
+    "one": "The id of a memory.",
+    "order": "The memories that come first: newest or oldest.",
+    "other": "The id of the memory that contradicts it.",
+    "points": "The number of times.",
+    "repair": "True to set a field that differs to what the log gives.",
+    "run": "The name of a run.",
+    "session_id": "The session in which it happens.",
+    "since": "The first time; that of the first event by default.",
+    "source": "The id of the memory that the link comes from.",
+    "steps": "The steps to do.",
+    "strict": "True to refuse all items if one is wrong.",
+    "target": "The id, title or alias of the memory that the link leads to.",
+    "type": "The meaning of the link.",
+    "until": "The last time; now by default.",
+    "use": "The use: reference, read or retrieval.",
+    "utility": "How much they helped; memories linked with them become more alive.",
+    "weight": "The strength of the link.",
+}
+"""Descriptions of arguments whose methods tell of them in prose."""

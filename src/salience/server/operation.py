@@ -1,0 +1,169 @@
+"""Operations: a method of `Memory` behind a path, and one call of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from salience.access.principal import Principal
+from salience.access.scopes import Scope
+from salience.engine.async_memory import AsyncMemory
+from salience.errors import InvalidInput, NotFound
+from salience.server.encoding import JSON
+from salience.server.models.arguments import Arguments
+from salience.server.settings import ServerSettings
+
+_ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of an operation: who asks, for which namespace, with which arguments.
+
+    `memory` sees the namespace of the request, `root` is the memory that the server has opened.
+    """
+
+    request: Request
+    root: AsyncMemory
+    settings: ServerSettings
+    principal: Principal
+    namespace: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def memory(self) -> AsyncMemory:
+        """The memory of the namespace."""
+        return self.root.within(self.namespace)
+
+    @property
+    def id(self) -> str:
+        """The id in the path."""
+        return self.request.path_params["id"]
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """One argument, which is then no longer among the others."""
+        return self.arguments.pop(name, default)
+
+    def if_match(self) -> int | None:
+        """The version that the header If-Match asks for; None for any.
+
+        Raises:
+            InvalidInput: it is no version.
+        """
+        header = self.request.headers.get("if-match")
+        if header is None or header.strip() == "*":
+            return None
+        version = _ETAG.fullmatch(header.strip())
+        if version is None:
+            raise InvalidInput("If-Match", "is no version", 'give the ETag of the memory, as "3"')
+        return int(version[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """An answer of an operation: its meaning, and the type or schema of its body."""
+
+    description: str
+    body: Any = None
+    content_type: str = JSON
+    has_etag: bool = False
+
+
+Endpoint = Callable[[Call], Awaitable[Response]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation:
+    """One method on one path; `scope` is what a key needs, None where nobody needs a key."""
+
+    id: str
+    method: str
+    path: str
+    endpoint: Endpoint
+    summary: str
+    description: str
+    tag: str
+    scope: Scope | None
+    body: Arguments | None = None
+    query: Arguments | None = None
+    body_type: str = JSON
+    answers: Mapping[int, Answer] = field(default_factory=dict)
+    errors: Sequence[int] = ()
+    headers: Sequence[str] = ()
+    example: Any = None
+    needs_body: bool = True
+
+
+OPERATIONS: list[Operation] = []
+"""All operations, in the order of the document."""
+
+
+def operation(
+    method: str,
+    path: str,
+    source: Callable[..., Any] | None = None,
+    *,
+    scope: Scope | None,
+    tag: str,
+    **details: Any,
+) -> Callable[[Endpoint], Endpoint]:
+    """Enter a function as an operation; its description is the docstring of the method `source`."""
+
+    def enter(endpoint: Endpoint) -> Endpoint:
+        summary, description = _described(source or endpoint)
+        OPERATIONS.append(
+            Operation(
+                id=endpoint.__name__.strip("_"),
+                method=method,
+                path=path,
+                endpoint=endpoint,
+                summary=summary,
+                description=description,
+                tag=tag,
+                scope=scope,
+                **details,
+            )
+        )
+        return endpoint
+
+    return enter
+
+
+def _described(source: Callable[..., Any]) -> tuple[str, str]:
+    """The first sentence of a docstring, and its paragraphs without those on arguments."""
+    import inspect
+
+    text = re.split(r"^(?:Args|Raises):\n", inspect.getdoc(source) or "", flags=re.M)[0].strip()
+    summary, _, rest = text.partition("\n\n")
+    return " ".join(summary.split()), rest.strip() or summary
+
+
+def check_namespaces(call: Call, namespaces: Any) -> None:
+    """Refuse namespaces that the key does not have, as if they did not exist.
+
+    Raises:
+        NotFound: it does not have one of them.
+    """
+    for name in namespaces if isinstance(namespaces, list | tuple) else ():
+        if isinstance(name, str) and not call.principal.sees(name):
+            raise foreign(name)
+
+
+def check_everywhere(call: Call) -> None:
+    """Refuse a request for all namespaces with a key of some.
+
+    Raises:
+        NotFound: the key does not have all namespaces.
+    """
+    if call.arguments.get("everywhere") is True and not call.principal.sees_everything:
+        raise foreign("*")
+
+
+def foreign(name: str) -> NotFound:
+    """The error for a namespace that is not there for a key; the same for all names."""
+    return NotFound("there is no such namespace for this key")

@@ -1,0 +1,1 @@
+"""Routes: one function for each operation, which parses, calls a method and renders its result."""

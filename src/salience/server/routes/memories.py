@@ -1,0 +1,256 @@
+"""Memories: add, get, list, count, change and erase them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from salience.engine.memory import Memory
+from salience.errors import InvalidInput
+from salience.lifecycle.history import History
+from salience.records.record import MemoryRecord
+from salience.search.listing import MAX_PAGE, Page
+from salience.server import document
+from salience.server.encoding import answer, nothing
+from salience.server.models.arguments import Argument, Arguments, parameters
+from salience.server.models.constraints import CONSTRAINTS, TEXT
+from salience.server.models.changes import CHANGES
+from salience.server.operation import Answer, Call, operation
+from salience.write.outcomes import AddResult
+from salience.write.reading import not_found
+
+TAG = "Memories"
+READ, WRITE, DELETE = "memories:read", "memories:write", "memories:delete"
+MAX_BATCH = 2_048  # items, and ids, of one request
+_PAGE = {"limit": {"minimum": 1, "maximum": MAX_PAGE}}
+_LISTING = parameters(Memory.get_all)
+_LISTING["limit"] = Argument(
+    int, _LISTING["limit"].description, 100, {"minimum": 1, "maximum": MAX_PAGE}
+)
+_STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_etag=True)
+
+
+@operation(
+    "POST",
+    "/memories",
+    Memory.add,
+    scope=WRITE,
+    tag=TAG,
+    body=Arguments.of("AddRequest", Memory.add, **document.RECORD_ARGUMENTS),
+    answers={
+        201: Answer(description="It is a memory now.", body=AddResult),
+        200: Answer(description="Nothing new was stored; the outcome says why.", body=AddResult),
+    },
+    errors=(404, 409),
+    headers=("Idempotency-Key",),
+    example={"content": "Ana moved to Lisbon in March.", "tags": ["ana"]},
+)
+async def add(call: Call) -> Response:
+    document.rename(call.arguments, "importance_score", "importance")
+    key = call.request.headers.get("idempotency-key")
+    if key is not None:
+        call.arguments.setdefault("idempotency_key", key)
+    result = await call.memory.add(**call.arguments)
+    return answer(result, 201 if result.ids else 200)
+
+
+@operation(
+    "POST",
+    "/memories/batch",
+    Memory.add_many,
+    scope=WRITE,
+    tag=TAG,
+    body=Arguments.of(
+        "AddManyRequest",
+        Memory.add_many,
+        items=Argument(
+            list[Any],
+            f"Texts, or objects with the fields of a memory; at most {MAX_BATCH:,}.",
+            constraint={
+                "maxItems": MAX_BATCH,
+                "items": {"$ref": "#/components/schemas/BatchItem"},
+            },
+        ),
+    ),
+    answers={200: Answer(description="The outcome of each item.", body=AddResult)},
+    example={"items": ["Ben has a cello.", {"content": "Ana likes tea.", "speaker": "Ana"}]},
+)
+async def add_many(call: Call) -> Response:
+    _check_batch("items", call.arguments["items"])
+    return answer(await call.memory.add_many(**call.arguments))
+
+
+def _check_batch(name: str, items: list[Any]) -> None:
+    """Refuse more items than one request takes."""
+    if len(items) > MAX_BATCH:
+        raise InvalidInput(
+            name, f"has more than {MAX_BATCH:,} elements", "send them in several requests"
+        )
+
+
+@operation(
+    "POST",
+    "/memories/get",
+    Memory.get_many,
+    scope=READ,
+    tag=TAG,
+    body=Arguments.of("GetManyRequest", Memory.get_many),
+    answers={
+        200: Answer(
+            description="The memories in the order of the ids; null where there is none.",
+            body={"memories": list[MemoryRecord | None]},
+        )
+    },
+    example={"ids": ["note-1", "note-2"]},
+)
+async def get_many(call: Call) -> Response:
+    records = await call.memory.get_many(**call.arguments)
+    return answer({"memories": [record and record.to_dict() for record in records]})
+
+
+@operation(
+    "GET",
+    "/memories",
+    Memory.get_all,
+    scope=READ,
+    tag=TAG,
+    query=Arguments("ListQuery", _LISTING),
+    answers={200: Answer(description="A page of memories.", body=Page)},
+)
+async def list_memories(call: Call) -> Response:
+    return answer(await call.memory.get_all(**call.arguments))
+
+
+@operation(
+    "POST",
+    "/memories/list",
+    Memory.get_all,
+    scope=READ,
+    tag=TAG,
+    body=Arguments("ListRequest", _LISTING),
+    answers={200: Answer(description="A page of memories.", body=Page)},
+    needs_body=False,
+    example={"filters": {"tags": {"contains": "ana"}}, "limit": 20, "order": "oldest"},
+)
+async def list_filtered(call: Call) -> Response:
+    return answer(await call.memory.get_all(**call.arguments))
+
+
+@operation(
+    "POST",
+    "/memories/count",
+    Memory.count,
+    scope=READ,
+    tag=TAG,
+    body=Arguments.of("CountRequest", Memory.count),
+    answers={200: Answer(description="The number of memories.", body={"count": int})},
+    needs_body=False,
+    example={"filters": {"kind": "note"}},
+)
+async def count(call: Call) -> Response:
+    return answer({"count": await call.memory.count(**call.arguments)})
+
+
+@operation(
+    "POST",
+    "/memories/delete",
+    Memory.delete_all,
+    scope=DELETE,
+    tag=TAG,
+    body=Arguments(
+        "DeleteRequest",
+        {
+            "ids": Argument(
+                list[str] | None,
+                "The ids of the memories to erase.",
+                None,
+                CONSTRAINTS["ids"],
+            ),
+            "filters": Argument(
+                Any, "A condition; all memories that meet it are erased.", None,
+                CONSTRAINTS["filters"],
+            ),
+            "all": Argument(bool, "True to erase the whole namespace.", False),
+        },
+    ),
+    answers={200: Answer(description="How many there were.", body={"deleted": int})},
+    example={"ids": ["note-1", "note-2"]},
+)
+async def delete_many(call: Call) -> Response:
+    ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
+    if sum((ids is not None, filters is not None, whole is True)) != 1:
+        raise InvalidInput("body", "has to say what to erase", "give ids, filters, or all: true")
+    if ids is not None:
+        return answer({"deleted": await call.memory.delete_many(ids)})
+    namespace = call.namespace if whole else None
+    return answer({"deleted": await call.memory.delete_all(filters, namespace=namespace)})
+
+
+@operation(
+    "GET",
+    "/memories/{id}",
+    Memory.get,
+    scope=READ,
+    tag=TAG,
+    answers={200: Answer(description="The memory.", body=MemoryRecord, has_etag=True)},
+    errors=(404,),
+)
+async def get(call: Call) -> Response:
+    record = await call.memory.get(call.id)
+    if record is None:
+        raise not_found(call.id, call.namespace)
+    return stored(record)
+
+
+def stored(record: MemoryRecord) -> Response:
+    """The answer with a memory, and its version."""
+    return answer(record, etag=record.version)
+
+
+@operation(
+    "PATCH",
+    "/memories/{id}",
+    Memory.update,
+    scope=WRITE,
+    tag=TAG,
+    body=Arguments("UpdateRequest", {**CHANGES, **document.RECORD_ARGUMENTS}),
+    answers={200: _STORED},
+    errors=(404, 412),
+    headers=("If-Match",),
+    example={"importance": 0.8, "metadata": {"topic": "moving"}},
+)
+async def update(call: Call) -> Response:
+    document.rename(call.arguments, "importance_score", "importance")
+    call.arguments.setdefault("if_version", call.if_match())
+    return stored(await call.memory.update(call.id, **call.arguments))
+
+
+@operation(
+    "DELETE",
+    "/memories/{id}",
+    Memory.delete,
+    scope=DELETE,
+    tag=TAG,
+    answers={204: Answer(description="It is erased.")},
+    errors=(404, 412),
+    headers=("If-Match",),
+)
+async def delete(call: Call) -> Response:
+    if not await call.memory.delete(call.id, if_version=call.if_match()):
+        raise not_found(call.id, call.namespace)
+    return nothing()
+
+
+@operation(
+    "GET",
+    "/memories/{id}/history",
+    Memory.history,
+    scope=READ,
+    tag=TAG,
+    answers={200: Answer(description="Its events and versions, oldest first.", body=History)},
+    errors=(404,),
+)
+async def history(call: Call) -> Response:
+    return answer(await call.memory.history(call.id))

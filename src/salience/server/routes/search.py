@@ -1,0 +1,100 @@
+"""Recall: search, a context, explanations and comparisons."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from salience.engine.memory import Memory
+from salience.search.compare import Comparison
+from salience.search.context import Context
+from salience.search.explain import ExplainReport
+from salience.search.results import SearchResult
+from salience.server import document
+from salience.server.encoding import answer
+from salience.server.models.arguments import Arguments
+from salience.server.operation import (
+    Answer,
+    Call,
+    check_everywhere,
+    check_namespaces,
+    operation,
+)
+from salience.server.profiles import check_profile
+
+TAG = "Recall"
+READ = "memories:read"
+
+
+@operation(
+    "POST",
+    "/search",
+    Memory.search,
+    scope=READ,
+    tag=TAG,
+    body=Arguments.of("SearchRequest", Memory.search, **document.SEARCH_ARGUMENTS),
+    answers={200: Answer(description="The hits, best first.", body=document.SearchAnswer)},
+    errors=(404,),
+    example={"query": "Where does Ana live?", "limit": 3},
+)
+async def search(call: Call) -> Response:
+    is_document = document.translate_search(call.arguments)
+    check_namespaces(call, call.arguments.get("namespaces"))
+    check_profile(call.arguments.get("profile"))
+    result = await call.memory.search(**call.arguments)
+    return answer(document.search_answer(result) if is_document else result)
+
+
+@operation(
+    "POST",
+    "/context",
+    Memory.get_context,
+    scope=READ,
+    tag=TAG,
+    body=Arguments.of("ContextRequest", Memory.get_context, **document.FILTER_ARGUMENTS),
+    answers={200: Answer(description="The text, and the memories it comes from.", body=Context)},
+    errors=(404,),
+    example={"query": "Where does Ana live?", "max_tokens": 500, "format": "markdown"},
+)
+async def get_context(call: Call) -> Response:
+    document.translate_filters(call.arguments)
+    sections = call.arguments.get("sections") or ()
+    named = [section.get("namespace") for section in sections if isinstance(section, dict)]
+    check_namespaces(call, named)
+    check_profile(call.arguments.get("profile"))
+    return answer(await call.memory.get_context(**call.arguments))
+
+
+@operation(
+    "POST",
+    "/explain",
+    Memory.explain,
+    scope=READ,
+    tag=TAG,
+    body=Arguments.of("ExplainRequest", Memory.explain),
+    answers={200: Answer(description="The reasons.", body=ExplainReport)},
+    errors=(404,),
+    example={"query": "Where does Ana live?", "id": "note-1"},
+)
+async def explain(call: Call) -> Response:
+    check_everywhere(call)
+    check_namespaces(call, call.arguments.get("namespaces"))
+    check_profile(call.arguments.get("profile"))
+    return answer(await call.memory.explain(**call.arguments))
+
+
+@operation(
+    "POST",
+    "/compare",
+    Memory.compare,
+    scope=READ,
+    tag=TAG,
+    body=Arguments.of("CompareRequest", Memory.compare),
+    answers={200: Answer(description="The memories, with a rank for each.", body=Comparison)},
+    errors=(404,),
+    example={"query": "Where does Ana live?", "profiles": ["balanced", "six_factor"]},
+)
+async def compare(call: Call) -> Response:
+    check_namespaces(call, call.arguments.get("namespaces"))
+    for profile in call.arguments["profiles"]:
+        check_profile(profile)
+    return answer(await call.memory.compare(**call.arguments))
