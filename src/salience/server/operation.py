@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +19,11 @@ from salience.server.encoding import JSON
 from salience.server.models.arguments import Arguments
 from salience.server.settings import ServerSettings
 
+READ: Final = "memories:read"
+WRITE: Final = "memories:write"
+DELETE: Final = "memories:delete"
+UPKEEP: Final = "upkeep"
+TRANSFER: Final = "transfer"
 _ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
 
 
@@ -112,18 +118,17 @@ def operation(
     tag: str,
     **details: Any,
 ) -> Callable[[Endpoint], Endpoint]:
-    """Enter a function as an operation; its description is the docstring of the method `source`."""
+    """Enter a function as an operation: its docstring is the title, that of `source` the text."""
 
     def enter(endpoint: Endpoint) -> Endpoint:
-        summary, description = _described(source or endpoint)
         OPERATIONS.append(
             Operation(
                 id=endpoint.__name__.strip("_"),
                 method=method,
                 path=path,
                 endpoint=endpoint,
-                summary=summary,
-                description=description,
+                summary=(endpoint.__doc__ or "").strip().rstrip("."),
+                description=_described(source or endpoint),
                 tag=tag,
                 scope=scope,
                 **details,
@@ -134,13 +139,9 @@ def operation(
     return enter
 
 
-def _described(source: Callable[..., Any]) -> tuple[str, str]:
-    """The first sentence of a docstring, and its paragraphs without those on arguments."""
-    import inspect
-
-    text = re.split(r"^(?:Args|Raises):\n", inspect.getdoc(source) or "", flags=re.M)[0].strip()
-    summary, _, rest = text.partition("\n\n")
-    return " ".join(summary.split()), rest.strip() or summary
+def _described(source: Callable[..., Any]) -> str:
+    """The docstring of a function without its sections on arguments and errors."""
+    return re.split(r"^(?:Args|Raises):\n", inspect.getdoc(source) or "", flags=re.M)[0].strip()
 
 
 def check_namespaces(call: Call, namespaces: Any) -> None:

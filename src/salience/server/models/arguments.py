@@ -11,11 +11,11 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 import msgspec
 from pydantic import ConfigDict, TypeAdapter, ValidationError
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, Constraint
 from salience.server.models.invalid import InvalidArguments, Mistake
@@ -60,7 +60,8 @@ class Arguments:
     def __init__(self, name: str, members: Mapping[str, Argument]) -> None:
         self.name = name
         self.members = dict(members)
-        kind = TypedDict(name, {n: m.annotation() for n, m in members.items()})  # type: ignore[operator]
+        typed_dict: Any = TypedDict  # mypy knows no names that are computed
+        kind = typed_dict(name, {n: m.annotation() for n, m in members.items()})
         kind.__pydantic_config__ = _OBJECT
         self._adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(kind)
 
@@ -71,16 +72,11 @@ class Arguments:
         method: Callable[..., Any],
         *,
         without: Iterable[str] = (),
-        renamed: Mapping[str, str] = {},
-        **others: Argument,
+        plus: Mapping[str, Argument] = {},
     ) -> Arguments:
         """The arguments of a method, without some of them, and with others besides."""
-        members = {
-            renamed.get(parameter, parameter): argument
-            for parameter, argument in parameters(method).items()
-            if parameter not in without
-        }
-        return cls(name, {**members, **others})
+        own = {n: a for n, a in parameters(method).items() if n not in without}
+        return cls(name, {**own, **plus})
 
     def parse(self, body: bytes) -> dict[str, Any]:
         """The arguments in a body: those that it has, with their values as JSON has them.
@@ -198,13 +194,10 @@ def _path(document: Any, location: Sequence[Any], kind: str) -> list[str | int]:
     """The keys of a location that are in the document: pydantic names branches of unions, too."""
     path: list[str | int] = []
     for part in location:
-        if isinstance(document, dict) and part in document:
+        is_key = isinstance(document, dict) and part in document
+        if is_key or (isinstance(document, list) and isinstance(part, int)):
             document = document[part]
-        elif isinstance(document, list) and isinstance(part, int) and part < len(document):
-            document = document[part]
-        else:
-            if kind == "missing" and part == location[-1]:
-                path.append(part)
+        elif kind != "missing" or part != location[-1]:
             continue
         path.append(part)
     return path

@@ -13,7 +13,6 @@ from salience.records.fields import FIELDS
 from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import LINK_TYPES
 from salience.records.validation import MAX_IDS, MAX_TAG_CHARACTERS
-from salience.retrieval.operations import Order
 from salience.search.context.sections import STANDARD
 from salience.search.request import MAX_HITS
 from salience.write.facets import FACETS

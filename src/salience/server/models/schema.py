@@ -61,7 +61,9 @@ def incoming_type(annotation: Any) -> Any:
     return annotation
 
 
-def schema_of(annotation: Any, limits: Mapping[str, Any] = {}, refer: Refer | None = None) -> Schema:
+def schema_of(
+    annotation: Any, limits: Mapping[str, Any] = {}, refer: Refer | None = None
+) -> Schema:
     """The schema of an annotation with limits; `refer` gives those of results.
 
     Limits that say "$ref" or "anyOf" take the place of all but null.

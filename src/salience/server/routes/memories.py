@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from starlette.responses import Response
 
 from salience.engine.memory import Memory
@@ -15,16 +14,19 @@ from salience.search.listing import MAX_PAGE, Page
 from salience.server import document
 from salience.server.encoding import answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
-from salience.server.models.constraints import CONSTRAINTS, TEXT
 from salience.server.models.changes import CHANGES
-from salience.server.operation import Answer, Call, operation
+from salience.server.models.constraints import CONSTRAINTS
+from salience.server.operation import DELETE, READ, WRITE, Answer, Call, operation
 from salience.write.outcomes import AddResult
 from salience.write.reading import not_found
 
 TAG = "Memories"
-READ, WRITE, DELETE = "memories:read", "memories:write", "memories:delete"
 MAX_BATCH = 2_048  # items, and ids, of one request
-_PAGE = {"limit": {"minimum": 1, "maximum": MAX_PAGE}}
+_ITEMS = Argument(
+    list[Any],
+    f"Texts, or objects with the fields of a memory; at most {MAX_BATCH:,}.",
+    constraint={"maxItems": MAX_BATCH, "items": {"$ref": "#/components/schemas/BatchItem"}},
+)
 _LISTING = parameters(Memory.get_all)
 _LISTING["limit"] = Argument(
     int, _LISTING["limit"].description, 100, {"minimum": 1, "maximum": MAX_PAGE}
@@ -38,7 +40,7 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
     Memory.add,
     scope=WRITE,
     tag=TAG,
-    body=Arguments.of("AddRequest", Memory.add, **document.RECORD_ARGUMENTS),
+    body=Arguments.of("AddRequest", Memory.add, plus=document.RECORD_ARGUMENTS),
     answers={
         201: Answer(description="It is a memory now.", body=AddResult),
         200: Answer(description="Nothing new was stored; the outcome says why.", body=AddResult),
@@ -48,6 +50,7 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
     example={"content": "Ana moved to Lisbon in March.", "tags": ["ana"]},
 )
 async def add(call: Call) -> Response:
+    """Add a memory, or the turns of a chat."""
     document.rename(call.arguments, "importance_score", "importance")
     key = call.request.headers.get("idempotency-key")
     if key is not None:
@@ -65,19 +68,13 @@ async def add(call: Call) -> Response:
     body=Arguments.of(
         "AddManyRequest",
         Memory.add_many,
-        items=Argument(
-            list[Any],
-            f"Texts, or objects with the fields of a memory; at most {MAX_BATCH:,}.",
-            constraint={
-                "maxItems": MAX_BATCH,
-                "items": {"$ref": "#/components/schemas/BatchItem"},
-            },
-        ),
+        plus={"items": _ITEMS},
     ),
     answers={200: Answer(description="The outcome of each item.", body=AddResult)},
     example={"items": ["Ben has a cello.", {"content": "Ana likes tea.", "speaker": "Ana"}]},
 )
 async def add_many(call: Call) -> Response:
+    """Add many memories."""
     _check_batch("items", call.arguments["items"])
     return answer(await call.memory.add_many(**call.arguments))
 
@@ -106,6 +103,7 @@ def _check_batch(name: str, items: list[Any]) -> None:
     example={"ids": ["note-1", "note-2"]},
 )
 async def get_many(call: Call) -> Response:
+    """Get memories by their ids."""
     records = await call.memory.get_many(**call.arguments)
     return answer({"memories": [record and record.to_dict() for record in records]})
 
@@ -120,6 +118,7 @@ async def get_many(call: Call) -> Response:
     answers={200: Answer(description="A page of memories.", body=Page)},
 )
 async def list_memories(call: Call) -> Response:
+    """List memories."""
     return answer(await call.memory.get_all(**call.arguments))
 
 
@@ -135,6 +134,7 @@ async def list_memories(call: Call) -> Response:
     example={"filters": {"tags": {"contains": "ana"}}, "limit": 20, "order": "oldest"},
 )
 async def list_filtered(call: Call) -> Response:
+    """List memories that pass a filter."""
     return answer(await call.memory.get_all(**call.arguments))
 
 
@@ -150,6 +150,7 @@ async def list_filtered(call: Call) -> Response:
     example={"filters": {"kind": "note"}},
 )
 async def count(call: Call) -> Response:
+    """Count memories."""
     return answer({"count": await call.memory.count(**call.arguments)})
 
 
@@ -169,7 +170,9 @@ async def count(call: Call) -> Response:
                 CONSTRAINTS["ids"],
             ),
             "filters": Argument(
-                Any, "A condition; all memories that meet it are erased.", None,
+                Any,
+                "A condition; all memories that meet it are erased.",
+                None,
                 CONSTRAINTS["filters"],
             ),
             "all": Argument(bool, "True to erase the whole namespace.", False),
@@ -179,6 +182,7 @@ async def count(call: Call) -> Response:
     example={"ids": ["note-1", "note-2"]},
 )
 async def delete_many(call: Call) -> Response:
+    """Erase memories."""
     ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
     if sum((ids is not None, filters is not None, whole is True)) != 1:
         raise InvalidInput("body", "has to say what to erase", "give ids, filters, or all: true")
@@ -198,6 +202,7 @@ async def delete_many(call: Call) -> Response:
     errors=(404,),
 )
 async def get(call: Call) -> Response:
+    """Get a memory."""
     record = await call.memory.get(call.id)
     if record is None:
         raise not_found(call.id, call.namespace)
@@ -222,6 +227,7 @@ def stored(record: MemoryRecord) -> Response:
     example={"importance": 0.8, "metadata": {"topic": "moving"}},
 )
 async def update(call: Call) -> Response:
+    """Change a memory."""
     document.rename(call.arguments, "importance_score", "importance")
     call.arguments.setdefault("if_version", call.if_match())
     return stored(await call.memory.update(call.id, **call.arguments))
@@ -238,6 +244,7 @@ async def update(call: Call) -> Response:
     headers=("If-Match",),
 )
 async def delete(call: Call) -> Response:
+    """Erase a memory."""
     if not await call.memory.delete(call.id, if_version=call.if_match()):
         raise not_found(call.id, call.namespace)
     return nothing()
@@ -253,4 +260,5 @@ async def delete(call: Call) -> Response:
     errors=(404,),
 )
 async def history(call: Call) -> Response:
+    """List what happened to a memory."""
     return answer(await call.memory.history(call.id))

@@ -8,11 +8,11 @@ from salience.engine.memory import Memory
 from salience.search.compare import Comparison
 from salience.search.context import Context
 from salience.search.explain import ExplainReport
-from salience.search.results import SearchResult
 from salience.server import document
 from salience.server.encoding import answer
 from salience.server.models.arguments import Arguments
 from salience.server.operation import (
+    READ,
     Answer,
     Call,
     check_everywhere,
@@ -22,7 +22,6 @@ from salience.server.operation import (
 from salience.server.profiles import check_profile
 
 TAG = "Recall"
-READ = "memories:read"
 
 
 @operation(
@@ -31,12 +30,13 @@ READ = "memories:read"
     Memory.search,
     scope=READ,
     tag=TAG,
-    body=Arguments.of("SearchRequest", Memory.search, **document.SEARCH_ARGUMENTS),
+    body=Arguments.of("SearchRequest", Memory.search, plus=document.SEARCH_ARGUMENTS),
     answers={200: Answer(description="The hits, best first.", body=document.SearchAnswer)},
     errors=(404,),
     example={"query": "Where does Ana live?", "limit": 3},
 )
 async def search(call: Call) -> Response:
+    """Search."""
     is_document = document.translate_search(call.arguments)
     check_namespaces(call, call.arguments.get("namespaces"))
     check_profile(call.arguments.get("profile"))
@@ -50,12 +50,13 @@ async def search(call: Call) -> Response:
     Memory.get_context,
     scope=READ,
     tag=TAG,
-    body=Arguments.of("ContextRequest", Memory.get_context, **document.FILTER_ARGUMENTS),
+    body=Arguments.of("ContextRequest", Memory.get_context, plus=document.FILTER_ARGUMENTS),
     answers={200: Answer(description="The text, and the memories it comes from.", body=Context)},
     errors=(404,),
     example={"query": "Where does Ana live?", "max_tokens": 500, "format": "markdown"},
 )
 async def get_context(call: Call) -> Response:
+    """Write a context."""
     document.translate_filters(call.arguments)
     sections = call.arguments.get("sections") or ()
     named = [section.get("namespace") for section in sections if isinstance(section, dict)]
@@ -76,6 +77,7 @@ async def get_context(call: Call) -> Response:
     example={"query": "Where does Ana live?", "id": "note-1"},
 )
 async def explain(call: Call) -> Response:
+    """Explain."""
     check_everywhere(call)
     check_namespaces(call, call.arguments.get("namespaces"))
     check_profile(call.arguments.get("profile"))
@@ -94,6 +96,7 @@ async def explain(call: Call) -> Response:
     example={"query": "Where does Ana live?", "profiles": ["balanced", "six_factor"]},
 )
 async def compare(call: Call) -> Response:
+    """Compare profiles."""
     check_namespaces(call, call.arguments.get("namespaces"))
     for profile in call.arguments["profiles"]:
         check_profile(profile)

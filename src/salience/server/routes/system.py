@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-import salience
 from salience.server.encoding import answer
 from salience.server.operation import Answer, Call, operation
 
