@@ -41,7 +41,10 @@ async def search(call: Call) -> Response:
     check_namespaces(call, call.arguments.get("namespaces"))
     check_profile(call.arguments.get("profile"))
     result = await call.memory.search(**call.arguments)
-    return answer(document.search_answer(result) if is_document else result)
+    response = answer(document.search_answer(result) if is_document else result)
+    steps = (f"{step};dur={ms}" for step, ms in result.timings_ms.items())
+    response.headers["Server-Timing"] = ", ".join(steps)
+    return response
 
 
 @operation(
