@@ -13,6 +13,7 @@ from salience.stores.postgres import PostgresStore
 from salience.testing.conformance import StoreConformance
 from salience.testing.conformance._durability import Concurrency
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
+from salience.testing.conformance._keys import AccessKeys
 from salience.testing.conformance._links import Notes
 from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import SessionTurns
@@ -114,6 +115,7 @@ class TestPostgresAwaited(
     SessionTurns,
     Notes,
     TimeTravel,
+    AccessKeys,
 ):
     """A sample of the suite that uses every operation: both ways run the same generators."""
 

@@ -45,6 +45,9 @@ WHOLE_STORE = {
     "reembed: counts move along": "INSERT INTO tallies SELECT t.namespace, 'vector', %s, t.number",
     "reembed: what others keep is made anew": "INSERT INTO tallies SELECT namespace, 'renewed'",
     "reembed: staged counts go": "UPDATE tallies t SET number = 0, version = s.version FROM spaces",
+    "keys are read on any node": "SELECT id, version, last_used, entry FROM access_keys",
+    "keys are written on every node": "INSERT INTO access_keys",
+    "keys are used on every node": "UPDATE access_keys",
 }
 """Statements that are about the whole store, by how they begin."""
 EXPLAINED: set[str] = set()  # a statement is explained once a process
@@ -109,7 +112,8 @@ def cluster(distributed: str) -> Iterator[str]:
         connection.execute("SET search_path = salience")
         connection.execute("SELECT pg_advisory_lock(5)")
         tables = connection.execute(
-            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience' AND tablename <> 'meta'"
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'salience' "
+            "AND tablename NOT IN ('meta', 'access_keys')"
         ).fetchall()
         namespaces = connection.execute(
             "SELECT namespace FROM spaces UNION SELECT namespace FROM clocks UNION "
@@ -121,6 +125,7 @@ def cluster(distributed: str) -> Iterator[str]:
                     delete = SQL("DELETE FROM {} WHERE namespace = %s").format(Identifier(table))
                     connection.execute(delete, namespace)
         connection.execute("DELETE FROM meta WHERE key NOT IN ('schema', 'features')")
+        connection.execute("DELETE FROM access_keys")
         yield distributed
 
 

@@ -21,10 +21,10 @@ the store is tested; a table of cases fails with the rows that fail.
 
 from salience.testing.conformance._case import Clock
 from salience.testing.conformance._changes import DeletingMany, Exports, MetadataMerging, Upserts
-from salience.testing.conformance._contradictions import Contradictions
 from salience.testing.conformance._durability import Concurrency, Durability, ErasureDuringSearch
 from salience.testing.conformance._events import EventLog, Judgments, TimeTravel
 from salience.testing.conformance._filters import Filters
+from salience.testing.conformance._keys import AccessKeys
 from salience.testing.conformance._lifecycle import Lifecycle
 from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
 from salience.testing.conformance._listings import Listing
@@ -32,7 +32,11 @@ from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import Accesses, Hits, SessionTurns, Vectors
 from salience.testing.conformance._search import Namespaces, Scripts, Search
 from salience.testing.conformance._versions import Versions
-from salience.testing.conformance._write_outcomes import IdempotencyKeys, WriteOutcomes
+from salience.testing.conformance._write_outcomes import (
+    Contradictions,
+    IdempotencyKeys,
+    WriteOutcomes,
+)
 from salience.testing.conformance._writes import Adding, Deleting, Linking, Updating
 
 __all__ = ["Clock", "StoreConformance"]
@@ -43,6 +47,6 @@ class StoreConformance(
     Accesses, SessionTurns, Durability, ErasureDuringSearch, Concurrency, EventLog, Judgments,
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
-    Versions, Contradictions, Hits,
+    Versions, Contradictions, Hits, AccessKeys,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""
