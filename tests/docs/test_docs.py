@@ -79,7 +79,7 @@ def bash(block: Block, where: str) -> str:
 @pytest.mark.parametrize("name", PAGES)
 def test_every_block_says_its_language(name: str) -> None:
     for block in blocks(name):
-        assert block.language in ("python", "bash", "text", "json", "mermaid"), block
+        assert block.language in ("python", "bash", "typescript", "text", "json", "mermaid"), block
     assert len(re.findall(r"^```", page(name), re.MULTILINE)) == 2 * len(list(blocks(name)))
 
 

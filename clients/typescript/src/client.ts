@@ -1,0 +1,391 @@
+import { SalienceError } from "./errors.js";
+import { Listing } from "./listing.js";
+import { both, type SearchAnswer } from "./names.js";
+import {
+  type CallOptions,
+  type ChangeOptions,
+  type Request,
+  type Settings,
+  Transport,
+  type WriteOptions,
+} from "./transport.js";
+import type { Answer, Body, Query } from "./types.js";
+
+export type NewMemory = Body<"/v1/memories">;
+export type ContextRequest = Body<"/v1/context">;
+export type SearchRequest = Body<"/v1/search">;
+export type MemoryRecord = Answer<"/v1/memories/{id}", "get">;
+export type Page = Answer<"/v1/memories/list">;
+
+/** The settings of a client; `profile` ranks the searches and contexts that name none. */
+export interface SalienceSettings extends Settings {
+  profile?: SearchRequest["profile"];
+}
+
+/**
+ * A client of a salience server: the methods of the library, over HTTP.
+ *
+ * Requests and answers have the fields of the library by their names. A method throws a `SalienceError`
+ * that names the field, the problem and the remedy. Nothing is sent before a method is called, and
+ * nothing has to be closed.
+ */
+export class Salience {
+  readonly #settings: SalienceSettings;
+  readonly #transport: Transport;
+
+  constructor(settings: SalienceSettings = {}) {
+    this.#settings = settings;
+    this.#transport = new Transport(settings);
+  }
+
+  /** The same client for another namespace. */
+  within(namespace: string): Salience {
+    return new Salience({ ...this.#settings, namespace });
+  }
+
+  /** Memories by the names `create`, `get`, `list`, `update` and `delete`. */
+  readonly memories = {
+    create: (memory: NewMemory, options?: WriteOptions) => this.add(memory, options),
+    get: (id: string, options?: CallOptions) => this.get(id, options),
+    list: (query?: Body<"/v1/memories/list">, options?: CallOptions) => this.getAll(query, options),
+    update: (id: string, changes: Body<"/v1/memories/{id}", "patch">, options?: ChangeOptions) =>
+      this.update(id, changes, options),
+    delete: (id: string, options?: ChangeOptions) => this.delete(id, options),
+  };
+
+  /** Judgements of memories: useful, not_useful, outdated or incorrect. */
+  readonly feedback = {
+    create: (judgement: Body<"/v1/feedback">, options?: WriteOptions): Promise<MemoryRecord> =>
+      this.#write("/v1/feedback", judgement, options),
+  };
+
+  // Writing
+
+  /** Remembers a text, or the messages of a chat, with its fields. */
+  add(memory: string | NewMemory, options?: WriteOptions): Promise<Answer<"/v1/memories">> {
+    return this.#write("/v1/memories", typeof memory === "string" ? { content: memory } : memory, options);
+  }
+
+  /** Remembers many items: texts, or objects with the fields of a memory. */
+  addMany(batch: Body<"/v1/memories/batch">, options?: WriteOptions): Promise<Answer<"/v1/memories/batch">> {
+    return this.#write("/v1/memories/batch", batch, options);
+  }
+
+  /** Remembers a chat as questions with their answers. */
+  addChat(chat: Body<"/v1/chats">, options?: WriteOptions): Promise<Answer<"/v1/chats">> {
+    return this.#write("/v1/chats", chat, options);
+  }
+
+  /** Changes fields of a memory; those that are left out stay as they are. */
+  update(
+    id: string,
+    changes: Body<"/v1/memories/{id}", "patch">,
+    options: ChangeOptions = {},
+  ): Promise<MemoryRecord> {
+    return this.#transport.json(
+      { method: "PATCH", path: place(id), body: changes, headers: ifMatch(options), repeatable: "refused" },
+      options,
+    );
+  }
+
+  /** Erases a memory; false if there is none. */
+  async delete(id: string, options: ChangeOptions = {}): Promise<boolean> {
+    const erased = this.#transport.json(
+      { method: "DELETE", path: place(id), headers: ifMatch(options), repeatable: "refused" },
+      options,
+    );
+    return (await orNull(erased.then(() => true))) ?? false;
+  }
+
+  /** Erases the memories of some ids; gives how many there were. */
+  async deleteMany(ids: readonly string[], options?: WriteOptions): Promise<number> {
+    return this.#erase({ ids: [...ids] }, options);
+  }
+
+  /** Erases the memories that pass a filter, or with `null` all of the namespace. */
+  async deleteAll(filters: Filters | null, options?: WriteOptions): Promise<number> {
+    return this.#erase(filters === null ? { all: true } : { filters }, options);
+  }
+
+  // Reading
+
+  /** The memory of an id, null if there is none. */
+  get(id: string, options?: CallOptions): Promise<MemoryRecord | null> {
+    return orNull(this.#ask<MemoryRecord>(place(id), {}, options));
+  }
+
+  /** The memories of some ids, in their order, null for those that are not there. */
+  async getMany(ids: readonly string[], options?: CallOptions): Promise<Answer<"/v1/memories/get">["memories"]> {
+    const answer = await this.#read<Answer<"/v1/memories/get">>("/v1/memories/get", { ids }, options);
+    return answer.memories;
+  }
+
+  /** The memories that pass a filter: `await` gives the first page, `for await` all of them. */
+  getAll(query: Body<"/v1/memories/list"> = {}, options?: CallOptions): Listing<MemoryRecord, Page> {
+    return new Listing<MemoryRecord, Page>(
+      (cursor) => this.#read("/v1/memories/list", { ...query, ...(cursor && { cursor }) }, options),
+      (page) => page.memories,
+    );
+  }
+
+  /** The number of memories that pass a filter. */
+  async count(query: Body<"/v1/memories/count"> = {}, options?: CallOptions): Promise<number> {
+    return (await this.#read<Answer<"/v1/memories/count">>("/v1/memories/count", query, options)).count;
+  }
+
+  /** Everything that happened to a memory. */
+  history(id: string, options?: CallOptions): Promise<Answer<"/v1/memories/{id}/history", "get">> {
+    return this.#ask(`${place(id)}/history`, {}, options);
+  }
+
+  /** The memories that a query calls for, best first: `hits`, by their other name `results`. */
+  async search(query: SearchRequest, options?: CallOptions): Promise<SearchAnswer> {
+    return both(await this.#read("/v1/search", this.#ranked(query), options));
+  }
+
+  /** A text for a model to read, of at most so many tokens. */
+  getContext(query: ContextRequest, options?: CallOptions): Promise<Answer<"/v1/context">> {
+    return this.#read("/v1/context", this.#ranked(query), options);
+  }
+
+  /** The reasons for the rank of one memory, returned or not. */
+  explain(query: Body<"/v1/explain">, options?: CallOptions): Promise<Answer<"/v1/explain">> {
+    return this.#read("/v1/explain", this.#ranked(query), options);
+  }
+
+  /** The ranks of the same memories under several profiles. */
+  compare(query: Body<"/v1/compare">, options?: CallOptions): Promise<Answer<"/v1/compare">> {
+    return this.#read("/v1/compare", query, options);
+  }
+
+  // Judging and linking
+
+  /** Draws a link from one memory to another. */
+  link(link: Body<"/v1/links">, options?: WriteOptions): Promise<Answer<"/v1/links">> {
+    return this.#write("/v1/links", link, options);
+  }
+
+  /** The links of a memory, or all of the namespace. */
+  async links(id?: string, options?: CallOptions): Promise<Answer<"/v1/links", "get">["links"]> {
+    return (await this.#ask<Answer<"/v1/links", "get">>("/v1/links", { id }, options)).links;
+  }
+
+  /** The links that lead to no memory yet. */
+  async pendingLinks(options?: CallOptions): Promise<Answer<"/v1/links/pending", "get">["links"]> {
+    return (await this.#ask<Answer<"/v1/links/pending", "get">>("/v1/links/pending", {}, options)).links;
+  }
+
+  /** Says that a new memory takes the place of an old one. */
+  supersede(pair: Body<"/v1/supersede">, options?: WriteOptions): Promise<void> {
+    return this.#write("/v1/supersede", pair, options);
+  }
+
+  /** Says that two memories contradict each other. */
+  contradict(pair: Body<"/v1/contradict">, options?: WriteOptions): Promise<void> {
+    return this.#write("/v1/contradict", pair, options);
+  }
+
+  /** Raises the value of a memory. */
+  promote(id: string, options?: WriteOptions): Promise<MemoryRecord> {
+    return this.#write(`${place(id)}/promote`, {}, options);
+  }
+
+  /** Lowers the value of a memory. */
+  demote(id: string, options?: WriteOptions): Promise<MemoryRecord> {
+    return this.#write(`${place(id)}/demote`, {}, options);
+  }
+
+  /** Strengthens a memory. */
+  reinforce(id: string, options?: WriteOptions): Promise<MemoryRecord> {
+    return this.#write(`${place(id)}/reinforce`, {}, options);
+  }
+
+  /** Keeps a memory from being archived automatically. */
+  pin(id: string, options: WriteOptions & ChangeOptions = {}): Promise<MemoryRecord> {
+    return this.#write(`${place(id)}/pin`, version(options), options);
+  }
+
+  /** Lets a memory be archived again. */
+  unpin(id: string, options: WriteOptions & ChangeOptions = {}): Promise<MemoryRecord> {
+    return this.#write(`${place(id)}/unpin`, version(options), options);
+  }
+
+  /** Counts a use of memories. */
+  touch(use: Body<"/v1/touch">, options?: WriteOptions): Promise<void> {
+    return this.#write("/v1/touch", use, options);
+  }
+
+  // Upkeep
+
+  /** Lets all memories fade by the time that has passed. */
+  decayAll(options?: WriteOptions): Promise<void> {
+    return this.#write("/v1/decay", undefined, options);
+  }
+
+  /** The memories by how alive they are: active, stale, fading or dormant. */
+  zones(query: Body<"/v1/zones"> = {}, options?: CallOptions): Promise<Answer<"/v1/zones">> {
+    return this.#read("/v1/zones", query, options);
+  }
+
+  /** The shares of the zones over time. */
+  zoneShares(query: Body<"/v1/zones/shares"> = {}, options?: CallOptions): Promise<Answer<"/v1/zones/shares">> {
+    return this.#read("/v1/zones/shares", query, options);
+  }
+
+  /** Moves memories to the archive; gives the name of the run, null if nothing was moved. */
+  async archive(ids: readonly string[], options?: WriteOptions): Promise<string | null> {
+    return (await this.#write<Answer<"/v1/archive">>("/v1/archive", { ids }, options)).run;
+  }
+
+  /** Brings memories back from the archive. */
+  async restore(ids: readonly string[], options?: WriteOptions): Promise<Answer<"/v1/restore">["restored"]> {
+    return (await this.#write<Answer<"/v1/restore">>("/v1/restore", { ids }, options)).restored;
+  }
+
+  /** Archives memories that have faded; a preview unless `apply`. */
+  prune(rules: Body<"/v1/prune"> = {}, options?: WriteOptions): Promise<Answer<"/v1/prune">> {
+    return this.#write("/v1/prune", rules, options);
+  }
+
+  /** Makes one memory of several that belong together; a preview unless `apply`. */
+  consolidate(rules: Body<"/v1/consolidate"> = {}, options?: WriteOptions): Promise<Answer<"/v1/consolidate">> {
+    return this.#write("/v1/consolidate", rules, options);
+  }
+
+  /** Does the upkeep that is due; a preview unless `apply`. */
+  maintain(rules: Body<"/v1/maintain"> = {}, options?: WriteOptions): Promise<Answer<"/v1/maintain">> {
+    return this.#write("/v1/maintain", rules, options);
+  }
+
+  /** Takes back what a run has done. */
+  undo(run: string, options?: WriteOptions): Promise<Answer<"/v1/undo">> {
+    return this.#write("/v1/undo", { run }, options);
+  }
+
+  /** Looks for duplicates, junk and orphans, and mends those that `mend` names. */
+  audit(rules: Body<"/v1/audit"> = {}, options?: WriteOptions): Promise<Answer<"/v1/audit">> {
+    return this.#write("/v1/audit", rules, options);
+  }
+
+  /** Compares every memory with the log of what happened to it. */
+  verify(rules: Body<"/v1/verify"> = {}, options?: WriteOptions): Promise<Answer<"/v1/verify">> {
+    return this.#write("/v1/verify", rules, options);
+  }
+
+  // The whole
+
+  /** Numbers of the namespace. */
+  stats(query: Query<"/v1/stats"> = {}, options?: CallOptions): Promise<Answer<"/v1/stats", "get">> {
+    return this.#ask("/v1/stats", query, options);
+  }
+
+  /** The profiles that rank. */
+  profiles(options?: CallOptions): Promise<Answer<"/v1/profiles", "get">> {
+    return this.#ask("/v1/profiles", {}, options);
+  }
+
+  /** One profile: its formula, and itself as JSON. */
+  profile(name: string, options?: CallOptions): Promise<Answer<"/v1/profiles/{name}", "get">> {
+    return this.#ask(`/v1/profiles/${segment("name", name)}`, {}, options);
+  }
+
+  /** Everything of the namespace, as lines of JSON. */
+  export(query: Query<"/v1/export"> = {}, options?: CallOptions): AsyncGenerator<string, void, undefined> {
+    return this.#transport.lines({ method: "GET", path: "/v1/export", query, repeatable: "always" }, options);
+  }
+
+  /** Writes the lines of an export into this namespace, which has to be empty. */
+  async import(
+    lines: Blob | string | Iterable<string> | AsyncIterable<string>,
+    query: Query<"/v1/import", "post"> = {},
+    options: WriteOptions = {},
+  ): Promise<Answer<"/v1/import">> {
+    const body = await ndjson(lines);
+    const headers = idempotency(options);
+    return this.#transport.json(
+      { method: "POST", path: "/v1/import", query, body, headers, repeatable: "always" },
+      options,
+    );
+  }
+
+  /** Waits until all that was counted meanwhile is written. */
+  flush(options?: WriteOptions): Promise<void> {
+    return this.#write("/v1/flush", undefined, options);
+  }
+
+  /** The version of the server. */
+  version(options?: CallOptions): Promise<Answer<"/v1/version", "get">> {
+    return this.#ask("/v1/version", {}, options);
+  }
+
+  #ranked<Query extends { profile?: unknown }>(query: Query): Query {
+    const { profile } = this.#settings;
+    return profile === undefined ? query : { profile, ...query };
+  }
+
+  #erase(body: Body<"/v1/memories/delete">, options?: WriteOptions): Promise<number> {
+    const answer = this.#write<Answer<"/v1/memories/delete">>("/v1/memories/delete", body, options);
+    return answer.then(({ deleted }) => deleted);
+  }
+
+  #ask<Value>(path: string, query: Request["query"] & object, options?: CallOptions): Promise<Value> {
+    return this.#transport.json({ method: "GET", path, query, repeatable: "always" }, options);
+  }
+
+  #read<Value>(path: string, body: unknown, options?: CallOptions): Promise<Value> {
+    return this.#transport.json({ method: "POST", path, body, repeatable: "always" }, options);
+  }
+
+  #write<Value>(path: string, body: unknown, options: WriteOptions = {}): Promise<Value> {
+    const headers = idempotency(options);
+    return this.#transport.json({ method: "POST", path, body, headers, repeatable: "always" }, options);
+  }
+}
+
+function place(id: string): string {
+  return `/v1/memories/${segment("id", id)}`;
+}
+
+/** A segment of a path; "." and ".." would be taken for folders on their way. */
+function segment(field: string, name: string): string {
+  if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
+  const problem = `${JSON.stringify(name)} cannot stand in an address`;
+  const remedy = "use a method that takes several ids, such as getMany or deleteMany";
+  throw new SalienceError(`${field}: ${problem}; ${remedy}`, {
+    code: "InvalidInput",
+    errors: [{ field, problem, remedy }],
+  });
+}
+
+function ifMatch({ ifVersion }: ChangeOptions): Record<string, string> {
+  return ifVersion === undefined ? {} : { "if-match": `"${ifVersion}"` };
+}
+
+function version({ ifVersion }: ChangeOptions): { if_version?: number } {
+  return ifVersion === undefined ? {} : { if_version: ifVersion };
+}
+
+/** A header by which the server knows a repetition; made of what insecure pages have, too. */
+function idempotency({ idempotencyKey }: WriteOptions): Record<string, string> {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  const random = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return { "idempotency-key": idempotencyKey ?? random };
+}
+
+/** The answer, null for a memory that is not there. */
+async function orNull<Value>(answer: Promise<Value>): Promise<Value | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof SalienceError && error.code === "NotFound") return null;
+    throw error;
+  }
+}
+
+async function ndjson(lines: Blob | string | Iterable<string> | AsyncIterable<string>): Promise<Blob> {
+  const type = "application/x-ndjson";
+  if (typeof lines === "string" || lines instanceof Blob) return new Blob([lines], { type });
+  const parts: string[] = [];
+  for await (const line of lines) parts.push(line.endsWith("\n") ? line : `${line}\n`);
+  return new Blob(parts, { type });
+}

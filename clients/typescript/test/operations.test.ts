@@ -1,0 +1,173 @@
+/** Every method against the running server. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Salience, SalienceError, VersionConflict } from "salience";
+
+import { connect } from "./server.js";
+
+const asked = new Set<string>();
+
+/** A client whose requests are kept. */
+function watched(): Salience {
+  return connect({
+    fetch: (url, init) => {
+      asked.add(`${init?.method} ${new URL(url as string).pathname}`);
+      return fetch(url, init);
+    },
+  });
+}
+
+async function gathered<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
+test("memories are added, read, changed and erased", async () => {
+  const client = watched();
+  const one = await client.add("Ana moved to Lisbon.");
+  assert.deepEqual(one.items.map(({ outcome }) => outcome), ["ADDED"]);
+  const many = await client.addMany({ items: ["Ben has a cello.", { content: "Eve likes tea.", id: "eve/tea 1" }] });
+  assert.equal(many.ids.length, 2);
+  const chat = await client.addChat({
+    messages: [
+      { role: "user", content: "Who wrote Dune?" },
+      { role: "assistant", content: "Frank Herbert." },
+    ],
+    session_id: "books",
+  });
+  assert.equal(chat.ids.length, 1);
+
+  assert.equal((await client.get("eve/tea 1"))?.content, "Eve likes tea.");
+  assert.equal(await client.get("nobody"), null);
+  const some = await client.getMany([one.id!, "nobody"]);
+  assert.deepEqual(some.map((memory) => memory?.content ?? null), ["Ana moved to Lisbon.", null]);
+  assert.equal(await client.count(), 4);
+  assert.equal(await client.count({ filters: { session_id: "books" } }), 1);
+
+  const page = await client.getAll({ limit: 3, order: "oldest" });
+  assert.deepEqual([page.memories.length, page.total], [3, 4]);
+  const all = await gathered(client.getAll({ limit: 1 }));
+  assert.equal(new Set(all.map(({ id }) => id)).size, 4);
+
+  const changed = await client.update("eve/tea 1", { content: "Eve likes coffee." }, { ifVersion: 1 });
+  assert.equal(changed.version, 2);
+  const conflict = await client.update("eve/tea 1", { content: "?" }, { ifVersion: 1 }).catch((error) => error);
+  assert.ok(conflict instanceof VersionConflict);
+  assert.deepEqual(conflict.record?.content, "Eve likes coffee.");
+  const { versions } = await client.history("eve/tea 1");
+  assert.deepEqual(versions.map(({ content }) => content), ["Eve likes tea.", "Eve likes coffee."]);
+
+  assert.equal(await client.delete("eve/tea 1", { ifVersion: 2 }), true);
+  assert.equal(await client.delete("eve/tea 1"), false);
+  assert.equal(await client.deleteMany([one.id!, "nobody"]), 1);
+  assert.equal(await client.deleteAll({ session_id: "books" }), 1);
+  assert.equal(await client.deleteAll(null), 1);
+  assert.equal(await client.count(), 0);
+});
+
+test("a write with the same key is done once", async () => {
+  const client = watched();
+  const first = await client.add("Ana moved.", { idempotencyKey: "once" });
+  const second = await client.add("Ana moved.", { idempotencyKey: "once" });
+  assert.equal(second.id, first.id);
+  assert.equal(await client.count(), 1);
+});
+
+test("memories are recalled and explained", async () => {
+  const client = watched();
+  const { id } = await client.add({ content: "Ana is allergic to nuts.", tags: ["health"] });
+  await client.add("Ben plays the cello in an orchestra.");
+  const found = await client.search({ query: "What is Ana allergic to?", limit: 1, explain: true });
+  assert.deepEqual(found.hits.map((hit) => hit.id), [id]);
+  assert.equal(found.hits[0]?.combined_score, found.hits[0]?.score);
+  assert.ok(found.hits[0]?.explanation);
+  assert.equal(found.results, found.hits);
+
+  const context = await client.getContext({ query: "What is Ana allergic to?", max_tokens: 60, format: "markdown" });
+  assert.match(context.text, /^## Memories\n\n- \d{4}-\d\d-\d\d: Ana is allergic to nuts\./);
+  assert.equal(context.provenance[0]?.id, id);
+
+  const report = await client.explain({ query: "What is Ana allergic to?", id: id! });
+  assert.equal(report.id, id);
+  const compared = await client.compare({ query: "cello", profiles: ["balanced", "six_factor"] });
+  assert.equal(Object.keys(compared.profiles).length, 2);
+
+  const refused = await client.search({ query: "x", limit: 0 }).catch((error) => error);
+  assert.ok(refused instanceof SalienceError);
+  assert.deepEqual([refused.status, refused.code, refused.errors[0]?.field], [422, "InvalidInput", "limit"]);
+  assert.ok(refused.requestId);
+});
+
+test("memories are judged, linked and superseded", async () => {
+  const client = watched();
+  await client.addMany({
+    items: ["Ana rents a flat in Lisbon.", "Ana bought a house in Porto.", "Ana has a garden."].map((content, i) => ({
+      id: `m${i}`,
+      content,
+    })),
+  });
+  await client.feedback.create({ id: "m0", kind: "useful" });
+  assert.ok(((await client.promote("m0")).memory_score ?? 0) > 0.5);
+  assert.ok(await client.demote("m0"));
+  assert.ok(await client.reinforce("m0"));
+  const pinned = await client.pin("m0");
+  assert.ok(pinned.pinned);
+  assert.equal((await client.unpin("m0", { ifVersion: pinned.version })).pinned, 0);
+  await client.touch({ ids: ["m0", "m1"], use: "read" });
+  await client.flush();
+  assert.equal((await client.get("m1"))?.access_count, 1);
+
+  await client.link({ source: "m1", target: "m2", type: "supports" });
+  await client.link({ source: "m2", target: "the fence" }).catch(() => null);
+  assert.deepEqual((await client.links("m2")).map(({ source, type }) => [source, type]), [["m1", "supports"]]);
+  assert.ok(Array.isArray(await client.pendingLinks()));
+  await client.supersede({ old: "m0", new: "m1" });
+  assert.equal((await client.get("m0"))?.status, "superseded");
+  await client.contradict({ one: "m1", other: "m2" });
+  assert.ok((await client.links()).some(({ type }) => type === "contradicts"));
+  await client.decayAll();
+});
+
+test("memories are kept in order", async () => {
+  const client = watched();
+  await client.addMany({ items: [{ id: "m0", content: "Ana rents a flat." }, { id: "m1", content: "Ben has a dog." }] });
+  assert.ok(await client.zones());
+  assert.ok(await client.zoneShares());
+  const run = await client.archive(["m0"]);
+  assert.ok(run);
+  assert.equal(await client.archive(["m0"]), null);
+  assert.deepEqual(await client.restore(["m0"]), { m0: "active" });
+  assert.ok(await client.archive(["m1"]));
+  await client.undo(run).catch((error) => assert.ok(error instanceof SalienceError));
+  assert.equal((await client.prune()).run, null);
+  assert.ok(await client.consolidate());
+  assert.ok(await client.maintain());
+  assert.ok(await client.audit());
+  assert.ok(await client.verify());
+});
+
+test("names, events, profiles and figures are listed", async () => {
+  const client = watched();
+  await client.add({ content: "Ana Costa met Ben Smith in Lisbon.", tags: ["people", "travel"] });
+  await client.add({ content: "Ana Costa has a dog.", tags: ["people"] });
+  assert.ok((await gathered(client.entities({ limit: 1 }))).length >= 2);
+  assert.deepEqual(new Set((await gathered(client.tags({ limit: 1 }))).map(({ name }) => name)), new Set(["people", "travel"]));
+  assert.ok((await gathered(client.events({ limit: 1 }))).length >= 2);
+  assert.ok(await client.stats());
+  assert.ok(await client.profiles());
+  assert.ok(await client.profile("six_factor"));
+  assert.ok(await client.version());
+});
+
+test("everything is exported, and imported elsewhere", async () => {
+  const client = watched();
+  await client.addMany({ items: [{ id: "a", content: "Ana" }, { id: "b", content: "Ben" }] });
+  const lines = await gathered(client.export());
+  const copy = client.within(`${crypto.randomUUID()}`);
+  assert.equal((await copy.import(lines)).memories, 2);
+  assert.deepEqual((await copy.getMany(["a", "b"])).map((memory) => memory?.content), ["Ana", "Ben"]);
+  const damaged = await client.within(crypto.randomUUID()).import("{").catch((error) => error);
+  assert.ok(damaged instanceof SalienceError);
+});
