@@ -1,30 +1,50 @@
-"""Guard: what stands between a socket and the operations, each part an ASGI middleware."""
+"""Guard: what stands between a socket and the operations, each part an ASGI middleware.
+
+In the order in which a request passes them:
+
+request_log       its id, its trace, its line in the log
+response_headers  fields against browsers and caches that take liberties
+metrics           counts and times for Prometheus
+in_flight         the drain of a server that stops
+hosts             the host it names, the web page it comes from; CORS for configured pages
+failures          errors that nothing else answered
+authentication    whose it is
+rate_limit        how many a key may send
+body              type, size, depth and arrival of its body
+idempotency       the answer to a POST that was sent before
+admission         a slot for what costs much, in fair turn
+time_limit        the end of what takes too long
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Protocol
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from starlette.types import ASGIApp
-
-from salience.server.guard.in_flight import InFlight
-from salience.server.guard.metrics import Metrics
-from salience.server.guard.request import Headers
+from salience.server.guard.admission import Admission
+from salience.server.guard.authentication import Authenticate, Authentication
+from salience.server.guard.body import CheckBody
+from salience.server.guard.failures import AnswerFailures
+from salience.server.guard.hosts import CheckHosts, CheckOrigin
+from salience.server.guard.idempotency import AnswersInMemory, AnswerStore, Idempotency
+from salience.server.guard.in_flight import CountInFlight, InFlight
+from salience.server.guard.metrics import CountAnswers, Metrics
+from salience.server.guard.rate_limit import RateLimit
+from salience.server.guard.request_log import RequestLog
+from salience.server.guard.response_headers import ResponseHeaders
 from salience.server.guard.settings import GuardSettings, Rate
-from salience.server.problems import Problem
+from salience.server.guard.time_limit import TimeLimit
 
 __all__ = ["Authenticate", "GuardSettings", "InFlight", "Metrics", "Rate", "guard"]
 
-
-class Identified(Protocol):
-    """Whoever asks, as far as the guard has to know: `salience.access.Principal`."""
-
-    @property
-    def key_id(self) -> str: ...
-
-
-Authenticate = Callable[[Headers, tuple[str, int] | None], Awaitable[Identified | Problem]]
-"""A function that says whose a request is, or refuses it by a problem (`KeyRequired`)."""
+_REQUEST_FIELDS = (
+    *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Salience-Namespace"),
+    *("X-API-Key", "X-Request-Id", "traceparent"),
+)
+_RESPONSE_FIELDS = (
+    *("ETag", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After"),
+    "X-Request-Id",
+)
 
 
 def guard(
@@ -33,18 +53,61 @@ def guard(
     authenticate: Authenticate,
     metrics: Metrics,
     in_flight: InFlight,
+    answers: AnswerStore | None = None,
 ) -> ASGIApp:
     """The app behind all of the guard.
 
     `metrics.text()` is the body of /metrics. When the server stops, its lifespan awaits
-    `in_flight.drain(seconds)`.
+    `in_flight.drain(seconds)`. `answers` keeps the answers to idempotency keys; by default it is
+    the memory of this process.
 
     Each request has in `scope["state"]`, which Starlette shows as `request.state`:
 
     request_id       its id, which every problem repeats as `instance`
     trace_id         the trace of its `traceparent`, or None
-    principal        what `authenticate` gave, or None on a path that needs no key
+    principal        whose it is, or None on a path that needs no key
     idempotency_key  the `Idempotency-Key` of a POST, or None
     counts           a dict into which an operation writes numbers for the log, as {"hits": 10}
     """
-    return app
+    if answers is None:
+        answers = AnswersInMemory(settings.idempotency_seconds, settings.idempotency_bytes)
+    guarded: ASGIApp = TimeLimit(app, settings)
+    guarded = Admission(guarded, settings, metrics)
+    guarded = Idempotency(guarded, answers)
+    guarded = CheckBody(guarded, settings)
+    if settings.key_rate is not None:
+        guarded = RateLimit(guarded, settings.key_rate)
+    guarded = Authentication(guarded, authenticate, settings)
+    guarded = AnswerFailures(guarded)
+    if settings.origins:
+        guarded = _cors(guarded, settings.origins)
+    guarded = CheckOrigin(guarded, settings.origins, settings.public_paths)
+    guarded = CheckHosts(guarded, settings.hosts)
+    guarded = CountInFlight(guarded, in_flight)
+    guarded = CountAnswers(guarded, metrics)
+    guarded = RequestLog(ResponseHeaders(guarded))
+    return _by_type(guarded, app)
+
+
+def _cors(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
+    return CORSMiddleware(
+        app,
+        allow_origins=origins,
+        allow_methods=("DELETE", "GET", "PATCH", "POST"),
+        allow_headers=_REQUEST_FIELDS,
+        expose_headers=_RESPONSE_FIELDS,
+    )
+
+
+def _by_type(guarded: ASGIApp, app: ASGIApp) -> ASGIApp:
+    """Requests to the guarded app, the lifespan to the app itself; WebSockets are refused."""
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await guarded(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await app(scope, receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1008})
+
+    return door

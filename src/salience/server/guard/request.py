@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from starlette.types import Scope
-
-Headers = Sequence[tuple[bytes, bytes]]
-"""The header fields as ASGI has them: lower-case names, in order, repeated ones included."""
 
 UNMATCHED = "unmatched"
 _METHODS = frozenset(("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"))

@@ -11,7 +11,10 @@ from salience.errors import InvalidInput, shown
 
 MIB = 1 << 20
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-PUBLIC_PATHS = ("/health", "/ready", "/version", "/openapi.json", "/docs")
+PUBLIC_PATHS = (
+    *("/health", "/ready", "/version", "/openapi.json", "/docs"),
+    *("/v1/health", "/v1/ready", "/v1/version", "/v1/openapi.json", "/v1/docs"),
+)
 HEAVY_OPERATIONS = (
     *("POST /v1/search", "POST /v1/context", "POST /v1/explain", "POST /v1/compare"),
     *("POST /v1/memories", "POST /v1/memories/batch", "POST /v1/chats"),
@@ -26,6 +29,28 @@ LONG_OPERATIONS = (
 _OPERATION = re.compile(r"[A-Z]+ /\S*")
 _HOST = re.compile(r"\*|(\*\.)?([\w\-.]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.\-]*://([\w\-.]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
+
+
+def _check_numbers(prefix: str, settings: Any, least: int) -> None:
+    for each in fields(settings):
+        value = getattr(settings, each.name)
+        if each.type not in ("int", "float"):
+            continue
+        name = f"{prefix}.{each.name}" if prefix else each.name
+        whole = each.type == "int"
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+            remedy = "give a whole number" if whole else "give a number of seconds"
+            raise InvalidInput(name, f"is {shown(value)}", remedy)
+        if not least <= value < float("inf"):
+            raise InvalidInput(name, f"is {shown(value)}", f"give {least} or more")
+
+
+def _check_texts(name: str, texts: Any, form: re.Pattern[str], remedy: str) -> None:
+    if isinstance(texts, str):
+        raise InvalidInput(name, "is one text", "give a tuple of texts")
+    for text in texts:
+        if not isinstance(text, str) or form.fullmatch(text) is None:
+            raise InvalidInput(name, f"has {shown(text)}", f"give {remedy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,25 +127,3 @@ class GuardSettings:
             raise InvalidInput(
                 "metrics_access", f"is {shown(self.metrics_access)}", "give key, loopback or open"
             )
-
-
-def _check_numbers(prefix: str, settings: Any, least: int) -> None:
-    for each in fields(settings):
-        value = getattr(settings, each.name)
-        if each.type not in ("int", "float"):
-            continue
-        name = f"{prefix}.{each.name}" if prefix else each.name
-        whole = each.type == "int"
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-            remedy = "give a whole number" if whole else "give a number of seconds"
-            raise InvalidInput(name, f"is {shown(value)}", remedy)
-        if not least <= value < float("inf"):
-            raise InvalidInput(name, f"is {shown(value)}", f"give {least} or more")
-
-
-def _check_texts(name: str, texts: Any, form: re.Pattern[str], remedy: str) -> None:
-    if isinstance(texts, str):
-        raise InvalidInput(name, "is one text", "give a tuple of texts")
-    for text in texts:
-        if not isinstance(text, str) or form.fullmatch(text) is None:
-            raise InvalidInput(name, f"has {shown(text)}", f"give {remedy}")

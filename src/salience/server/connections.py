@@ -1,0 +1,57 @@
+"""Connections that are cut when they idle: uvicorn's HTTP protocol with limits of time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+STALL_SECONDS = 30.0
+
+
+class TimedHttpToolsProtocol(HttpToolsProtocol):
+    """A connection that has to bring the whole head of a request in time, the first as the next.
+
+    The time is uvicorn's `timeout_keep_alive`, which by itself does not hold for a first request or
+    for a head that arrives byte by byte. A client that does not read its answer for `STALL_SECONDS`
+    is cut off as well. Pass the class to uvicorn as `http=`.
+    """
+
+    _head: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._await_head()
+
+    def on_headers_complete(self) -> None:
+        _cancel(self._head)
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        is_idle = not self.pipeline
+        super().on_response_complete()
+        if is_idle and not self.transport.is_closing():
+            self._await_head()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stall = self.loop.call_later(STALL_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        _cancel(self._stall)
+        super().resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        _cancel(self._head)
+        _cancel(self._stall)
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        _cancel(self._head)
+        self._head = self.loop.call_later(self.timeout_keep_alive, self.transport.close)
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

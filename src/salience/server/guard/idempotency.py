@@ -1,0 +1,225 @@
+"""Idempotency keys: a POST that is sent again gets the answer of the first, and does nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from time import monotonic
+from typing import Protocol
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from salience.server.guard.body import UPLOADS, after
+from salience.server.guard.request import header, header_values, identity, operation_of, state
+from salience.server.problems import FieldProblem, Problem, respond
+
+MAX_ANSWER_BYTES = 1 << 20
+_ENTRY_BYTES = 1_024  # of memory, beside the body
+_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+_NOT_FINAL = frozenset((401, 403, 408, 409, 423, 425, 429))  # may be another answer next time
+_RUNNING = Problem(
+    "RequestInProgress",
+    "the first request of this idempotency key is still running; ask again in a moment",
+    headers=(("Retry-After", "1"),),
+)
+_TOO_LARGE = Problem(
+    "RequestInProgress",
+    "the first request of this idempotency key was done, and its answer was too large to be kept",
+)
+_FIELD = "Idempotency-Key"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole answer."""
+
+    status: int
+    headers: tuple[tuple[bytes, bytes], ...]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRequest:
+    """A request that was seen: the hash of its content, and its answer once there is one.
+
+    `is_done` without an answer: the answer was too large to be kept.
+    """
+
+    fingerprint: bytes
+    answer: Answer | None = None
+    is_done: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes, roughly."""
+        return _ENTRY_BYTES + (len(self.answer.body) if self.answer else 0)
+
+
+class AnswerStore(Protocol):
+    """Where requests and their answers are kept; servers that share one replay for each other."""
+
+    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
+        """Reserve a name for a request: None, or the request that has it already."""
+
+    async def finish(self, name: str, answer: Answer | None) -> None:
+        """Keep the answer of a request; None: it was too large."""
+
+    async def abandon(self, name: str) -> None:
+        """Forget a request that failed, so that it can be sent again."""
+
+
+class AnswersInMemory:
+    """The answers of this process, for some time and up to a number of bytes."""
+
+    def __init__(
+        self, seconds: float, max_bytes: int, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._seconds = seconds
+        self._max_bytes = max_bytes
+        self._clock = clock
+        self._requests: OrderedDict[str, tuple[float, KeptRequest]] = OrderedDict()
+        self._bytes = 0
+
+    async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
+        self._make_room()
+        if name in self._requests:
+            return self._requests[name][1]
+        request = KeptRequest(fingerprint)
+        self._requests[name] = (self._clock() + self._seconds, request)
+        self._bytes += request.bytes
+        return None
+
+    async def finish(self, name: str, answer: Answer | None) -> None:
+        until, running = self._requests[name]
+        request = replace(running, answer=answer, is_done=True)
+        self._requests[name] = (until, request)
+        self._bytes += request.bytes - running.bytes
+        self._make_room()
+
+    async def abandon(self, name: str) -> None:
+        self._forget(name)
+
+    def _make_room(self) -> None:
+        """Forget what is too old, and the oldest answers while there are too many bytes."""
+        now = self._clock()
+        excess = self._bytes - self._max_bytes
+        old: list[str] = []
+        for name, (until, request) in self._requests.items():
+            if until > now and excess <= 0:
+                break
+            if request.is_done:
+                old.append(name)
+                excess -= request.bytes
+        for name in old:
+            self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        self._bytes -= self._requests.pop(name)[1].bytes
+
+
+class Idempotency:
+    """Middleware that answers a repeated POST as the first, with `Idempotency-Replayed: true`.
+
+    A key counts for its principal, namespace and path. The same key with another body is refused
+    (422), and so is one whose first request is still running (409). An answer that may differ next
+    time (5xx, 409, 429) is not kept.
+    """
+
+    def __init__(self, app: ASGIApp, answers: AnswerStore) -> None:
+        self.app = app
+        self.answers = answers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        keys = header_values(scope, b"idempotency-key")
+        if not keys or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        key = _parse(keys)
+        if isinstance(key, Problem):
+            await respond(scope, send, key)
+            return
+        if operation_of(scope) in UPLOADS:
+            await respond(scope, send, _refused("is not taken with an upload", "leave it out"))
+            return
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        state(scope)["idempotency_key"] = key
+        namespace = header(scope, b"salience-namespace") or b""
+        name = "\n".join((identity(scope), namespace.decode("latin-1"), operation_of(scope), key))
+        fingerprint = sha256(scope["query_string"] + b"\n" + message.get("body", b"")).digest()
+        first = await self.answers.begin(name, fingerprint)
+        if first is None:
+            await self._run(name, scope, after(message, receive), send)
+        else:
+            await _repeat(first, fingerprint, scope, send)
+
+    async def _run(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
+        recording = _Recording(self.answers, name, send)
+        try:
+            await self.app(scope, receive, recording.send)
+        finally:
+            if not recording.is_kept:
+                await self.answers.abandon(name)
+
+
+class _Recording:
+    """An answer that is kept before its last part is sent."""
+
+    def __init__(self, answers: AnswerStore, name: str, send: Send) -> None:
+        self.is_kept = False
+        self._answers = answers
+        self._name = name
+        self._send = send
+        self._start: Message = {}
+        self._body = bytearray()
+        self._is_too_large = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            # A copy: whoever sends it on adds fields that belong to this one answer.
+            self._start = {**message, "headers": tuple(message.get("headers", ()))}
+        elif not self._is_too_large:
+            self._body += message.get("body", b"")
+            if len(self._body) > MAX_ANSWER_BYTES:
+                self._is_too_large = True
+                self._body.clear()
+        is_last = message["type"] != "http.response.start" and not message.get("more_body", False)
+        if is_last and self._start["status"] < 500 and self._start["status"] not in _NOT_FINAL:
+            answer = Answer(self._start["status"], self._start["headers"], bytes(self._body))
+            await self._answers.finish(self._name, None if self._is_too_large else answer)
+            self.is_kept = True
+        await self._send(message)
+
+
+async def _repeat(first: KeptRequest, fingerprint: bytes, scope: Scope, send: Send) -> None:
+    if first.fingerprint != fingerprint:
+        problem = "belongs to another request"
+        await respond(scope, send, _refused(problem, "make a new key", "KeyReused"))
+    elif not first.is_done:
+        await respond(scope, send, _RUNNING)
+    elif first.answer is None:
+        await respond(scope, send, _TOO_LARGE)
+    else:
+        headers = [*first.answer.headers, (b"idempotency-replayed", b"true")]
+        status = first.answer.status
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": first.answer.body})
+
+
+def _parse(fields: list[bytes]) -> str | Problem:
+    """The key, which may be in quotes, as the draft of the IETF has it."""
+    key = fields[0].decode("latin-1").strip()
+    if len(key) > 1 and key[0] == key[-1] == '"':
+        key = key[1:-1]
+    if len(fields) > 1 or not _KEY.fullmatch(key):
+        return _refused("is no single key", "give up to 255 visible ASCII characters, no space")
+    return key
+
+
+def _refused(problem: str, remedy: str, code: str = "InvalidRequest") -> Problem:
+    detail = f"{_FIELD}: {problem}; {remedy}"
+    return Problem(code, detail, (FieldProblem(_FIELD, problem, remedy),))
