@@ -91,6 +91,10 @@ class StoreClosed(StoreError):
     """The store was used after `close()`."""
 
 
+class NotEmpty(StoreError):
+    """Memories are to be brought into a namespace that holds others already."""
+
+
 class Locked(SalienceError):
     """Another process is doing what only one may do at a time; says which, and until when."""
 

@@ -911,7 +911,7 @@ class AsyncTransferApi(AsyncPlanRunner):
 
         Raises:
             InvalidInput: the file is damaged, and in which line; nothing was written.
-            StoreError: the namespace holds memories already.
+            NotEmpty: the namespace holds memories already.
         """
         return await in_thread(import_from, self._core, source, everywhere, progress)
 

@@ -60,6 +60,6 @@ class TransferApi(PlanRunner):
 
         Raises:
             InvalidInput: the file is damaged, and in which line; nothing was written.
-            StoreError: the namespace holds memories already.
+            NotEmpty: the namespace holds memories already.
         """
         return import_from(self._core, source, everywhere, progress)

@@ -294,13 +294,17 @@ def get(profile: ProfileLike) -> Profile:
         return load(name)
     named = BUILT_IN.get(name) or (_REGISTERED.get(name) if name else None)
     if named is None:
-        names = ", ".join(sorted([*BUILT_IN, *_REGISTERED]))
         raise InvalidInput(
             "profile",
             f"there is no {shown(profile)}",
-            f"use one of {names}, or a path ending in .json",
+            f"use one of {', '.join(sorted(names()))}, or a path ending in .json",
         )
     return named.check()
+
+
+def names() -> tuple[str, ...]:
+    """The names of all profiles: the built-in ones, then those registered."""
+    return (*BUILT_IN, *_REGISTERED)
 
 
 def register_profile(profile: Profile) -> None:

@@ -25,7 +25,7 @@ from salience.records.json_values import JSON_INTEGERS, MAX_METADATA_DEPTH, json
 from salience.records.validation import EXACT_SCALARS, native, storable, timestamp
 
 Operator = Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
-_OPERATORS: tuple[Operator, ...] = (
+OPERATORS: tuple[Operator, ...] = (
     "eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists",
 )  # fmt: skip
 MAX_FILTER_DEPTH = 64  # levels of and, or, not
@@ -172,11 +172,11 @@ def _checked(condition: Filter, path: str, depth: int) -> Filter:
     if isinstance(condition, Compare):
         if type(condition.field) is not str:
             raise InvalidInput(path, f"compares {shown(condition.field)}", "field names are text")
-        if condition.operator not in _OPERATORS:
+        if condition.operator not in OPERATORS:
             raise InvalidInput(
                 f"{path}.{condition.field}",
                 f"{shown(condition.operator)} is no operator",
-                f"use one of {', '.join(_OPERATORS)}",
+                f"use one of {', '.join(OPERATORS)}",
             )
         name, operator = condition.field, condition.operator
         return _compare(name, _type(name, path), operator, condition.value, path)
@@ -205,11 +205,11 @@ def _conditions(name: str, value: Any, path: str) -> list[Filter]:
     conditions: list[Filter] = []
     for key, operand in value.items():
         operator = key.removeprefix("$").lower() if isinstance(key, str) else ""
-        if operator not in _OPERATORS:
+        if operator not in OPERATORS:
             raise InvalidInput(
                 f"{path}.{name}",
                 f"{shown(key)} is no operator",
-                f"use one of {', '.join(_OPERATORS)}",
+                f"use one of {', '.join(OPERATORS)}",
             )
         conditions.append(_compare(name, kind, operator, operand, path))
     return conditions

@@ -103,14 +103,14 @@ class Hit(MemoryRecord):
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Make the hit of which `to_dict` made a mapping."""
         stored = {**values, **dict.fromkeys(values.get("assumed", ()))}
-        readers, names = field_readers(cls), (*_EVIDENCE, *_IF_ANY)
+        readers, names = field_readers(cls), (*_EVIDENCE, *GIVEN_IF_ANY)
         evidence = {n: readers[n](values[n]) for n in names if n in readers and n in values}
         return cls.of(MemoryRecord.from_dict(stored), **evidence)
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has: the fields, and of the evidence what there is."""
-        values = {name: to_json(getattr(self, name)) for name in _ALWAYS}
-        for name in _IF_ANY:
+        values = {name: to_json(getattr(self, name)) for name in ALWAYS_GIVEN}
+        for name in GIVEN_IF_ANY:
             value = getattr(self, name)
             if value is not None and value != () and value != {}:
                 values[name] = to_json(value)
@@ -123,9 +123,9 @@ def _hit_cell(hit: Hit) -> str:
 
 
 _EVIDENCE = ("rank", "score", "similarity", "routes")
-_ALWAYS = (*_EVIDENCE, *field_names(MemoryRecord))
+ALWAYS_GIVEN = (*_EVIDENCE, *field_names(MemoryRecord))
 _ASSUMED = ("importance", "relevance_score")
-_IF_ANY = (
+GIVEN_IF_ANY = (
     "assumed", "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details",
     "neighbors", "explanation",
 )  # fmt: skip

@@ -1,99 +1,185 @@
-"""The application: its routes over one memory, behind the guards."""
+"""The application: its operations over one memory, behind the guard."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 import salience
+from salience.access import LOCAL, Keyring, Principal
 from salience.engine.async_memory import AsyncMemory
+from salience.errors import SalienceError
+from salience.importers import ImportProblem
+from salience.server.guard import InFlight, Metrics, guard
+from salience.server.guard.request import Headers
+from salience.server.openapi import PREFIX, document
 from salience.server.operation import OPERATIONS, Call, Operation, foreign
-from salience.server.routes import memories, search, system  # noqa: F401  # they enter themselves
+from salience.server.principal import Authenticator
+from salience.server.problems import Problem, ProblemResponse, Refused
+from salience.server.routes import (  # noqa: F401  # they enter their operations
+    judgments,
+    links,
+    memories,
+    search,
+    system,
+    transfer,
+    upkeep,
+)
 from salience.server.settings import ServerSettings
+from salience.stores import open_store
 
-PREFIX = "/v1"
+DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
+ALSO_WITHOUT_PREFIX = ("/health", "/ready", "/version", "/metrics", "/openapi.json", "/docs")
 
 
 def create_app(settings: ServerSettings | None = None) -> FastAPI:
     """An application over the store that the settings name; those of the environment by default."""
-    settings = settings or ServerSettings.from_environment()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with open_memory(settings) as memory:
-            app.state.memory = memory
-            await warm(memory)
-            app.state.is_ready = True
-            try:
-                yield
-            finally:
-                app.state.is_ready = False
-
+    server = Server(settings or ServerSettings.from_environment())
     app = FastAPI(
         title="salience",
         version=salience.__version__,
-        lifespan=lifespan,
+        lifespan=server.lifespan,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
     )
-    app.state.is_ready = False
-    app.state.settings = settings
+    app.state.server = server
     for operation in OPERATIONS:
-        app.add_route(PREFIX + operation.path, _endpoint(operation, app), [operation.method])
+        endpoint = server.endpoint(operation)
+        app.add_route(PREFIX + operation.path, endpoint, [operation.method])
+        if operation.path in ALSO_WITHOUT_PREFIX:
+            app.add_route(operation.path, endpoint, [operation.method])
+    for error in (SalienceError, ImportProblem, Refused, HTTPException, Exception):
+        app.add_exception_handler(error, _problem)
+    app.add_middleware(
+        guard,
+        settings=server.settings.guard,
+        authenticate=server.authenticate,
+        metrics=server.metrics,
+        in_flight=server.in_flight,
+    )
+    app.openapi = lambda: document(OPERATIONS)  # type: ignore[method-assign]
     return app
 
 
-def open_memory(settings: ServerSettings) -> AsyncMemory:
-    """The memory that all requests share."""
-    return AsyncMemory(
-        settings.db,
-        namespace=settings.namespace,
-        embedder=None if settings.embedder == "none" else settings.embedder,
-        profile=settings.profile,
-    )
+def _problem(request: Request, error: Exception) -> Response:
+    return ProblemResponse(error)  # type: ignore[return-value]  # Starlette only calls it
 
 
-async def warm(memory: AsyncMemory) -> None:
-    """Load the embedder and the index: the first request is as fast as the others."""
-    await memory.search("warm", limit=1, touch=False)
+class Server:
+    """The memory, keys and guard that the operations share while the application runs."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.in_flight = InFlight()
+        self.is_ready = False
+        self.memory: AsyncMemory
+        self._authenticator: Authenticator
+
+    @asynccontextmanager
+    async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
+        """Open the memory and the keys; in the end answer what is in flight, and write all."""
+        settings = self.settings
+        store = open_store(settings.db)
+        async with AsyncMemory(
+            store,
+            namespace=settings.namespace,
+            embedder=None if settings.embedder == "none" else settings.embedder,
+            profile=settings.profile,
+        ) as self.memory:
+            with Keyring(store) as keyring:
+                self._authenticator = Authenticator(keyring)
+                warming = asyncio.create_task(self._warm())
+                try:
+                    yield
+                finally:
+                    self.is_ready = False
+                    warming.cancel()
+                    await self.in_flight.drain(DRAIN_SECONDS)
+
+    async def _warm(self) -> None:
+        """Load the embedder and the index: then the first request is as fast as the others."""
+        await self.memory.search("warm", limit=1, touch=False)
+        self.is_ready = True
+
+    async def authenticate(
+        self, headers: Headers, client: tuple[str, int] | None
+    ) -> Principal | Problem:
+        """Find whose a request is, by its header fields."""
+        fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+        verdict = await self._authenticator.authenticate(fields, client and client[0])
+        return verdict if isinstance(verdict, Principal) else verdict.problem
+
+    def endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+        """The function that answers the requests of an operation."""
+
+        async def answered(request: Request) -> Response:
+            return await operation.endpoint(await self._call(operation, request))
+
+        return answered
+
+    async def _call(self, operation: Operation, request: Request) -> Call:
+        """The call of an operation that a request makes.
+
+        Raises:
+            Refused: its body or query is wrong, or its key lacks the scope.
+            NotFound: its namespace is not one of the key.
+        """
+        principal, namespace = LOCAL, self.settings.namespace
+        if operation.scope is not None:
+            principal = await self._principal(request)
+            namespace = _namespace(request, principal, namespace)
+            if not principal.may(operation.scope):
+                raise Refused(_scope_missing(operation.scope))
+        arguments: dict[str, Any] = {}
+        if operation.query is not None and request.url.query:
+            arguments = operation.query.parse_query(request.query_params.multi_items())
+        if operation.body is not None:
+            body = await request.body()
+            if body or operation.needs_body:
+                arguments = operation.body.parse(body)
+        return Call(request, self, principal, namespace, arguments)
+
+    async def _principal(self, request: Request) -> Principal:
+        """Whoever asks, as the guard has found."""
+        if "principal" not in request.scope.get("state", {}):
+            verdict = await self.authenticate(request.scope["headers"], request.scope["client"])
+            if isinstance(verdict, Problem):
+                raise Refused(verdict)
+            return verdict
+        return request.state.principal
 
 
-def _endpoint(operation: Operation, app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
-    """The function that answers the requests of an operation."""
-
-    async def endpoint(request: Request) -> Response:
-        return await operation.endpoint(await _call(operation, app, request))
-
-    return endpoint
-
-
-async def _call(operation: Operation, app: FastAPI, request: Request) -> Call:
-    """The call of an operation that a request makes.
+def _namespace(request: Request, principal: Principal, default: str) -> str:
+    """The namespace of a request: the one that it names, or the first of the key.
 
     Raises:
-        InvalidArguments: its body or query is wrong.
-        NotFound: its namespace is not one of the key.
+        NotFound: the key does not have it.
     """
-    from salience.access.principal import LOCAL
-
-    principal = LOCAL
     namespace = request.headers.get("salience-namespace")
     if namespace is None:
-        namespace = principal.default_namespace or ""
+        namespace = default if principal.sees_everything else principal.default_namespace
+    if namespace is None:
+        raise Refused(
+            Problem("InvalidRequest", "the request names no namespace; send Salience-Namespace")
+        )
     if not principal.sees(namespace):
-        raise foreign(namespace)
-    arguments: dict[str, Any] = {}
-    if operation.query is not None and request.url.query:
-        arguments = operation.query.parse_query(request.query_params.multi_items())
-    if operation.body is not None:
-        body = await request.body()
-        if body or operation.needs_body:
-            arguments = operation.body.parse(body)
-    state = app.state
-    return Call(request, state.memory, state.settings, principal, namespace, arguments)
+        raise foreign()
+    return namespace
+
+
+def _scope_missing(scope: str) -> Problem:
+    return Problem(
+        "ScopeMissing",
+        f"the key lacks the scope {scope}; make one that has it: salience keys create --scope "
+        f"{scope}",
+        headers=(("WWW-Authenticate", f'Bearer error="insufficient_scope", scope="{scope}"'),),
+    )

@@ -41,10 +41,6 @@ RECORD_ARGUMENTS = {
 }
 
 
-class SearchAnswer:
-    """The answer of a search: hits, or results for a request in the other names."""
-
-
 def rename(arguments: dict[str, Any], other: str, name: str) -> None:
     """Give an argument its own name.
 

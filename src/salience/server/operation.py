@@ -6,7 +6,7 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,8 +16,8 @@ from salience.access.scopes import Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import InvalidInput, NotFound
 from salience.server.encoding import JSON
+from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
-from salience.server.settings import ServerSettings
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -27,16 +27,20 @@ TRANSFER: Final = "transfer"
 _ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
 
 
+class Serving(Protocol):
+    """The parts of a server that operations use."""
+
+    memory: AsyncMemory
+    is_ready: bool
+    metrics: Metrics
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of an operation: who asks, for which namespace, with which arguments.
-
-    `memory` sees the namespace of the request, `root` is the memory that the server has opened.
-    """
+    """One call of an operation: who asks, for which namespace, with which arguments."""
 
     request: Request
-    root: AsyncMemory
-    settings: ServerSettings
+    server: Serving
     principal: Principal
     namespace: str
     arguments: dict[str, Any] = field(default_factory=dict)
@@ -44,7 +48,7 @@ class Call:
     @property
     def memory(self) -> AsyncMemory:
         """The memory of the namespace."""
-        return self.root.within(self.namespace)
+        return self.server.memory.within(self.namespace)
 
     @property
     def id(self) -> str:
@@ -152,7 +156,7 @@ def check_namespaces(call: Call, namespaces: Any) -> None:
     """
     for name in namespaces if isinstance(namespaces, list | tuple) else ():
         if isinstance(name, str) and not call.principal.sees(name):
-            raise foreign(name)
+            raise foreign()
 
 
 def check_everywhere(call: Call) -> None:
@@ -162,9 +166,9 @@ def check_everywhere(call: Call) -> None:
         NotFound: the key does not have all namespaces.
     """
     if call.arguments.get("everywhere") is True and not call.principal.sees_everything:
-        raise foreign("*")
+        raise foreign()
 
 
-def foreign(name: str) -> NotFound:
-    """The error for a namespace that is not there for a key; the same for all names."""
+def foreign() -> NotFound:
+    """The error for a namespace that is not there for a key; the same for all."""
     return NotFound("there is no such namespace for this key")

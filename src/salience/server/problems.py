@@ -18,6 +18,7 @@ from salience.errors import (
     EmbedderMismatch,
     InvalidInput,
     Locked,
+    NotEmpty,
     NotFound,
     SalienceError,
     StoreClosed,
@@ -44,6 +45,7 @@ KINDS: Mapping[str, Kind] = {
     "NotFound": Kind(404, "There is nothing of that name"),
     "VersionConflict": Kind(412, "The memory was changed meanwhile"),
     "Locked": Kind(409, "Another process is at work"),
+    "NotEmpty": Kind(409, "The namespace holds memories already"),
     "EmbedderMismatch": Kind(409, "The vectors come from another embedder"),
     "EmbedderError": Kind(503, "The embedder does not answer"),
     "StoreClosed": Kind(503, "The store is closed"),
@@ -189,6 +191,8 @@ def _code(error: SalienceError) -> str:
 
 
 def _public(error: SalienceError) -> str:
+    if isinstance(error, NotEmpty):
+        return str(error)
     for each in type(error).__mro__:
         if each in _HIDDEN:
             return _HIDDEN[each]

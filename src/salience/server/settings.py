@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from salience.errors import InvalidInput, shown
+from salience.server.guard import GuardSettings
 
 DEFAULT_PORT = 8420
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -62,6 +63,11 @@ class ServerSettings:
             for name, value in values.items()
             if value is not None
         }
+
+    @property
+    def guard(self) -> GuardSettings:
+        """The limits that the guard keeps."""
+        return GuardSettings(hosts=self.allowed_hosts, origins=self.cors_origins)
 
     @property
     def is_loopback(self) -> bool:

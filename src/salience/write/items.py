@@ -66,6 +66,7 @@ _LIMITED: Mapping[str, Callable[[Any, Limits], Any]] = {  # checks that depend o
     "metadata": lambda value, limits: metadata_mapping(value, limits.metadata),
 }
 MAX_LINKS = 10_000  # that an item brings
+LINK_KEYS = ("target", "type", "weight", "created_at")
 MAX_NAME_CHARACTERS = 2_000  # of the target of a link: an id, or a title
 MAX_VECTORS = 256  # that an item brings
 _SETTABLE = frozenset(CHECKS) - {"status"}
@@ -155,7 +156,7 @@ def parse_item(source: Any, scope: WriteContext, dimensions: Mapping[str, int]) 
             link.get("weight", 1.0),
             link.get("created_at", min(record.created_at, scope.now)),
         )
-        for link in _mappings("links", source.get("links"))
+        for link in _links(source.get("links"))
     )
     vectors = _vectors(source.get("vectors"), dimensions)
     empty = {"links": not links, "vectors": not vectors, "vector_texts": not further}
@@ -249,6 +250,17 @@ def _mappings(name: str, value: Any) -> list[Mapping[str, Any]]:
     if not all(isinstance(item, Mapping) for item in mappings):
         raise InvalidInput(name, "must be a list of mappings")
     return [mapping(name, item) for item in mappings]
+
+
+def _links(value: Any) -> list[Mapping[str, Any]]:
+    """The links of an item, which have no other keys than `LINK_KEYS`."""
+    links = _mappings("links", value)
+    for place, link in enumerate(links):
+        for key in link.keys() - set(LINK_KEYS):
+            raise InvalidInput(
+                f"links[{place}].{key}", "is no field of a link", f"use {', '.join(LINK_KEYS)}"
+            )
+    return links
 
 
 def parse_link(

@@ -101,8 +101,8 @@ class GuardSettings:
     body_seconds: float = 30.0
     handling_seconds: float = 60.0
     long_seconds: float = 3_600.0
-    key_rate: Rate | None = Rate(60_000)
-    refusal_rate: Rate | None = Rate(120)
+    key_rate: Rate | None = field(default_factory=lambda: Rate(60_000))
+    refusal_rate: Rate | None = field(default_factory=lambda: Rate(120))
     heavy_operations: tuple[str, ...] = HEAVY_OPERATIONS
     heavy_slots: int = field(default_factory=lambda: os.cpu_count() or 1)
     long_operations: tuple[str, ...] = LONG_OPERATIONS

@@ -18,8 +18,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
 from salience.server.models.constraints import CONSTRAINTS, DESCRIPTIONS, Constraint
-from salience.server.models.invalid import InvalidArguments, Mistake
 from salience.server.models.schema import Schema, incoming_type, is_json, schema_of, union_parts
+from salience.server.problems import FieldProblem, Problem, Refused
 
 _OBJECT = ConfigDict(extra="forbid", strict=True)
 _EMPTY = inspect.Parameter.empty
@@ -57,8 +57,11 @@ class Argument:
 class Arguments:
     """A JSON object of arguments, which parses bodies and has a schema."""
 
-    def __init__(self, name: str, members: Mapping[str, Argument]) -> None:
+    def __init__(
+        self, name: str, members: Mapping[str, Argument], one_of: Sequence[Sequence[str]] = ()
+    ) -> None:
         self.name = name
+        self._one_of = one_of
         self.members = dict(members)
         typed_dict: Any = TypedDict  # mypy knows no names that are computed
         kind = typed_dict(name, {n: m.annotation() for n, m in members.items()})
@@ -73,32 +76,41 @@ class Arguments:
         *,
         without: Iterable[str] = (),
         plus: Mapping[str, Argument] = {},
+        one_of: Sequence[Sequence[str]] = (),
     ) -> Arguments:
-        """The arguments of a method, without some of them, and with others besides."""
+        """The arguments of a method, without some of them, and with others besides.
+
+        Of each group in `one_of`, which are names of the same thing, one has to be there.
+        """
         own = {n: a for n, a in parameters(method).items() if n not in without}
-        return cls(name, {**own, **plus})
+        return cls(name, {**own, **plus}, one_of)
 
     def parse(self, body: bytes) -> dict[str, Any]:
         """The arguments in a body: those that it has, with their values as JSON has them.
 
         Raises:
-            InvalidArguments: the body is no such object; names each wrong member.
+            Refused: the body is no such object; names each wrong member.
         """
         try:
-            return self._adapter.validate_json(body, strict=True)
+            arguments = self._adapter.validate_json(body, strict=True)
         except ValidationError as problem:
-            raise InvalidArguments(tuple(_mistakes(problem, body, self.members))) from None
+            raise _refusal(problem, body, self.members) from None
+        for group in self._one_of:
+            if (count := sum(name in arguments for name in group)) != 1:
+                what = "is missing" if count == 0 else "is there under two names"
+                raise _refused([FieldProblem(group[0], what, "give it once", f"#/{group[0]}")])
+        return arguments
 
     def parse_query(self, query: Sequence[tuple[str, str]]) -> dict[str, Any]:
         """The arguments in the parameters of a URL; all but texts are written as JSON.
 
         Raises:
-            InvalidArguments: names the parameter that is wrong.
+            Refused: names the parameter that is wrong.
         """
         values: dict[str, Any] = {}
         for name, text in query:
             if name in values:
-                raise InvalidArguments((Mistake("", name, "is there twice", "give it once"),))
+                raise _refused([FieldProblem(name, "is there twice", "give it once")])
             is_text = name in self.members and _allows(self.members[name].type, str)
             try:
                 values[name] = text if is_text else msgspec.json.decode(text)
@@ -114,7 +126,9 @@ class Arguments:
             "properties": {name: member.schema() for name, member in self.members.items()},
             "additionalProperties": False,
         }
-        return schema | ({"required": required} if required else {})
+        groups = [{"oneOf": [{"required": [name]} for name in group]} for group in self._one_of]
+        schema |= {"required": required} if required else {}
+        return schema | ({"allOf": groups} if groups else {})
 
 
 def parameters(method: Callable[..., Any]) -> dict[str, Argument]:
@@ -165,29 +179,30 @@ def _json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _mistakes(
-    problem: ValidationError, body: bytes, members: Mapping[str, Argument]
-) -> Iterable[Mistake]:
-    """The mistakes that pydantic has found, by the places that the body really has."""
+def _refusal(problem: ValidationError, body: bytes, members: Mapping[str, Argument]) -> Refused:
+    """The refusal of a body that names what pydantic has found, by the places of the body."""
     try:
         document = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        yield Mistake("", "body", "is not JSON", "send a JSON object in UTF-8")
-        return
-    seen = set()
+        return Refused(Problem("InvalidRequest", "the body is not JSON in UTF-8"))
+    mistakes: dict[str, FieldProblem] = {}
     for error in problem.errors(include_url=False, include_input=False, include_context=False):
         path = _path(document, error["loc"], error["type"])
-        pointer = "".join(f"/{_escaped(part)}" for part in path)
-        if pointer in seen:
-            continue
-        seen.add(pointer)
+        pointer = "#" + "".join(f"/{_escaped(part)}" for part in path)
         name = ".".join(map(str, path)) or "body"
+        what, remedy = _sentence(error["msg"]), ""
         if error["type"] == "extra_forbidden":
-            yield Mistake(pointer, name, "is no field", f"use {', '.join(sorted(members))}")
+            what, remedy = "is no field", f"use {', '.join(sorted(members))}"
         elif error["type"] == "missing":
-            yield Mistake(pointer, name, "is missing", "give it a value")
-        else:
-            yield Mistake(pointer, name, _sentence(error["msg"]), "")
+            what, remedy = "is missing", "give it a value"
+        mistakes.setdefault(pointer, FieldProblem(name, what, remedy, pointer))
+    return _refused(list(mistakes.values()))
+
+
+def _refused(mistakes: Sequence[FieldProblem]) -> Refused:
+    first = mistakes[0]
+    detail = f"{first.field}: {first.problem}" + (f"; {first.remedy}" if first.remedy else "")
+    return Refused(Problem("InvalidInput", detail, tuple(mistakes)))
 
 
 def _path(document: Any, location: Sequence[Any], kind: str) -> list[str | int]:

@@ -59,6 +59,9 @@ LINK: Mapping[str, Constraint] = {
     "created_at": MOMENT,
 }
 
+MESSAGES: Constraint = {"items": {"$ref": "#/components/schemas/ChatMessage"}}
+FACETS_OR_NULL: Constraint = {"names": FACETS, "values": RECORD["content"]}
+
 CONSTRAINTS: Mapping[str, Constraint] = {
     **RECORD,
     "query": {"maxLength": DEFAULT_LIMITS.query, "pattern": r"\S"},
@@ -88,7 +91,6 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "vectors": {"values": {"minItems": 1}},
     "replace_metadata": {},
     "order": {},
-    "facets": {"names": FACETS},
     "old": ID,
     "new": ID,
     "one": ID,

@@ -8,6 +8,7 @@ from salience.engine.memory import Memory
 from salience.search.compare import Comparison
 from salience.search.context import Context
 from salience.search.explain import ExplainReport
+from salience.search.results import SearchResult
 from salience.server import document
 from salience.server.encoding import answer
 from salience.server.models.arguments import Arguments
@@ -31,7 +32,7 @@ TAG = "Recall"
     scope=READ,
     tag=TAG,
     body=Arguments.of("SearchRequest", Memory.search, plus=document.SEARCH_ARGUMENTS),
-    answers={200: Answer(description="The hits, best first.", body=document.SearchAnswer)},
+    answers={200: Answer(description="The hits, best first.", body=SearchResult)},
     errors=(404,),
     example={"query": "Where does Ana live?", "limit": 3},
 )

@@ -1,13 +1,92 @@
-"""The server itself: its health, version and document."""
+"""The server itself, its namespaces in figures, and its profiles."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import Any
+
 from starlette.responses import Response
 
-from salience.server.encoding import answer
-from salience.server.operation import Answer, Call, operation
+import salience
+from salience.engine.memory import Memory
+from salience.errors import NotFound
+from salience.ranking import profiles as profiles_by_name
+from salience.ranking.profile import Profile
+from salience.server.encoding import JSON, answer, encoded
+from salience.server.guard.metrics import CONTENT_TYPE as METRICS_TYPE
+from salience.server.models.arguments import Arguments
+from salience.server.openapi import document
+from salience.server.operation import OPERATIONS, READ, Answer, Call, check_everywhere, operation
 
 TAG = "Server"
+_SUMMARY = {"name": str, "doc": str, "formula": str}
+
+
+@operation(
+    "GET",
+    "/stats",
+    Memory.stats,
+    scope=READ,
+    tag=TAG,
+    query=Arguments.of("StatsQuery", Memory.stats),
+    answers={200: Answer(description="The counts.", body=dict[str, Any])},
+    errors=(404,),
+)
+async def stats(call: Call) -> Response:
+    """Count memories, links and more."""
+    check_everywhere(call)
+    return answer(await call.memory.stats(**call.arguments))
+
+
+@operation(
+    "GET",
+    "/profiles",
+    scope=READ,
+    tag=TAG,
+    answers={200: Answer(description="The profiles.", body={"profiles": [_SUMMARY]})},
+)
+async def profiles(call: Call) -> Response:
+    """List the profiles by which searches rank."""
+    named = map(profiles_by_name.get, profiles_by_name.names())
+    return answer({"profiles": [_summary(profile) for profile in named]})
+
+
+@operation(
+    "GET",
+    "/profiles/{name}",
+    scope=READ,
+    tag=TAG,
+    answers={
+        200: Answer(
+            description="The profile; `profile` may be sent with a search, changed or not.",
+            body=_SUMMARY | {"profile": dict[str, Any]},
+        )
+    },
+    errors=(404,),
+)
+async def profile(call: Call) -> Response:
+    """Show a profile with its formula."""
+    name = call.request.path_params["name"]
+    if name not in profiles_by_name.names():
+        raise NotFound(f"there is no profile {name!r}")
+    named = profiles_by_name.get(name)
+    return answer(_summary(named) | {"profile": named.to_dict()})
+
+
+def _summary(profile: Profile) -> dict[str, str]:
+    return {"name": profile.name, "doc": profile.doc, "formula": str(profile.signal)}
+
+
+@operation(
+    "GET",
+    "/version",
+    scope=None,
+    tag=TAG,
+    answers={200: Answer(description="The version.", body={"name": str, "version": str})},
+)
+async def version(call: Call) -> Response:
+    """Tell the version of the server."""
+    return answer({"name": "salience", "version": salience.__version__})
 
 
 @operation(
@@ -20,3 +99,51 @@ TAG = "Server"
 async def health(call: Call) -> Response:
     """Tell that the process answers."""
     return answer({"status": "ok"})
+
+
+@operation(
+    "GET",
+    "/ready",
+    scope=None,
+    tag=TAG,
+    answers={
+        200: Answer(description="It is.", body={"status": str}),
+        503: Answer(description="Not yet, or no longer.", body={"status": str}),
+    },
+)
+async def ready(call: Call) -> Response:
+    """Tell whether the embedder is warm and the store answers."""
+    if not call.server.is_ready:
+        return answer({"status": "starting"}, 503)
+    await call.memory.get("ready")
+    return answer({"status": "ready"})
+
+
+@operation(
+    "GET",
+    "/metrics",
+    scope=None,
+    tag=TAG,
+    answers={200: Answer(description="The metrics.", body=str, content_type=METRICS_TYPE)},
+)
+async def metrics(call: Call) -> Response:
+    """Give the metrics, for Prometheus."""
+    return Response(call.server.metrics.text(), media_type=METRICS_TYPE)
+
+
+@operation(
+    "GET",
+    "/openapi.json",
+    scope=None,
+    tag=TAG,
+    answers={200: Answer(description="The document.", body=dict[str, Any])},
+)
+async def openapi(call: Call) -> Response:
+    """Give this document."""
+    return Response(document_bytes(), media_type=JSON)
+
+
+@cache
+def document_bytes() -> bytes:
+    """The OpenAPI document of all operations."""
+    return encoded(document(OPERATIONS))

@@ -66,7 +66,7 @@ def load(
 
     Raises:
         InvalidInput: the file is damaged, and in which line; nothing was written.
-        StoreError: a namespace holds memories already.
+        NotEmpty: a namespace holds memories already.
     """
     contents = _check(name, read, scope.limits, report)
     if target is not None and len(contents.namespaces) != 1:

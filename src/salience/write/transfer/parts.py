@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from salience.errors import StoreError
+from salience.errors import NotEmpty
 from salience.records.events import Event, events_by_memory, link_time, record_at
 from salience.records.record import EMPTY, Draft, Embedding, Link, MemoryRecord
 from salience.retrieval.candidates import Rows
@@ -242,13 +242,13 @@ def begin(namespace: str, origin: str) -> Plan[None]:
     `origin` tells one source from another.
 
     Raises:
-        StoreError: it holds memories of its own, or some of another source.
+        NotEmpty: it holds memories of its own, or some of another source.
     """
     notes, figures = yield [Notes(namespace), ReadStats((namespace,))]
     unfinished = notes.get(COPYING_NOTE)
     if figures["memories"] and unfinished != origin:
         of = "of another source, which was broken off" if unfinished else "already"
-        raise StoreError(
+        raise NotEmpty(
             f"the namespace {namespace!r} holds {figures['memories']:,} memories {of}; "
             "take another namespace or store, or erase them first"
         )

@@ -1,0 +1,224 @@
+"""Components: the schemas that several requests share, and that of a problem."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, get_type_hints
+
+from salience.engine.memory import Memory
+from salience.errors import InvalidInput
+from salience.ranking.profiles import BUILT_IN
+from salience.records.fields import FIELDS, field_type
+from salience.records.filters import MAX_FILTER_VALUES
+from salience.search.context.sections import STANDARD, Section
+from salience.search.request import MAX_HITS
+from salience.server.models.arguments import parameters
+from salience.server.models.constraints import LINK, NAMESPACE, RECORD, TEXT
+from salience.server.models.schema import Schema, schema_of
+from salience.server.problems import KINDS
+from salience.write.items import LINK_KEYS
+
+_REF = "#/components/schemas/"
+_EARLIEST, _LATEST = -62_135_596_800, 253_402_300_799  # seconds of the years 1 and 9999
+MOMENT: Schema = {
+    "description": "A time in ISO 8601 (UTC where it has no zone), a date, or seconds since 1970.",
+    "anyOf": [
+        {"type": "string", "format": "date-time"},
+        {"type": "string", "format": "date"},
+        {"type": "number", "minimum": _EARLIEST, "maximum": _LATEST},
+    ],
+}
+_VALUES: dict[str, Schema] = {
+    "text": {"type": "string", "pattern": r"^[^\u0000]*$"},
+    "number": {"type": "number"},
+    "time": {"$ref": f"{_REF}Moment"},
+    "list": {"type": "string", "pattern": r"^[^\u0000]*$"},
+    "json": {},
+}
+_ORDER = ("gt", "gte", "lt", "lte")
+
+
+def filters() -> dict[str, Schema]:
+    """The grammar of filters: Filters, and a condition for each type of field."""
+    properties: dict[str, Schema] = {}
+    for name in FIELDS:
+        try:
+            kind = field_type(name)
+        except InvalidInput:
+            continue
+        choices = FIELDS[name].choices
+        condition = f"{kind.capitalize()}Condition" if not choices else _choice_name(name)
+        properties[name] = {"$ref": f"{_REF}{condition}"}
+    several = {"type": "array", "items": {"anyOf": [{"$ref": f"{_REF}Filters"}, {"type": "null"}]}}
+    one = {"anyOf": [{"$ref": f"{_REF}Filters"}, {"type": "null"}]}
+    for word, schema in (("and", several), ("or", several), ("not", one)):
+        properties[word] = properties[f"${word}"] = schema
+    properties["metadata"] = {
+        "type": "object",
+        "additionalProperties": {"$ref": f"{_REF}JsonCondition"},
+        "propertyNames": {"minLength": 1, "pattern": r"^[^\u0000]+$"},
+    }
+    conditions = {f"{kind.capitalize()}Condition": _condition(kind) for kind in _VALUES}
+    chosen = {
+        _choice_name(n): _condition("text", f.choices) for n, f in FIELDS.items() if f.choices
+    }
+    return (
+        conditions
+        | chosen
+        | {
+            "Filters": {
+                "description": "Conditions on the fields of memories, all of which must hold: "
+                f"a value, or operators. At most {MAX_FILTER_VALUES:,} values.",
+                "type": "object",
+                "properties": properties,
+                "patternProperties": {r"^metadata\.[^\u0000]+$": {"$ref": f"{_REF}JsonCondition"}},
+                "additionalProperties": False,
+            }
+        }
+    )
+
+
+def _choice_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_")) + "Condition"
+
+
+def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
+    """The conditions that a field of a type can meet: a value, or an object of operators."""
+    value = _VALUES[kind]
+    exact: Schema = {"type": "string", "enum": list(choices)} if choices else value
+    if kind == "list":
+        exact = {"anyOf": [value, {"type": "array", "items": value}]}
+    equal = {"anyOf": [exact, {"type": "null"}]} if exact else {}
+    among = {"type": "array", "items": equal}
+    operators: dict[str, Schema] = {"eq": equal, "ne": equal, "in": among, "nin": among}
+    present = value or {"not": {"type": "null"}}
+    if kind != "list":
+        operators |= dict.fromkeys(_ORDER, present)
+    operators["contains"] = present
+    operators["exists"] = {"type": "boolean"}
+    both = {f"{sign}{name}": operators[name] for name in operators for sign in ("", "$")}
+    compared = {
+        "type": "object",
+        "properties": both,
+        "additionalProperties": False,
+        "minProperties": 1,
+    }
+    plain = {"type": ["string", "number", "boolean", "null", "array"]} if kind == "json" else equal
+    return {"anyOf": [plain, compared]}
+
+
+def requests() -> dict[str, Schema]:
+    """The schemas of what requests hold."""
+    link = parameters(Memory.link)
+    links = {name: schema_of(link[name].type, LINK[name]) for name in LINK_KEYS}
+    item = parameters(Memory.add)
+    members = {
+        n: schema_of(a.type, a.constraint) for n, a in item.items() if n not in _NOT_OF_ITEMS
+    }
+    members["content"] = schema_of(str, RECORD["content"])
+    return {
+        "Moment": MOMENT,
+        "Profile": {
+            "description": "The name of a profile, or a profile as GET /v1/profiles/{name} gives "
+            "one; never a path.",
+            "anyOf": [{"type": "string", "enum": sorted(BUILT_IN)}, {"type": "object"}],
+        },
+        "LinkInput": {
+            "type": "object",
+            "properties": links,
+            "required": ["target", "type"],
+            "additionalProperties": False,
+        },
+        "BatchItem": {
+            "description": "A text, or an object with the fields of a memory. Anything else is "
+            "REJECTED by itself, and the others are added.",
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "properties": members, "required": ["content"]},
+                {},
+            ],
+        },
+        "ChatMessage": {
+            "type": "object",
+            "properties": {
+                "role": {"type": "string", "description": "user, assistant, system or tool."},
+                "content": {
+                    "description": "The text, or parts of it.",
+                    "type": ["string", "array", "null"],
+                },
+                "name": {"type": ["string", "null"]},
+                "created_at": {"anyOf": [{"$ref": f"{_REF}Moment"}, {"type": "null"}]},
+                "id": {"type": ["string", "null"]},
+            },
+            "required": ["role", "content"],
+        },
+        "Section": _section(),
+        **filters(),
+    }
+
+
+_NOT_OF_ITEMS = ("content", "dedup", "on_conflict")
+
+
+def _section() -> Schema:
+    """The schema of a section of a context."""
+    limits: dict[str, Any] = {
+        "name": {"maxLength": 64, "pattern": TEXT},
+        "namespace": NAMESPACE,
+        "filters": {"$ref": f"{_REF}Filters"},
+        "limit": {"minimum": 1, "maximum": MAX_HITS},
+        "title": {"pattern": r"^[^\u0000]*$"},
+    }
+    hints = get_type_hints(Section)
+    properties = {f.name: schema_of(hints[f.name], limits.get(f.name, {})) for f in fields(Section)}
+    properties["budget"] = {
+        "description": "Tokens, or a share of all as 0.3.",
+        "anyOf": [
+            {"type": "integer", "minimum": 1},
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            {"type": "null"},
+        ],
+    }
+    return {
+        "description": " ".join((Section.__doc__ or "").split()),
+        "anyOf": [
+            {"type": "string", "enum": [name for name in STANDARD if name != "team"]},
+            {
+                "type": "object",
+                "properties": properties,
+                "required": ["name"],
+                "additionalProperties": False,
+            },
+        ],
+    }
+
+
+def problem() -> Schema:
+    """The schema of a problem, as RFC 9457 has it."""
+    field = {
+        "type": "object",
+        "properties": {
+            "pointer": {"type": "string", "description": "Its place in the body, by RFC 6901."},
+            "field": {"type": "string"},
+            "problem": {"type": "string"},
+            "remedy": {"type": "string"},
+        },
+        "required": ["field", "problem", "remedy"],
+        "additionalProperties": False,
+    }
+    return {
+        "description": "A refusal or failure, as RFC 9457 has it.",
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "format": "uri-reference"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "detail": {"type": "string"},
+            "instance": {"type": "string", "description": "The id of the request."},
+            "code": {"type": "string", "enum": sorted(KINDS)},
+            "errors": {"type": "array", "items": field},
+            "record": {"$ref": f"{_REF}MemoryRecord"},
+        },
+        "required": ["type", "title", "status", "detail", "instance", "code", "errors"],
+        "additionalProperties": False,
+    }

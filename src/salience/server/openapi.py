@@ -1,0 +1,220 @@
+"""The OpenAPI 3.1 document: written from the operations, and served as bytes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+import salience
+from salience.records.record import MemoryRecord
+from salience.server.encoding import JSON
+from salience.server.models.components import problem, requests
+from salience.server.models.constraints import ID, NAMESPACE
+from salience.server.models.results import Schemas
+from salience.server.models.schema import Schema
+from salience.server.operation import Answer, Operation
+from salience.server.problems import KINDS, MEDIA_TYPE
+
+PREFIX = "/v1"
+EXAMPLE_ID = "note-1"
+EXAMPLE_ADDRESS = "http://127.0.0.1:8420"
+_ALWAYS = (400, 403, 421, 429, 500, 503)
+_WITH_KEY = (401, 404)
+_WITH_INPUT = (422,)
+_WITH_BODY = (408, 413, 415)
+_DESCRIPTION = """The memory of an AI agent over HTTP: every method of `Memory`, as JSON.
+
+Errors are `application/problem+json`. Unknown fields are refused. A memory in an answer has its
+version in the header `ETag`; `If-Match` makes a change depend on it."""
+_PARAMETERS: dict[str, Schema] = {
+    "Salience-Namespace": {
+        "name": "Salience-Namespace",
+        "in": "header",
+        "description": "The namespace of the request; by default the first one of the key, "
+        "or `default`.",
+        "schema": {"type": "string", **NAMESPACE},
+    },
+    "If-Match": {
+        "name": "If-Match",
+        "in": "header",
+        "description": "The ETag that the memory has to have, or `*`.",
+        "schema": {"type": "string", "pattern": r'^(\*|(W/)?"\d{1,18}")$'},
+    },
+    "Idempotency-Key": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "A key of this request; a second one with it changes nothing, and gets "
+        "the answer of the first.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[!-~]+$"},
+    },
+}
+_SECURITY: dict[str, Schema] = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer KEY`."},
+    "token": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "`Authorization: Token KEY`.",
+    },
+    "apiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "The key."},
+}
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The document of some operations."""
+    schemas = Schemas({**requests(), "Problem": problem()})
+    schemas.refer(MemoryRecord)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in operations:
+        entry = paths.setdefault(PREFIX + operation.path, {})
+        entry[operation.method.lower()] = _operation(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "salience",
+            "version": salience.__version__,
+            "description": _DESCRIPTION,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{name: []} for name in _SECURITY] + [{}],
+        "tags": [{"name": tag} for tag in dict.fromkeys(each.tag for each in operations)],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.components,
+            "responses": _problems(operations),
+            "parameters": _PARAMETERS,
+            "securitySchemes": _SECURITY,
+        },
+    }
+
+
+def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "operationId": operation.id,
+        "summary": operation.summary,
+        "description": _description(operation),
+        "tags": [operation.tag],
+        "parameters": _parameters(operation),
+        "responses": {
+            **{str(status): _answer(each, schemas) for status, each in operation.answers.items()},
+            **{
+                str(status): {"$ref": f"#/components/responses/Problem{status}"}
+                for status in statuses(operation)
+                if status not in operation.answers
+            },
+        },
+        "x-codeSamples": [{"lang": "Shell", "source": curl(operation)}],
+    }
+    if operation.body is not None:
+        schemas.components[operation.body.name] = operation.body.schema()
+        content: dict[str, Any] = {
+            "schema": {"$ref": f"#/components/schemas/{operation.body.name}"},
+            "example": operation.example,
+        }
+        entry["requestBody"] = {"required": operation.needs_body, "content": {JSON: content}}
+    elif operation.body_type != JSON:
+        entry["requestBody"] = {
+            "required": True,
+            "content": {operation.body_type: {"schema": {"type": "string"}}},
+        }
+    if operation.scope is None:
+        entry["security"] = []
+    return entry
+
+
+def _description(operation: Operation) -> str:
+    needed = f"\n\nNeeds the scope `{operation.scope}`." if operation.scope else ""
+    return operation.description + needed
+
+
+def _parameters(operation: Operation) -> list[Schema]:
+    parameters: list[Schema] = []
+    for name in _path_names(operation.path):
+        schema = {"type": "string", **ID} if name == "id" else {"type": "string"}
+        parameters.append(
+            {
+                "name": name,
+                "in": "path",
+                "required": True,
+                "schema": schema,
+                "example": _PLACES[name],
+            }
+        )
+    query = operation.query
+    for name, argument in query.members.items() if query is not None else ():
+        schema = argument.schema()
+        description = schema.pop("description", "")
+        is_text = "$ref" not in json.dumps(schema) or "Moment" in json.dumps(schema)
+        content = {"schema": schema} if is_text else {"content": {JSON: {"schema": schema}}}
+        parameters.append({"name": name, "in": "query", "description": description, **content})
+    headers = ("Salience-Namespace", *operation.headers) if operation.scope else ()
+    return parameters + [{"$ref": f"#/components/parameters/{name}"} for name in headers]
+
+
+_PLACES = {"id": EXAMPLE_ID, "name": "balanced"}
+
+
+def _path_names(path: str) -> list[str]:
+    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+
+
+def _answer(answer: Answer, schemas: Schemas) -> dict[str, Any]:
+    entry: dict[str, Any] = {"description": answer.description}
+    if answer.body is not None:
+        entry["content"] = {answer.content_type: {"schema": schemas.of(answer.body)}}
+    if answer.has_etag:
+        etag = {"type": "string", "pattern": r'^"\d+"$'}
+        entry["headers"] = {"ETag": {"description": "Its version.", "schema": etag}}
+    return entry
+
+
+def statuses(operation: Operation) -> list[int]:
+    """The statuses of the problems that an operation may answer."""
+    found = {*_ALWAYS, *operation.errors}
+    if operation.scope is not None:
+        found.update(_WITH_KEY)
+    if operation.body is not None or operation.query is not None or operation.headers:
+        found.update(_WITH_INPUT)
+    if operation.body is not None or operation.body_type != JSON:
+        found.update((*_WITH_BODY, *_WITH_INPUT))
+    if "Idempotency-Key" in operation.headers:
+        found.add(409)
+    if _path_names(operation.path):
+        found.update(_WITH_INPUT)
+    return sorted(found)
+
+
+def _problems(operations: Sequence[Operation]) -> dict[str, Any]:
+    """A response for each status of a problem, with the codes that it may have."""
+    entries = {}
+    for status in sorted({status for each in operations for status in statuses(each)}):
+        codes = [code for code, kind in KINDS.items() if kind.status == status]
+        entries[f"Problem{status}"] = {
+            "description": "; ".join(f"{code}: {KINDS[code].title}" for code in codes) + ".",
+            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+        }
+    return entries
+
+
+def curl(operation: Operation, address: str = EXAMPLE_ADDRESS) -> str:
+    """The command that calls an operation by its example."""
+    path = PREFIX + operation.path.format(**_PLACES)
+    parts = ["curl", f"{address}{path}"]
+    if operation.method not in ("GET", "POST") or (
+        operation.method == "POST" and operation.example is None
+    ):
+        parts += ["-X", operation.method]
+    if operation.scope is not None:
+        parts += ["-H", "Authorization: Bearer $SALIENCE_API_KEY"]
+    if operation.example is not None:
+        parts += ["--json", json.dumps(operation.example)]
+    elif operation.body_type != JSON:
+        parts += ["-H", f"Content-Type: {operation.body_type}", "--data-binary", "@backup.jsonl"]
+    return " ".join(_quoted(part) for part in parts)
+
+
+def _quoted(part: str) -> str:
+    return f'"{part}"' if "$" in part else shlex.quote(part)
