@@ -1,6 +1,6 @@
 import { SalienceError } from "./errors.js";
 import { Listing } from "./listing.js";
-import { both, type SearchAnswer } from "./names.js";
+import { inBothNames, type SearchAnswer, type WireAnswer } from "./names.js";
 import {
   type CallOptions,
   type ChangeOptions,
@@ -9,13 +9,14 @@ import {
   Transport,
   type WriteOptions,
 } from "./transport.js";
-import type { Answer, Body, Query } from "./types.js";
+import type { Answer, Body, Query, Schemas } from "./types.js";
 
 export type NewMemory = Body<"/v1/memories">;
+export type Filters = Schemas["Filters"];
 export type ContextRequest = Body<"/v1/context">;
 export type SearchRequest = Body<"/v1/search">;
-export type MemoryRecord = Answer<"/v1/memories/{id}", "get">;
-export type Page = Answer<"/v1/memories/list">;
+export type MemoryRecord = Schemas["MemoryRecord"];
+export type Page = Schemas["Page"];
 
 /** The settings of a client; `profile` ranks the searches and contexts that name none. */
 export interface SalienceSettings extends Settings {
@@ -94,7 +95,7 @@ export class Salience {
       { method: "DELETE", path: place(id), headers: ifMatch(options), repeatable: "refused" },
       options,
     );
-    return (await orNull(erased.then(() => true))) ?? false;
+    return (await orNull(erased.then(() => true))) !== null;
   }
 
   /** Erases the memories of some ids; gives how many there were. */
@@ -140,7 +141,7 @@ export class Salience {
 
   /** The memories that a query calls for, best first: `hits`, by their other name `results`. */
   async search(query: SearchRequest, options?: CallOptions): Promise<SearchAnswer> {
-    return both(await this.#read("/v1/search", this.#ranked(query), options));
+    return inBothNames(await this.#read<WireAnswer>("/v1/search", this.#ranked(query), options));
   }
 
   /** A text for a model to read, of at most so many tokens. */

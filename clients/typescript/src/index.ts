@@ -1,5 +1,15 @@
-export { Salience, type SalienceSettings } from "./client.js";
+export {
+  Salience,
+  type ContextRequest,
+  type Filters,
+  type MemoryRecord,
+  type NewMemory,
+  type Page,
+  type SalienceSettings,
+  type SearchRequest,
+} from "./client.js";
 export { SalienceError, VersionConflict, type FieldError } from "./errors.js";
 export { Listing } from "./listing.js";
-export type { SearchAnswer } from "./names.js";
+export type { FoundMemory, SearchAnswer } from "./names.js";
 export type { CallOptions, ChangeOptions, WriteOptions } from "./transport.js";
+export type { Answer, Body, Query, Schemas } from "./types.js";

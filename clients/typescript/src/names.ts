@@ -1,23 +1,28 @@
 import type { Schemas } from "./types.js";
 
 type Hit = Schemas["Hit"];
+type Result = Omit<Hit, "score"> & { combined_score: number };
 
-/** A hit: its score by both names, that of the library and that of the ranking. */
-export type Found = Hit & { combined_score: number };
+/** What the server answers: a search in other names has its answer in those. */
+export type WireAnswer = Omit<Schemas["SearchResult"], "hits" | "min_score"> &
+  ({ hits: Hit[]; min_score: number | null } | { results: Result[]; threshold: number | null });
+
+/** A memory that a search returns, with its score by both names. */
+export type FoundMemory = Hit & { combined_score: number };
 
 /** The answer of a search: `results` is another name of `hits`, `threshold` of `min_score`. */
 export type SearchAnswer = Omit<Schemas["SearchResult"], "hits"> & {
-  hits: Found[];
-  results: Found[];
+  hits: FoundMemory[];
+  results: FoundMemory[];
   threshold: number | null;
 };
 
-/** An answer in one set of names or the other, with both. */
-export function both(answer: any): SearchAnswer {
-  const hits = (answer.hits ?? answer.results).map((hit: any) => {
-    const score = hit.score ?? hit.combined_score;
-    return { ...hit, score, combined_score: score };
-  });
-  const least = answer.min_score ?? answer.threshold ?? null;
+/** An answer in both sets of names. */
+export function inBothNames(answer: WireAnswer): SearchAnswer {
+  const least = "hits" in answer ? answer.min_score : answer.threshold;
+  const hits =
+    "hits" in answer
+      ? answer.hits.map((hit) => ({ ...hit, combined_score: hit.score }))
+      : answer.results.map((result) => ({ ...result, score: result.combined_score }));
   return { ...answer, hits, results: hits, min_score: least, threshold: least };
 }

@@ -57,7 +57,7 @@ test("memories are added, read, changed and erased", async () => {
   assert.ok(conflict instanceof VersionConflict);
   assert.deepEqual(conflict.record?.content, "Eve likes coffee.");
   const { versions } = await client.history("eve/tea 1");
-  assert.deepEqual(versions.map(({ content }) => content), ["Eve likes tea.", "Eve likes coffee."]);
+  assert.deepEqual(versions.map(({ record }) => record.content), ["Eve likes tea.", "Eve likes coffee."]);
 
   assert.equal(await client.delete("eve/tea 1", { ifVersion: 2 }), true);
   assert.equal(await client.delete("eve/tea 1"), false);
@@ -170,4 +170,19 @@ test("everything is exported, and imported elsewhere", async () => {
   assert.deepEqual((await copy.getMany(["a", "b"])).map((memory) => memory?.content), ["Ana", "Ben"]);
   const damaged = await client.within(crypto.randomUUID()).import("{").catch((error) => error);
   assert.ok(damaged instanceof SalienceError);
+});
+
+test("every operation of the document has a method", async () => {
+  const response = await fetch(`${process.env["SALIENCE_TEST_URL"]}/v1/openapi.json`);
+  const { paths } = (await response.json()) as { paths: Record<string, Record<string, { security?: unknown[] }>> };
+  const served = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      .filter(([, { security }]) => security?.length !== 0) // health and the like are not for clients
+      .map(([method]) => `${method.toUpperCase()} ${path}`),
+  );
+  const templates = served.map((name) => [name, new RegExp(`^${name.replace(/\{\w+\}/g, "[^/]+")}$`)] as const);
+  const missing = templates.filter(([, form]) => ![...asked].some((call) => form.test(call)));
+  const other = ["GET /v1/memories", "GET /v1/zones"]; // their POST is asked
+  assert.ok(served.length > 40);
+  assert.deepEqual(missing.map(([name]) => name).filter((name) => !other.includes(name)), []);
 });
