@@ -41,7 +41,9 @@ def test_the_help_takes_the_width_of_the_terminal(
 
 @pytest.mark.parametrize("name", COMMAND_NAMES)
 def test_the_text_of_each_option_is_a_sentence_in_plain_words(name: str) -> None:
-    command = typer.main.get_command(app).commands[name]  # type: ignore[attr-defined]
+    command = typer.main.get_command(app)
+    for word in name.split():
+        command = command.commands[word]  # type: ignore[attr-defined]
     context = typer.Context(command, info_name=name)
     for parameter in command.params:
         record = parameter.get_help_record(context)

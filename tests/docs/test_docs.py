@@ -17,6 +17,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,7 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
     typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
     from salience.cli.app import _SHARED, app
 
-    commands = typer.main.get_command(app).commands
+    commands = dict(_commands(typer.main.get_command(app)))
     sections = re.split(r"^## ", page("docs/command-line.md"), flags=re.MULTILINE)[1:]
     documented = {head.strip("` "): body for head, _, body in (s.partition("\n") for s in sections)}
     shared = {f"--{name}" for name in _SHARED}
@@ -138,6 +139,15 @@ def test_every_command_and_option_is_documented_and_no_other() -> None:
         assert said <= options, name
     unknown = set(documented) - set(commands) - {"Options of every command", "Exit codes"}
     assert not unknown
+
+
+def _commands(group: Any, family: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its name, of two words in a family."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{name} ")
+        else:
+            yield f"{family}{name}", command
 
 
 def _names(param: Any) -> list[str]:

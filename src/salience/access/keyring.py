@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import logging
 import time
@@ -22,7 +21,7 @@ from salience.access.scopes import Scope
 from salience.errors import SalienceError
 from salience.records.access_key import AccessKey
 from salience.retrieval.operations import ReadKeys, UseKey
-from salience.retrieval.plan import Plan, T, ask, drive
+from salience.retrieval.plan import Plan, T, ask, drive, in_thread
 from salience.stores import open_store
 from salience.stores.address import Address
 from salience.stores.protocol import AwaitableStore, Store
@@ -265,7 +264,7 @@ class Keyring:
         if isinstance(self._store, AwaitableStore):
             [keys] = await self._store.abatch([op])
         else:
-            [keys] = await asyncio.to_thread(self._store.batch, [op])
+            [keys] = await in_thread(self._store.batch, [op])
         return cast(Sequence[AccessKey], keys)
 
     def close(self) -> None:

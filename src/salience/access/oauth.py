@@ -5,7 +5,6 @@ Needs the extra `oauth`. This server is a protected resource: it issues no token
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from salience.access.principal import Principal
 from salience.access.scopes import SCOPES
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.records.validation import elements, text
+from salience.retrieval.plan import in_thread
 
 ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
@@ -90,7 +90,7 @@ class TokenVerifier:
 
     @property
     def metadata_url(self) -> str:
-        """Where `metadata` is to be found (RFC 9728): the path of the audience comes behind."""
+        """The address of `metadata` (RFC 9728), with the path of the audience at its end."""
         parts = urlsplit(self.settings.audience)
         return f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{parts.path.rstrip('/')}"
 
@@ -145,7 +145,7 @@ class TokenVerifier:
 
     async def averify(self, token: str) -> Principal | Refusal:
         """`verify` in a thread, as it may have to ask the issuer for its keys."""
-        return await asyncio.to_thread(self.verify, token)
+        return await in_thread(self.verify, token)
 
     def _principal(self, claims: Mapping[str, Any]) -> Principal:
         """The owner of a token by its claims.

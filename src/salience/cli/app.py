@@ -24,7 +24,7 @@ from salience.cli import (
     report,
     search,
 )
-from salience.cli.network import serve
+from salience.cli.network import keys, serve
 from salience.cli.printing.help import (
     MAX_HELP_COLUMNS,
     Commands,
@@ -115,6 +115,10 @@ COMMANDS: Commands = {
     },
     "Serve": {
         "serve": serve.serve,
+        "keys create": keys.create,
+        "keys list": keys.list_,
+        "keys rotate": keys.rotate,
+        "keys revoke": keys.revoke,
     },
     "Try and measure": {
         "demo": demo.demo,
@@ -123,19 +127,26 @@ COMMANDS: Commands = {
         "completion": completion.completion,
     },
 }
-"""All commands, in the order of --help."""
+"""All commands, in the order of --help; one of two words is in the family of the first."""
 
-app = typer.Typer(
-    cls=command_group(COMMANDS),
-    help="The memory an AI agent keeps, and the engine that recalls from it what matters now.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # help as plain text: drawing it would cost every start some time
-    context_settings={
-        "help_option_names": ["-h", "--help"],
-        "max_content_width": MAX_HELP_COLUMNS,
-    },
+
+def _application(commands: Commands, help: str) -> typer.Typer:
+    return typer.Typer(
+        cls=command_group(commands),
+        help=help,
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # help as plain text: drawing it would cost every start some time
+        context_settings={
+            "help_option_names": ["-h", "--help"],
+            "max_content_width": MAX_HELP_COLUMNS,
+        },
+    )
+
+
+app = _application(
+    COMMANDS, "The memory an AI agent keeps, and the engine that recalls from it what matters now."
 )
 
 
@@ -161,11 +172,17 @@ def _shared(
     ctx.obj = Settings.from_options(db, namespace, embedder, json).over(environment)
 
 
+def _options_beside(function: Callable[..., None]) -> dict[str, Any]:
+    """The shared options of a command: those of which it has none of its own."""
+    own = inspect.signature(function).parameters
+    return {name: option for name, option in _SHARED.items() if name not in own}
+
+
 def _command(function: Callable[..., None]) -> Callable[..., None]:
     """The function for typer, with the shared options instead of its `settings`."""
     hints = get_type_hints(function, include_extras=True)
     own = inspect.signature(function).parameters
-    shared = {name: option for name, option in _SHARED.items() if name not in own}
+    shared = _options_beside(function)
     parameters = [
         inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     ]
@@ -196,7 +213,21 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-_Command = command(_SHARED)
-for _group in COMMANDS.values():
-    for _name, _function in _group.items():
-        app.command(_name, cls=_Command)(_command(_function))
+def _add_commands() -> None:
+    families: dict[str, typer.Typer] = {"": app}
+    for heading, group in COMMANDS.items():
+        for path, function in group.items():
+            family, _, name = path.rpartition(" ")
+            if family not in families:
+                members = {
+                    each.removeprefix(f"{family} "): member
+                    for each, member in group.items()
+                    if each.startswith(f"{family} ")
+                }
+                families[family] = _application({heading: members}, f"Commands of {family}.")
+                app.add_typer(families[family], name=family)
+            own_command = command(_options_beside(function))
+            families[family].command(name, cls=own_command)(_command(function))
+
+
+_add_commands()

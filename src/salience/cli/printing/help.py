@@ -20,7 +20,7 @@ def command_group(commands: Commands) -> type[TyperGroup]:
 
     class CommandGroup(TyperGroup):
         def format_commands(self, ctx: Any, formatter: Any) -> None:
-            columns = max(map(len, self.commands))
+            columns = max(len(name) for group in commands.values() for name in group)
             for heading, group in commands.items():
                 rows = [(name.ljust(columns), _sentence(group[name].__doc__)) for name in group]
                 with formatter.section(heading):

@@ -1,0 +1,153 @@
+"""The commands `keys ...`: keys for the doors of a store."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Annotated
+
+import typer
+
+from salience.access import SCOPES, Keyring, NewKey
+from salience.access.plans import MAX_OVERLAP
+from salience.cli import output
+from salience.cli.settings import Settings
+from salience.errors import InvalidInput, shown
+from salience.records.access_key import AccessKey
+
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_DURATION = re.compile(r"(\d{1,6})([mhdw])")
+
+Id = Annotated[str, typer.Argument(metavar="KEY_ID", help="The key's id, as `keys list` shows it.")]
+Expires = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="When it ends: 90d, 12h, 4w, or a date; else never."),
+]
+
+
+def create(
+    settings: Settings,
+    namespace: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A namespace it has; ana/* for all beneath ana/, * for all; repeatable.",
+        ),
+    ] = None,
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SCOPES",
+            help=f"What it may do, separated by commas: {', '.join(SCOPES)}.",
+        ),
+    ] = None,
+    expires: Expires = None,
+    name: Annotated[str | None, typer.Option(help="What it is for, to be shown.")] = None,
+) -> None:
+    """Make a key, and print it once."""
+    scopes = [one.strip() for listed in scope or () for one in listed.split(",") if one.strip()]
+    if not scopes:
+        raise InvalidInput("--scope", "is missing", f"give some of {','.join(SCOPES)}")
+    if not namespace:
+        raise InvalidInput("--namespace", "is missing", "give a name, ana/* or *")
+    with Keyring.open(settings.url) as keys:
+        created = keys.create(namespace, scopes, expires_at=_end(expires), name=name)
+    _show_secret(settings, created)
+
+
+def list_(settings: Settings) -> None:
+    """List all keys, the oldest first; their secrets cannot be read."""
+    settings.require()
+    with Keyring.open(settings.url) as keys:
+        listed = keys.list()
+    if settings.json:
+        output.emit([key.to_dict() for key in listed])
+        return
+    if not listed:
+        output.nothing("there are no keys; `salience keys create` makes one")
+    from rich.console import Group
+    from rich.text import Text
+
+    from salience.cli.printing import render
+
+    rows = render.entries(id=8)
+    for key in listed:
+        uses = "never used" if key.last_used is None else f"used {render.when(key.last_used)}"
+        about = " · ".join(filter(None, (key.name, _end_of(key), uses)))
+        rows.add_row(Text(key.id, "bold"), Group(Text(_access(key)), Text(about, "dim")))
+    output.console().print(rows)
+
+
+def rotate(
+    settings: Settings,
+    id: Id,
+    overlap: Annotated[
+        str, typer.Option(metavar="TIME", help="How long the former secret stays valid: 1d, 2h.")
+    ] = "0m",
+    expires: Expires = None,
+) -> None:
+    """Give a key another secret, and print it once."""
+    settings.require()
+    with Keyring.open(settings.url) as keys:
+        rotated = keys.rotate(id, overlap=_duration("--overlap", overlap), expires_at=_end(expires))
+    _show_secret(settings, rotated)
+
+
+def revoke(settings: Settings, id: Id) -> None:
+    """End a key for good."""
+    settings.require()
+    with Keyring.open(settings.url) as keys:
+        revoked = keys.revoke(id)
+    if settings.json:
+        output.emit(revoked.to_dict())
+    else:
+        print(f"{revoked.id} is revoked; servers notice it within seconds")
+
+
+def _show_secret(settings: Settings, made: NewKey) -> None:
+    """Print a new secret to stdout, and all else about it to stderr."""
+    if settings.json:
+        output.emit(made.to_dict())
+        return
+    print(made.text)
+    key = made.key
+    output.note(
+        f"{key.id} has {', '.join(key.namespaces)}: {', '.join(key.scopes)}; {_end_of(key)}"
+    )
+    if key.former_until is not None:
+        output.note(f"the secret before is valid until {key.former_until:%Y-%m-%d %H:%M} UTC")
+    output.note("this is the only time that it is shown; keep it where others cannot read it")
+
+
+def _access(key: AccessKey) -> str:
+    """The namespaces and scopes of a key."""
+    return f"{', '.join(key.namespaces)}: {', '.join(key.scopes)}"
+
+
+def _end_of(key: AccessKey) -> str:
+    """The end of a key in words."""
+    if key.revoked_at is not None:
+        return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
+    if key.expires_at is None:
+        return "never expires"
+    verb = "expires" if key.expires_at > datetime.now(timezone.utc) else "expired"
+    return f"{verb} {key.expires_at:%Y-%m-%d %H:%M}"
+
+
+def _end(expires: str | None) -> datetime | str | None:
+    """The time that an option gives: from now on, or as it is."""
+    if expires is None or _DURATION.fullmatch(expires) is None:
+        return expires
+    try:
+        return datetime.now(timezone.utc) + _duration("--expires", expires)
+    except OverflowError:
+        raise InvalidInput("--expires", f"is {shown(expires)}", "leave it out for never") from None
+
+
+def _duration(option: str, text: str) -> timedelta:
+    """A length of time such as 90d."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        remedy = f"write it as 30m, 12h, 90d or 4w, at most {MAX_OVERLAP.days}d"
+        raise InvalidInput(option, f"is {shown(text)}", remedy)
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
