@@ -80,6 +80,46 @@ TWINS = {
             }
         ),
     ),
+    "remote/async_transport.py": Twin(
+        ("remote/transport.py",),
+        "`AsyncTransport`: requests over HTTP, awaited.",
+        {
+            "Transport": "AsyncTransport",
+            "httpx.Client": "httpx.AsyncClient",
+            "self._client.close": "self._client.aclose",
+            "response.read": "response.aread",
+            "time.sleep": "asyncio.sleep",
+        },
+        awaited=frozenset(
+            {"response.read", "self._client.close", "self._client.request", "time.sleep"}
+        ),
+        entered=frozenset({"self._client.stream"}),
+    ),
+    "remote/async_memory.py": Twin(
+        ("remote/memory.py",),
+        "`AsyncRemoteMemory`: the methods of `AsyncMemory`, answered by a server over HTTP.",
+        {
+            "Memory": "AsyncMemory",
+            "RemoteMemory": "AsyncRemoteMemory",
+            "RemoteIteration": "AsyncRemoteIteration",
+            "Iteration": "AsyncIteration",
+            "_method": "_method",
+            "_with_operations": "_with_operations",
+            "__enter__": "__aenter__",
+            "__next__": "__anext__",
+            "StopIteration": "StopAsyncIteration",
+        },
+        awaited=frozenset(
+            {
+                "self._call",
+                "self._memory.get_all",
+                "self._transport.close",
+                "self._transport.download",
+                "self._transport.send",
+                "self.pending_links",
+            }
+        ),
+    ),
     "stores/postgres/wire/async_connection.py": Twin(
         ("stores/postgres/wire/connection.py",),
         "`AsyncConnections`: connections awaited, of a pool for each event loop.",

@@ -27,6 +27,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from salience.engine.memory import Memory
+from salience.engine.schemes import register_scheme
 from salience.errors import SalienceError
 from salience.lifecycle.history import History
 from salience.lifecycle.verify import Verification
@@ -44,6 +45,14 @@ if TYPE_CHECKING:
     from salience.engine.async_memory import AsyncMemory
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
+for _scheme in ("http", "https"):
+    register_scheme(
+        _scheme,
+        {
+            "Memory": "salience.remote.memory:RemoteMemory",
+            "AsyncMemory": "salience.remote.async_memory:AsyncRemoteMemory",
+        },
+    )
 
 __version__ = "0.1.0"
 

@@ -95,6 +95,18 @@ class NotEmpty(StoreError):
     """Memories are to be brought into a namespace that holds others already."""
 
 
+class ServerBusy(StoreError):
+    """A server has no room for the request now; `retry_after` are the seconds to wait."""
+
+    def __init__(self, message: str = "", retry_after: float = 1.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class AccessDenied(SalienceError):
+    """A server does not take the key, or the key lacks the scope that the request needs."""
+
+
 class Locked(SalienceError):
     """Another process is doing what only one may do at a time; says which, and until when."""
 

@@ -34,6 +34,7 @@ from salience.engine.options import (
     takes,
 )
 from salience.engine.runner import MANY
+from salience.engine.schemes import opened_by
 from salience.engine.search_api import ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
@@ -931,13 +932,17 @@ class AsyncMemory(
     """
 
     @takes(Settings, defaults=SETTINGS)
+    def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
+        return object.__new__(opened_by(cls, url))
+
+    @takes(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
         """Open (or make) a store.
 
         Args:
             url: the path of a file, as "agent.db"; a URL: `sqlite:///agent.db`, `postgresql://...`,
-                `ram://`; or a store. By default the address in the environment's SALIENCE_DB, else
-                memory.db.
+                `ram://`; that of a server: `http://host:port`; or a store. By default the address
+                in the environment's SALIENCE_DB, else memory.db.
             {options}
 
         Raises:
@@ -966,7 +971,7 @@ class AsyncMemory(
         return await cls(url, **settings)
 
     def __getattr__(self, name: str) -> Any:
-        if name != "_core":
+        if name not in ("_core", "_transport"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         remedy = "use it in `async with memory:`, or open it by `await memory`"
         raise StoreClosed(f"the memory is not open yet; {remedy}")

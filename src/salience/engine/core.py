@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -17,6 +17,7 @@ from salience.embedders import (
 )
 from salience.engine.dispatcher import Dispatcher
 from salience.engine.options import SETTINGS, Settings, check_names
+from salience.engine.schemes import remote_scheme
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
 from salience.language.tokens import count_tokens
@@ -87,6 +88,7 @@ class Core:
         """
         check_names("Memory.open", settings, Settings)
         values: dict[str, Any] = {**SETTINGS, **settings}
+        _refuse_those_of_servers(url, settings)
         callable_or_none("clock", values["clock"])
         counter = function("count_tokens", values["count_tokens"])
         entities, embedder = values["entities"], values["embedder"]
@@ -229,6 +231,21 @@ def _release(dispatcher: Dispatcher, source: Address | Store | None) -> None:
         dispatcher.release()
     else:
         dispatcher.close()
+
+
+def _refuse_those_of_servers(url: Any, settings: Mapping[str, Any]) -> None:
+    """Refuse the address of a server, and the settings that only one has.
+
+    Raises:
+        InvalidInput: names which.
+    """
+    if remote_scheme(url):
+        remedy = "use Memory.open(url) or AsyncMemory(url); for all else name the store itself"
+        raise InvalidInput("url", "is the address of a server, not of a store", remedy)
+    for name in ("api_key", "timeout"):
+        if settings.get(name, SETTINGS[name]) != SETTINGS[name]:
+            remedy = "leave it out, or give the address of a server, as http://host:port"
+            raise InvalidInput(name, "is a setting for a server, and this is a store", remedy)
 
 
 def _line_writer(trace: Any) -> Callable[[str], object] | None:

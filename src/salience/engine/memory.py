@@ -15,6 +15,7 @@ from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
 from salience.engine.lifecycle_api import LifecycleApi
 from salience.engine.options import SETTINGS, Settings, takes
+from salience.engine.schemes import opened_by
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
@@ -35,13 +36,17 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
     """
 
     @takes(Settings, defaults=SETTINGS)
+    def __new__(cls, url: Address | Store | None = None, **settings: Unpack[Settings]) -> Self:
+        return object.__new__(opened_by(cls, url))
+
+    @takes(Settings, defaults=SETTINGS)
     def __init__(self, url: Address | Store | None = None, **settings: Unpack[Settings]) -> None:
         """Open (or make) a store.
 
         Args:
             url: the path of a file, as "agent.db"; a URL: `sqlite:///agent.db`, `postgresql://...`,
-                `ram://`; or a store. By default the address in the environment's SALIENCE_DB, else
-                memory.db.
+                `ram://`; that of a server: `http://host:port`; or a store. By default the address
+                in the environment's SALIENCE_DB, else memory.db.
             {options}
 
         Raises:
@@ -72,7 +77,7 @@ class Memory(WriteApi, SearchApi, ReadApi, JudgmentApi, LifecycleApi, TransferAp
         # async: return await cls(url, **settings)
 
     # async: def __getattr__(self, name: str) -> Any:
-    # async:     if name != "_core":
+    # async:     if name not in ("_core", "_transport"):
     # async:         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
     # async:     remedy = "use it in `async with memory:`, or open it by `await memory`"
     # async:     raise StoreClosed(f"the memory is not open yet; {remedy}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from inspect import Parameter, signature
+from inspect import Parameter, Signature, signature
 from typing import Any, TextIO, TypedDict, TypeVar
 
 from salience.embedders import Embedder
@@ -15,6 +15,7 @@ from salience.write.dedup import DedupPolicy
 from salience.write.upsert import OnConflict
 
 F = TypeVar("F", bound=Callable[..., Any])
+DEFAULT_TIMEOUT_SECONDS = 60.0
 LONGEST_PAUSE_SECONDS = 30.0  # after which an embedder that does not answer is asked again
 Clock = Callable[[], datetime]
 Trace = bool | TextIO | Callable[[str], object]
@@ -44,6 +45,8 @@ class Settings(TypedDict, total=False):
     slow_search_ms: the milliseconds from which a search is logged as slow; None for never.
     trace: print a line for each batch of operations with its time: True for stderr, or a stream, or
         a function that takes a line.
+    api_key: the key of a server; that in the environment's SALIENCE_API_KEY by default.
+    timeout: the seconds without a sign of a server after which a request fails; None for ever.
     """
 
     namespace: str
@@ -59,6 +62,8 @@ class Settings(TypedDict, total=False):
     limits: Limits | Mapping[str, int] | None
     slow_search_ms: float | None
     trace: Trace
+    api_key: str | None
+    timeout: float | None
 
 
 SETTINGS: Mapping[str, Any] = {
@@ -71,6 +76,7 @@ SETTINGS: Mapping[str, Any] = {
     "entities": RULES,
     "slow_search_ms": 1_000.0,
     "trace": False,
+    "timeout": DEFAULT_TIMEOUT_SECONDS,
 }
 
 
@@ -194,6 +200,7 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
         ]
         parameters = [*plain.parameters.values()][:-1] + options
         shown = plain.replace(parameters=parameters)
+        _PLAIN[method] = plain
         method.__signature__ = shown  # type: ignore[attr-defined]
         described = (part.__doc__ or "" for part in declared)
         texts = (text.partition("\n\n")[2].strip() for text in described)
@@ -204,6 +211,12 @@ def takes(*declared: type, defaults: Mapping[str, Any]) -> Callable[[F], F]:
     return show
 
 
+def plain_signature(method: Callable[..., Any]) -> Signature:
+    """The signature of a method as it is written, without the options that `takes` shows."""
+    return _PLAIN.get(method) or signature(method)
+
+
+_PLAIN: dict[Callable[..., Any], Signature] = {}
 _USUAL_NAMES = {
     **dict.fromkeys(("k", "n", "n_results", "size", "top_k"), "limit"),
     **dict.fromkeys(("filter", "where"), "filters"),

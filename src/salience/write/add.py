@@ -80,7 +80,7 @@ def add(
     With `strict`, the first wrong item raises and nothing of its chunk is written; otherwise wrong
     items are REJECTED and the rest is added.
     """
-    iterator = _iterator(items)
+    iterator = iterator_of(items)
     outcomes: list[Added] = []
     degraded: dict[str, None] = {}
     links: list[Link] = []
@@ -104,7 +104,7 @@ def _chunks(items: Iterator[Any]) -> Iterator[list[Any]]:
         yield chunk
 
 
-def _iterator(items: Any) -> Iterator[Any]:
+def iterator_of(items: Any) -> Iterator[Any]:
     """The iterator over a collection of items; InvalidInput for anything else."""
     try:
         if not isinstance(items, (str, bytes, Mapping)):
@@ -119,7 +119,7 @@ def _chunks_of_distinct_ids(items: Iterator[Any]) -> Iterator[list[Any]]:
     chunk: list[Any] = []
     ids: set[str] = set()
     for item in items:
-        id = _id_of(item)
+        id = id_of(item)
         if len(chunk) == _CHUNK_ITEMS or id in ids:
             yield chunk
             chunk, ids = [], set()
@@ -143,11 +143,11 @@ def _checked(chunk: Sequence[Any], scope: WriteContext, strict: bool) -> Plan[li
         except InvalidInput as problem:
             if strict:
                 raise
-            checked.append(Added(_id_of(source), "REJECTED", str(problem)))
+            checked.append(Added(id_of(source), "REJECTED", str(problem)))
     return checked
 
 
-def _id_of(source: Any) -> str | None:
+def id_of(source: Any) -> str | None:
     """The id that a caller gave to an item, if it is text."""
     id = source.get("id") if isinstance(source, Mapping) else None
     return id if isinstance(id, str) else None

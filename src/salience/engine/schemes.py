@@ -1,0 +1,42 @@
+"""Schemes of URLs that another class opens, such as http: it is imported when one is opened.
+
+The engine knows these classes by name alone, because they stand above it and are made of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, TypeVar
+
+from salience.stores.address import DB_VARIABLE
+
+T = TypeVar("T")
+_CLASSES: dict[str, Mapping[str, str]] = {}
+
+
+def register_scheme(scheme: str, classes: Mapping[str, str]) -> None:
+    """Let URLs of a scheme be opened by other classes: "module:Class" for each name of a class.
+
+    They are subclasses of `Memory` and `AsyncMemory`.
+    """
+    _CLASSES[scheme] = classes
+
+
+def opened_by(kind: type[T], address: Any) -> type[T]:
+    """The class that opens an address (None for that in the environment): `kind`, or its stead."""
+    classes = _CLASSES.get(remote_scheme(address), {})
+    module, _, name = classes.get(kind.__name__, "").partition(":")
+    if not module or kind.__module__ == module:
+        return kind
+    other: type[T] = getattr(import_module(module), name)
+    return other
+
+
+def remote_scheme(address: Any) -> str:
+    """The scheme of an address if other classes open that, else ""."""
+    if address is None:
+        address = os.environ.get(DB_VARIABLE, "")
+    scheme = address.partition("://")[0].lower() if isinstance(address, str) else ""
+    return scheme if scheme in _CLASSES else ""

@@ -1,0 +1,296 @@
+"""`RemoteMemory`: the methods of `Memory`, answered by a server over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from functools import update_wrapper
+from os import PathLike
+from typing import IO, Any, Self, Unpack
+
+from salience.display.result import short_repr
+from salience.engine.lifecycle_api import Progress
+from salience.engine.memory import Memory  # sync only
+
+# async: from salience.engine.async_memory import AsyncMemory
+from salience.engine.options import SETTINGS, Settings, takes
+
+# async: from salience.engine.async_memory import AsyncIteration
+from salience.engine.search_api import (
+    ITERATION_PAGE,
+    Iteration,  # sync only
+)
+from salience.errors import InvalidInput, NotFound, StoreError
+from salience.records.record import MemoryRecord
+from salience.records.validation import boolean, callable_or_none
+from salience.remote.batches import Batches
+from salience.remote.calls import OPERATIONS, Operation
+from salience.remote.exports import Received, sent_lines
+from salience.remote.settings import RemoteSettings
+from salience.remote.transport import Transport  # sync only
+
+# async: from salience.remote.async_transport import AsyncTransport
+from salience.retrieval.cursor import encode_cursor
+from salience.retrieval.operations import Order, Place
+from salience.search.listing import Page, list_request
+from salience.search.request import Filters
+from salience.stores.address import Address
+from salience.write.dedup import DedupPolicy
+from salience.write.outcomes import AddResult, Transferred
+from salience.write.upsert import OnConflict
+
+
+def _method(operation: Operation) -> Callable[..., Any]:
+    """The method of a memory that asks a server for an operation."""
+
+    def method(self: RemoteMemory, /, *args: Any, **options: Any) -> Any:
+        arguments = operation.arguments("Memory", args, options)
+        return self._call(operation, arguments)
+
+    return update_wrapper(method, getattr(Memory, operation.name))
+
+
+def _with_operations(kind: type[RemoteMemory]) -> type[RemoteMemory]:
+    """The class with a method for each operation that it does not define itself."""
+    for operation in OPERATIONS.values():
+        if operation.name not in vars(kind):
+            setattr(kind, operation.name, _method(operation))
+    return kind
+
+
+@_with_operations
+class RemoteMemory(Memory):
+    """A memory at a server: `Memory.open("http://host:port", api_key=...)` gives one.
+
+    It has every method of `Memory`, with the same arguments, results and errors. What cannot
+    be sent (functions, embedders, stores) is refused by its name. A request that fails is sent
+    again where that has the effect of once.
+    """
+
+    @takes(Settings, defaults=SETTINGS)
+    def __init__(self, url: Address | None = None, **settings: Unpack[Settings]) -> None:
+        """Open the memory of a server.
+
+        Args:
+            url: the address of the server, as `http://host:port`; by default that in the
+                environment's SALIENCE_DB.
+            {options}
+
+        Raises:
+            InvalidInput: an argument is wrong, or is a setting of the server.
+            StoreError: no server answers.
+            AccessDenied: it does not take the key.
+        """
+        self._remote = RemoteSettings.of("Memory", url, **settings)
+        self._transport = Transport(self._remote)  # sync only
+        self._greet()  # sync only
+
+    def _greet(self) -> None:
+        """Learn the namespace of the key, unless another was chosen."""
+        try:
+            answer = self._transport.send(self._remote.greeting())
+        except BaseException:
+            self._transport.close()
+            raise
+        if not isinstance(answer, dict) or "version" not in answer:
+            raise StoreError(f"{self._remote.url} answers, but not as a memory does")
+        if self._remote.namespace is None:
+            self._remote = self._remote.within(answer.get("namespace") or SETTINGS["namespace"])
+
+    def __enter__(self) -> Self:
+        # async: if "_transport" not in vars(self):
+        # async:     self._transport = AsyncTransport(self._remote)
+        # async:     self._greet()
+        return self
+
+    def __repr__(self) -> str:
+        values = {"url": self._remote.url, "namespace": self._remote.namespace}
+        return short_repr(type(self).__name__, values)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace whose memories this sees."""
+        return self._remote.namespace or SETTINGS["namespace"]
+
+    def within(self, namespace: str) -> Self:
+        """Give the memory of another namespace at the same server; closing either closes both."""
+        memory = object.__new__(type(self))
+        memory._remote, memory._transport = self._remote.within(namespace), self._transport
+        return memory
+
+    def flush(self) -> None:
+        """Let the server write the accesses that are still queued."""
+        self._call(OPERATIONS["flush"], {})
+
+    def close(self) -> None:
+        """Close the connections; the server goes on."""
+        self._transport.close()
+
+    def _call(
+        self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
+    ) -> Any:
+        """The result of an operation with some arguments.
+
+        Raises:
+            StoreError: the answer is none of this version of the package.
+        """
+        request = self._remote.request(operation, arguments, namespace)
+        try:
+            answer = self._transport.send(request)
+        except NotFound:
+            if operation.absent is ...:
+                raise
+            return operation.absent
+        try:
+            return operation.read(answer)
+        except (TypeError, ValueError, LookupError, AttributeError) as problem:
+            raise StoreError(
+                f"the answer of {self._remote.url} to {operation.name} cannot be read "
+                f"({type(problem).__name__}); is it of another version?"
+            ) from problem
+
+    def add_many(
+        self,
+        items: Iterable[Mapping[str, Any] | str],
+        *,
+        strict: bool = False,
+        dedup: DedupPolicy | bool | float | None = None,
+        on_conflict: OnConflict = "error",
+        progress: Callable[[int], None] | None = None,
+    ) -> AddResult:
+        """Remember many items, as `Memory.add_many` does.
+
+        So many are sent in a request as a server takes; `progress` is called after each.
+        """
+        progress = callable_or_none("progress", progress)
+        batches = Batches(items, strict=boolean("strict", strict))
+        options = {"strict": strict, "dedup": dedup, "on_conflict": on_conflict}
+        given = {name: value for name, value in options.items() if value is not None}
+        for batch in batches:
+            batches.note(self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+            if progress is not None:
+                progress(batches.count)
+        pending = self.pending_links() if batches.may_have_settled_links else ()
+        return batches.result(pending)
+
+    def delete_all(self, filters: Filters = None, *, namespace: str | None = None) -> int:
+        """Erase what passes a filter, or (if it is named) a whole namespace; returns how many.
+
+        Raises:
+            InvalidInput: neither was given.
+        """
+        arguments = {"all": True} if filters is None and namespace else {"filters": filters or {}}
+        return self._call(OPERATIONS["delete_all"], arguments, namespace)
+
+    def iterate(
+        self,
+        filters: Filters = None,
+        *,
+        order: Order = "newest",
+        page_size: int = ITERATION_PAGE,
+        cursor: str | None = None,
+    ) -> RemoteIteration:
+        """Iterate over the memories that pass a filter, in the order of `get_all`.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        list_request(self.namespace, None, order, page_size, cursor)
+        sent = OPERATIONS["get_all"].request({"filters": filters}).body["filters"]
+        return RemoteIteration(self, sent, order, page_size, cursor)
+
+    def __contains__(self, id: object) -> bool:  # sync only
+        if not isinstance(id, str):  # sync only
+            return False  # sync only
+        with suppress(InvalidInput):  # sync only
+            return self.get_many([id])[0] is not None  # sync only
+        return False  # sync only
+
+    def export(
+        self,
+        target: str | PathLike[str] | IO[Any],
+        *,
+        everywhere: bool = False,
+        vectors: bool = False,
+        progress: Progress | None = None,
+    ) -> Transferred:
+        """Write everything of this namespace as lines of JSON, as `Memory.export` does.
+
+        `progress` is called with the number of memories received.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+            StoreError: the server broke off; no file is left behind.
+        """
+        arguments = {
+            "everywhere": boolean("everywhere", everywhere),
+            "vectors": boolean("vectors", vectors),
+        }
+        request = self._remote.request(OPERATIONS["export"], arguments)
+        with Received(target, callable_or_none("progress", progress)) as received:
+            self._transport.download(request, received.take)
+            return received.result()
+
+    def import_(
+        self,
+        source: str | PathLike[str] | IO[Any],
+        *,
+        everywhere: bool = False,
+        progress: Progress | None = None,
+    ) -> Transferred:
+        """Write all that `export` has written into this namespace, as `Memory.import_` does.
+
+        `progress` is called with the number of bytes sent.
+
+        Raises:
+            InvalidInput: the file is damaged, and in which line; nothing was written.
+            StoreError: the namespace holds memories already.
+        """
+        operation = OPERATIONS["import_"]
+        request = self._remote.upload(operation, everywhere=boolean("everywhere", everywhere))
+        with sent_lines(source, callable_or_none("progress", progress)) as lines:
+            return operation.read(self._transport.send(request, lines))
+
+    @staticmethod
+    def reembed(*args: Any, **options: Any) -> int:
+        """Refused: the vectors of a server's store are made anew beside it.
+
+        Raises:
+            InvalidInput: always.
+        """
+        return Memory.reembed(*args, **options)  # sync only
+        # async: return await AsyncMemory.reembed(*args, **options)
+
+
+class RemoteIteration(Iteration):
+    """Memories of a server one after the other, read page by page."""
+
+    def __init__(
+        self, memory: RemoteMemory, filters: Any, order: Order, page_size: int, cursor: str | None
+    ) -> None:
+        self._memory, self._filters = memory, filters
+        self._order, self._page_size = order, page_size
+        self._next: str | None = cursor
+        self._last: str | None = cursor
+        self._page = Page((), 0)
+        self._index = 0
+        self._has_more = True
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor behind the memory that came last; None before the first."""
+        return self._last
+
+    def __next__(self) -> MemoryRecord:
+        while self._index >= len(self._page):
+            if not self._has_more:
+                raise StopIteration
+            self._page = self._memory.get_all(
+                self._filters, limit=self._page_size, cursor=self._next, order=self._order
+            )
+            self._next, self._index = self._page.cursor, 0
+            self._has_more = self._next is not None
+        record = self._page[self._index]
+        place = Place(record.created_at.timestamp(), self._page.places[self._index])
+        self._index, self._last = self._index + 1, encode_cursor(self._order, place)
+        return record

@@ -1,0 +1,141 @@
+"""The settings of a memory at a server: its address, its key, and what its requests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Unpack
+from urllib.parse import quote, urlsplit
+from uuid import uuid4
+
+from salience.engine.options import SETTINGS, Settings, check_names
+from salience.errors import InvalidInput
+from salience.records.validation import number, text
+from salience.remote.calls import PREFIX, Operation, Request
+from salience.remote.wire import profile_to_wire, to_wire
+from salience.stores.address import Address, store_url
+from salience.write.dedup import DedupPolicy
+
+KEY_VARIABLE = "SALIENCE_API_KEY"
+MAX_TIMEOUT_SECONDS = 86_400.0
+_OWN = ("namespace", "profile", "dedup", "trace", "api_key", "timeout")
+_PROFILED = ("search", "explain", "get_context")
+_DEDUPED = ("add", "add_many")
+
+
+@dataclass(frozen=True)
+class RemoteSettings:
+    """The address of a server, and what all requests of one memory share.
+
+    `namespace` is None until it is known: without one the server chooses that of the key.
+    """
+
+    url: str
+    namespace: str | None
+    api_key: str | None = field(repr=False)
+    timeout: float | None
+    profile: Any
+    dedup: Any
+    trace: Callable[[str], object] | None
+
+    @classmethod
+    def of(cls, kind: str, address: Address | None, **settings: Unpack[Settings]) -> RemoteSettings:
+        """The settings of an address, for the class named `kind`.
+
+        Raises:
+            InvalidInput: one is wrong, or is a setting of the server.
+        """
+        check_names(f"{kind}.open", settings, Settings)
+        values: dict[str, Any] = {**SETTINGS, **settings}
+        for name, value in settings.items():
+            if name not in _OWN and value is not SETTINGS[name] and value != SETTINGS[name]:
+                remedy = "leave it out, or open the store itself"
+                raise InvalidInput(name, "is a setting of the server", remedy)
+        namespace, profile = settings.get("namespace"), settings.get("profile")
+        dedup, trace = values["dedup"], None
+        if values["trace"]:
+            from salience.engine.trace import line_writer  # needed only when it is on
+
+            trace = line_writer(values["trace"])
+        return cls(
+            _base_url(store_url(address)),
+            None if namespace is None else text("namespace", namespace, limit=256),
+            _key(values["api_key"]),
+            number("timeout", values["timeout"], MAX_TIMEOUT_SECONDS),
+            None if profile is None else profile_to_wire("profile", profile),
+            None if dedup is None else to_wire("dedup", DedupPolicy.of(dedup, DedupPolicy())),
+            trace,
+        )
+
+    def within(self, namespace: str) -> RemoteSettings:
+        """The same settings for another namespace."""
+        return replace(self, namespace=text("namespace", namespace, limit=256))
+
+    def request(
+        self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
+    ) -> Request:
+        """The request of a call; a write has a key by which a server does it once.
+
+        Raises:
+            InvalidInput: names the argument that cannot be sent.
+        """
+        more: dict[str, Any] = {}
+        if self.profile is not None and operation.name in _PROFILED:
+            more["profile"] = self.profile
+        if self.dedup is not None and operation.name in _DEDUPED:
+            more["dedup"] = self.dedup
+        request = operation.request({**more, **arguments})
+        headers = {**request.headers, **self._namespace_header(namespace)}
+        if not request.repeatable:
+            headers["Idempotency-Key"] = uuid4().hex
+        return replace(request, headers=headers)
+
+    def upload(self, operation: Operation, *, everywhere: bool) -> Request:
+        """The request that sends a file, whose option is in the query."""
+        query = {"everywhere": "true"} if everywhere else {}
+        return replace(self.request(operation, {}), query=query, body=None)
+
+    def greeting(self) -> Request:
+        """The request that opens a memory: the server's version, and the namespace of the key."""
+        headers = self._namespace_header(None)
+        return Request("GET", f"{PREFIX}/version", headers=headers, repeatable=True)
+
+    def _namespace_header(self, namespace: str | None) -> dict[str, str]:
+        """The header of a namespace, percent-encoded: a header has no letters beyond ASCII."""
+        name = self.namespace if namespace is None else text("namespace", namespace, limit=256)
+        return {} if name is None else {"Salience-Namespace": quote(name)}
+
+
+def _base_url(url: str) -> str:
+    """The address of a server without a slash at its end.
+
+    Raises:
+        InvalidInput: it has a key or a query in it, or no host.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as problem:
+        raise InvalidInput("url", f"is no address: {problem}", "write http://host:port") from None
+    if not host:
+        raise InvalidInput("url", "names no host", "write http://host:port")
+    if "@" in parts.netloc:
+        raise InvalidInput("url", "has a user or password in it", "give the key as api_key")
+    if parts.query or parts.fragment:
+        raise InvalidInput("url", "has more than host, port and path", "write http://host:port")
+    return url.rstrip("/").removesuffix(PREFIX)
+
+
+def _key(key: Any) -> str | None:
+    """The key of an argument, else of the environment.
+
+    Raises:
+        InvalidInput: it cannot be a key; never quotes it.
+    """
+    key = os.environ.get(KEY_VARIABLE) if key is None else key
+    if key is None:
+        return None
+    if not isinstance(key, str) or not key.isascii() or not key.isprintable() or not key.strip():
+        raise InvalidInput("api_key", "is no key", "give the text that `salience keys create` gave")
+    return key.strip()

@@ -1,0 +1,154 @@
+"""Requests over HTTP: sent again where that is safe, their errors told as those of a memory."""
+
+from __future__ import annotations
+
+# async: import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import salience
+from salience.errors import StoreClosed, StoreError
+from salience.remote.calls import Request
+from salience.remote.errors import error_of
+
+# async: from salience.remote.exports import awaited
+from salience.remote.http import httpx
+from salience.remote.retries import Tries
+from salience.remote.settings import RemoteSettings
+
+CONNECT_SECONDS = 10.0  # at most, until a server takes the connection
+MAX_CONNECTIONS = 100
+NDJSON = "application/x-ndjson"
+
+
+class Transport:
+    """The connections to one server, which threads and namespaces share."""
+
+    def __init__(self, settings: RemoteSettings) -> None:
+        self._settings = settings
+        self._is_closed = False
+        seconds = settings.timeout
+        connect = CONNECT_SECONDS if seconds is None else min(seconds, CONNECT_SECONDS)
+        headers = {"User-Agent": f"salience/{salience.__version__}"}
+        if settings.api_key is not None:
+            headers["Authorization"] = f"Bearer {settings.api_key}"
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=httpx.Timeout(seconds, connect=connect),
+            limits=httpx.Limits(
+                max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS
+            ),
+        )
+
+    def send(self, request: Request, content: Callable[[], Iterable[bytes]] | None = None) -> Any:
+        """The JSON of the answer; None if it has none. `content` gives the body of an upload anew.
+
+        Raises:
+            SalienceError: what the server refused, or why it cannot be reached.
+        """
+        tries = Tries(request)
+        while True:
+            try:
+                response = self._response(request, content)
+            except httpx.TransportError as problem:
+                pause = tries.pause_after_failure(*self._failure(problem))
+            else:
+                members = _json(response)
+                if response.is_success:
+                    return members
+                error = error_of(request, response.status_code, response.headers, members)
+                pause = tries.pause_after_refusal(error, response.status_code, _code(members))
+            time.sleep(pause)
+
+    def _response(
+        self, request: Request, content: Callable[[], Iterable[bytes]] | None
+    ) -> httpx.Response:
+        options, started = self._options(request), time.perf_counter()
+        try:
+            if content is None:
+                return self._client.request(**options, json=request.body)
+            options["headers"]["Content-Type"] = NDJSON
+            # async: chunks = awaited(content())
+            chunks = content()  # sync only
+            return self._client.request(**options, content=chunks)
+        finally:
+            self._trace(request, started)
+
+    def download(self, request: Request, write: Callable[[bytes], object]) -> None:
+        """Hand the bytes of an answer to a function as they come; nothing is sent again.
+
+        Raises:
+            SalienceError: what the server refused, or where the answer broke off.
+        """
+        options, started = self._options(request), time.perf_counter()
+        try:
+            with self._client.stream(**options) as response:
+                if response.is_success:
+                    # async: async for chunk in response.aiter_bytes():
+                    for chunk in response.iter_bytes():  # sync only
+                        write(chunk)
+                    return
+                response.read()
+                status, members = response.status_code, _json(response)
+                raise error_of(request, status, response.headers, members)
+        except httpx.TransportError as problem:
+            error, _ = self._failure(problem)
+            raise error from None
+        finally:
+            self._trace(request, started)
+
+    def close(self) -> None:
+        """Close the connections; no request can be sent any more."""
+        self._is_closed = True
+        self._client.close()
+
+    def _options(self, request: Request) -> dict[str, Any]:
+        """The arguments of httpx for a request."""
+        if self._is_closed:
+            raise StoreClosed("the memory is closed; open it again")
+        return {
+            "method": request.verb,
+            "url": self._settings.url + request.path,
+            "params": request.query or None,
+            "headers": dict(request.headers),
+        }
+
+    def _trace(self, request: Request, started: float) -> None:
+        """Write a line of the trace if that is on."""
+        if self._settings.trace is not None:
+            elapsed_ms = (time.perf_counter() - started) * 1e3
+            self._settings.trace(f"{elapsed_ms:8.2f} ms  {request.verb} {request.path}")
+
+    def _failure(self, problem: Exception) -> tuple[StoreError, bool]:
+        """The error for a request without an answer, and whether a server may have got it."""
+        url = self._settings.url
+        if isinstance(problem, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout):
+            remedy = "start it with `salience serve`, or check the address"
+            return StoreError(f"no server answers at {url}; {remedy}"), False
+        brief = type(problem).__name__
+        if isinstance(problem, httpx.TimeoutException):
+            seconds = self._settings.timeout
+            return StoreError(f"{url} gave no answer within {seconds:g} s ({brief})"), True
+        return StoreError(f"the connection to {url} broke off ({brief}: {problem})"), True
+
+
+def _json(response: httpx.Response) -> Any:
+    """The JSON of an answer, None for an empty one; text that is none is an error of the server.
+
+    Raises:
+        StoreError: a success that is no JSON.
+    """
+    if not response.content:
+        return None
+    try:
+        return response.json()
+    except ValueError:
+        if response.is_success:
+            raise StoreError(f"{response.url.host} answers, but not as a memory does") from None
+        return None
+
+
+def _code(members: Any) -> str:
+    """The code of a problem; "" where there is none."""
+    return str(members.get("code", "")) if isinstance(members, dict) else ""
