@@ -27,7 +27,6 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from salience.engine.memory import Memory
-from salience.engine.schemes import register_scheme
 from salience.errors import SalienceError
 from salience.lifecycle.history import History
 from salience.lifecycle.verify import Verification
@@ -39,6 +38,7 @@ from salience.search.compare import Comparison
 from salience.search.context import Context, Section
 from salience.search.explain import ExplainReport
 from salience.search.results import Hit, SearchResult
+from salience.stores.schemes import register_scheme
 from salience.write.outcomes import AddResult
 
 if TYPE_CHECKING:

@@ -34,7 +34,6 @@ from salience.engine.options import (
     takes,
 )
 from salience.engine.runner import MANY
-from salience.engine.schemes import opened_by
 from salience.engine.search_api import ITERATION_PAGE
 from salience.engine.time_travel import as_of
 from salience.engine.transfer import export_to, import_from
@@ -93,6 +92,7 @@ from salience.search.request import (
 from salience.search.results import SearchResult
 from salience.stores.address import Address
 from salience.stores.protocol import Store
+from salience.stores.schemes import opened_by
 from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
 from salience.write.dedup import DedupPolicy
 from salience.write.facets import Facets, by_rules

@@ -17,7 +17,6 @@ from salience.embedders import (
 )
 from salience.engine.dispatcher import Dispatcher
 from salience.engine.options import SETTINGS, Settings, check_names
-from salience.engine.schemes import remote_scheme
 from salience.errors import EmbedderMismatch, InvalidInput, shown
 from salience.language.entities import Aliases
 from salience.language.tokens import count_tokens
@@ -40,6 +39,7 @@ from salience.search.request import SearchOptions, SearchRequest, SearchSettings
 from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
 from salience.stores.protocol import Store
+from salience.stores.schemes import remote_scheme
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
 

@@ -15,7 +15,6 @@ from salience.engine.core import Core
 from salience.engine.judgment_api import JudgmentApi
 from salience.engine.lifecycle_api import LifecycleApi
 from salience.engine.options import SETTINGS, Settings, takes
-from salience.engine.schemes import opened_by
 from salience.engine.search_api import ReadApi, SearchApi
 from salience.engine.transfer_api import TransferApi
 from salience.engine.write_api import WriteApi
@@ -25,6 +24,7 @@ from salience.retrieval.operations import ReadStats
 from salience.retrieval.plan import ask
 from salience.stores.address import Address
 from salience.stores.protocol import Store
+from salience.stores.schemes import opened_by
 from salience.write import reading
 
 

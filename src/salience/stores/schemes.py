@@ -1,6 +1,6 @@
 """Schemes of URLs that another class opens, such as http: it is imported when one is opened.
 
-The engine knows these classes by name alone, because they stand above it and are made of it.
+These classes are known by name alone, because they stand above all stores and the engine.
 """
 
 from __future__ import annotations
