@@ -15,6 +15,7 @@ from salience.errors import (
     InvalidInput,
     InvalidProfile,
     Locked,
+    NotEmpty,
     NotFound,
     SalienceError,
     ServerBusy,
@@ -112,6 +113,7 @@ _BY_CODE: Mapping[str, Callable[[Request, Members], SalienceError]] = {
     "EmbedderMismatch": _mismatch,
     "StoreError": _of(StoreError),
     "StoreClosed": _of(StoreClosed),
+    "NotEmpty": _of(NotEmpty),
     **dict.fromkeys(
         ("KeyRequired", "ScopeMissing", "OriginRefused", "HostRefused"), _of(AccessDenied)
     ),
