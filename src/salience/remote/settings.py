@@ -97,9 +97,9 @@ class RemoteSettings:
         return replace(self.request(operation, {}), query=query, body=None)
 
     def greeting(self) -> Request:
-        """The request that opens a memory: the server's version, and the namespace of the key."""
+        """The request that opens a memory: what the key may do, and the namespace that it means."""
         headers = self._namespace_header(None)
-        return Request("GET", f"{PREFIX}/version", headers=headers, repeatable=True)
+        return Request("GET", f"{PREFIX}/key", headers=headers, repeatable=True)
 
     def _namespace_header(self, namespace: str | None) -> dict[str, str]:
         """The header of a namespace, percent-encoded: a header has no letters beyond ASCII."""

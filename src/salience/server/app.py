@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import salience
 from salience.access import LOCAL, Keyring, Principal
@@ -33,15 +35,22 @@ from salience.server.routes import (  # noqa: F401  # they enter their operation
     upkeep,
 )
 from salience.server.settings import ServerSettings
-from salience.stores import open_store
+from salience.stores import Store, open_store
 
 DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
 ALSO_WITHOUT_PREFIX = ("/health", "/ready", "/version", "/metrics", "/openapi.json", "/docs")
 
 
-def create_app(settings: ServerSettings | None = None) -> FastAPI:
-    """An application over the store that the settings name; those of the environment by default."""
-    server = Server(settings or ServerSettings.from_environment())
+def create_app(
+    settings: ServerSettings | None = None,
+    open_memory: Callable[[Store], AsyncMemory] | None = None,
+) -> FastAPI:
+    """An application over the store that the settings name; those of the environment by default.
+
+    `open_memory` opens the memory over that store, where the settings do not say all of it, as for
+    an embedder of one's own.
+    """
+    server = Server(settings or ServerSettings.from_environment(), open_memory)
     app = FastAPI(
         title="salience",
         version=salience.__version__,
@@ -65,8 +74,21 @@ def create_app(settings: ServerSettings | None = None) -> FastAPI:
         metrics=server.metrics,
         in_flight=server.in_flight,
     )
+    app.add_middleware(EncodedPaths)
     app.openapi = lambda: document(OPERATIONS)  # type: ignore[method-assign]
     return app
+
+
+class EncodedPaths:
+    """Middleware by which an id in a path may hold a slash: routes see the path as it was sent."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope.get("raw_path"):
+            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
+        await self.app(scope, receive, send)
 
 
 def _problem(request: Request, error: Exception) -> Response:
@@ -76,8 +98,13 @@ def _problem(request: Request, error: Exception) -> Response:
 class Server:
     """The memory, keys and guard that the operations share while the application runs."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(
+        self,
+        settings: ServerSettings,
+        open_memory: Callable[[Store], AsyncMemory] | None = None,
+    ) -> None:
         self.settings = settings
+        self._open_memory = open_memory or self._over
         self.metrics = Metrics()
         self.in_flight = InFlight()
         self.is_ready = False
@@ -87,14 +114,8 @@ class Server:
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Open the memory and the keys; in the end answer what is in flight, and write all."""
-        settings = self.settings
-        store = open_store(settings.db)
-        async with AsyncMemory(
-            store,
-            namespace=settings.namespace,
-            embedder=None if settings.embedder == "none" else settings.embedder,
-            profile=settings.profile,
-        ) as self.memory:
+        store = open_store(self.settings.db)
+        async with self._open_memory(store) as self.memory:
             with Keyring(store) as keyring:
                 self._authenticator = Authenticator(keyring)
                 warming = asyncio.create_task(self._warm())
@@ -104,6 +125,16 @@ class Server:
                     self.is_ready = False
                     warming.cancel()
                     await self.in_flight.drain(DRAIN_SECONDS)
+
+    def _over(self, store: Store) -> AsyncMemory:
+        """The memory over a store, with the settings of the server."""
+        settings = self.settings
+        return AsyncMemory(
+            store,
+            namespace=settings.namespace,
+            embedder=None if settings.embedder == "none" else settings.embedder,
+            profile=settings.profile,
+        )
 
     async def _warm(self) -> None:
         """Load the embedder and the index: then the first request is as fast as the others."""
@@ -137,7 +168,7 @@ class Server:
         if operation.scope is not None:
             principal = await self._principal(request)
             namespace = _namespace(request, principal, namespace)
-            if not principal.may(operation.scope):
+            if operation.scope and not principal.may(operation.scope):
                 raise Refused(_scope_missing(operation.scope))
         arguments: dict[str, Any] = {}
         if operation.query is not None and request.url.query:
@@ -164,7 +195,8 @@ def _namespace(request: Request, principal: Principal, default: str) -> str:
     Raises:
         NotFound: the key does not have it.
     """
-    namespace = request.headers.get("salience-namespace")
+    named = request.headers.get("salience-namespace")
+    namespace = None if named is None else unquote(named)  # a header has no letters beyond ASCII
     if namespace is None:
         namespace = default if principal.sees_everything else principal.default_namespace
     if namespace is None:

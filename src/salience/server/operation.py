@@ -6,7 +6,8 @@ import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol
+from urllib.parse import unquote
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,6 +25,8 @@ WRITE: Final = "memories:write"
 DELETE: Final = "memories:delete"
 UPKEEP: Final = "upkeep"
 TRANSFER: Final = "transfer"
+ANY_SCOPE: Final = ""
+"""For an operation that any valid key may ask."""
 _ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
 
 
@@ -53,7 +56,7 @@ class Call:
     @property
     def id(self) -> str:
         """The id in the path."""
-        return self.request.path_params["id"]
+        return unquote(self.request.path_params["id"])
 
     def take(self, name: str, default: Any = None) -> Any:
         """One argument, which is then no longer among the others."""
@@ -89,7 +92,10 @@ Endpoint = Callable[[Call], Awaitable[Response]]
 
 @dataclass(frozen=True, kw_only=True)
 class Operation:
-    """One method on one path; `scope` is what a key needs, None where nobody needs a key."""
+    """One method on one path; `scope` is what a key needs, None where nobody needs a key.
+
+    With `ANY_SCOPE` any valid key will do.
+    """
 
     id: str
     method: str
@@ -98,7 +104,7 @@ class Operation:
     summary: str
     description: str
     tag: str
-    scope: Scope | None
+    scope: Scope | Literal[""] | None
     body: Arguments | None = None
     query: Arguments | None = None
     body_type: str = JSON
@@ -118,7 +124,7 @@ def operation(
     path: str,
     source: Callable[..., Any] | None = None,
     *,
-    scope: Scope | None,
+    scope: Scope | Literal[""] | None,
     tag: str,
     **details: Any,
 ) -> Callable[[Endpoint], Endpoint]:

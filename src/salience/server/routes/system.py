@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from typing import Any
+from urllib.parse import unquote
 
 from starlette.responses import Response
 
@@ -16,7 +17,15 @@ from salience.server.encoding import JSON, answer, encoded
 from salience.server.guard.metrics import CONTENT_TYPE as METRICS_TYPE
 from salience.server.models.arguments import Arguments
 from salience.server.openapi import document
-from salience.server.operation import OPERATIONS, READ, Answer, Call, check_everywhere, operation
+from salience.server.operation import (
+    ANY_SCOPE,
+    OPERATIONS,
+    READ,
+    Answer,
+    Call,
+    check_everywhere,
+    operation,
+)
 
 TAG = "Server"
 _SUMMARY = {"name": str, "doc": str, "formula": str}
@@ -66,7 +75,7 @@ async def profiles(call: Call) -> Response:
 )
 async def profile(call: Call) -> Response:
     """Show a profile with its formula."""
-    name = call.request.path_params["name"]
+    name = unquote(call.request.path_params["name"])
     if name not in profiles_by_name.names():
         raise NotFound(f"there is no profile {name!r}")
     named = profiles_by_name.get(name)
@@ -75,6 +84,39 @@ async def profile(call: Call) -> Response:
 
 def _summary(profile: Profile) -> dict[str, str]:
     return {"name": profile.name, "doc": profile.doc, "formula": str(profile.signal)}
+
+
+@operation(
+    "GET",
+    "/key",
+    scope=ANY_SCOPE,
+    tag=TAG,
+    answers={
+        200: Answer(
+            description="The key, and the server that takes it.",
+            body={
+                "key": str,
+                "namespace": str,
+                "namespaces": list[str],
+                "scopes": list[str],
+                "version": str,
+            },
+        )
+    },
+    errors=(404,),
+)
+async def key(call: Call) -> Response:
+    """Tell what the key of the request may do, and the namespace that it means."""
+    principal = call.principal
+    return answer(
+        {
+            "key": principal.key_id,
+            "namespace": call.namespace,
+            "namespaces": list(principal.namespaces),
+            "scopes": sorted(principal.scopes),
+            "version": salience.__version__,
+        }
+    )
 
 
 @operation(

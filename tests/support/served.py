@@ -1,0 +1,81 @@
+"""Servers for tests: in a thread of this process, over a store of a test, with its clock."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import uvicorn
+
+from salience import AsyncMemory, Memory
+from salience.errors import SalienceError
+from salience.remote.memory import RemoteMemory
+from salience.server.app import create_app
+from salience.server.settings import ServerSettings
+from salience.stores import Store, open_store
+
+_CLIENTS_OWN = ("namespace", "profile", "dedup")
+
+
+class Server(uvicorn.Server):
+    """A server that listens on a port of its own until it is stopped."""
+
+    def __init__(self, app: Any) -> None:
+        super().__init__(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        assert self.started, "the server did not start"
+
+    def _serve(self) -> None:
+        try:
+            self.run()
+        finally:
+            self._ready.set()
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        self._ready.set()
+
+    @property
+    def url(self) -> str:
+        port = self.servers[0].sockets[0].getsockname()[1]
+        return f"http://127.0.0.1:{port}"
+
+    def stop(self) -> None:
+        self.should_exit = True
+        self._thread.join()
+
+
+class Served(RemoteMemory):
+    """A memory behind a server of its own, which stops with it.
+
+    What tests do to the store itself they do through `_core`, that of a memory over the same store.
+    """
+
+    _behind: Memory
+    _server: Server
+
+    def close(self) -> None:
+        super().close()
+        self._server.stop()
+
+
+def serve_memory(address: str | Store, **settings: Any) -> Served:
+    """The memory at a server that opens a store with the settings; what a client sets, it sets."""
+    store = open_store(address) if isinstance(address, str) else address
+    behind = Memory.open(store, **settings)
+    own = {name: settings.pop(name) for name in _CLIENTS_OWN if name in settings}
+    app = create_app(ServerSettings(db="ram://"), lambda _: AsyncMemory(store, **settings))
+    server = Server(app)
+    try:
+        memory = Served(server.url, **own)
+    except BaseException:
+        server.stop()
+        raise
+    memory._server, memory._behind = server, behind
+    memory._core = behind._core
+    return memory
