@@ -25,12 +25,14 @@ class Server(uvicorn.Server):
     def __init__(self, app: Any) -> None:
         super().__init__(uvicorn.Config(app, port=0, log_level="error", lifespan="on"))
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
         self._ready.wait()
+        if not self.started:
+            self._thread.join()
         assert self.started, "the server did not start"
 
-    def _serve(self) -> None:
+    def _listen(self) -> None:
         try:
             self.run()
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote
@@ -20,10 +20,9 @@ from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
 from salience.server.guard import InFlight, Metrics, guard
-from salience.server.guard.request import Headers
 from salience.server.openapi import PREFIX, document
 from salience.server.operation import OPERATIONS, Call, Operation, foreign
-from salience.server.principal import Authenticator
+from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
 from salience.server.routes import (  # noqa: F401  # they enter their operations
     judgments,
@@ -142,12 +141,10 @@ class Server:
         self.is_ready = True
 
     async def authenticate(
-        self, headers: Headers, client: tuple[str, int] | None
-    ) -> Principal | Problem:
+        self, headers: Mapping[str, str], client: str | None, target: str
+    ) -> Principal | Denied:
         """Find whose a request is, by its header fields."""
-        fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
-        verdict = await self._authenticator.authenticate(fields, client and client[0])
-        return verdict if isinstance(verdict, Principal) else verdict.problem
+        return await self._authenticator.authenticate(headers, client, target)
 
     def endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         """The function that answers the requests of an operation."""
@@ -166,7 +163,7 @@ class Server:
         """
         principal, namespace = LOCAL, self.settings.namespace
         if operation.scope is not None:
-            principal = await self._principal(request)
+            principal = request.state.principal
             namespace = _namespace(request, principal, namespace)
             if operation.scope and not principal.may(operation.scope):
                 raise Refused(_scope_missing(operation.scope))
@@ -178,15 +175,6 @@ class Server:
             if body or operation.needs_body:
                 arguments = operation.body.parse(body)
         return Call(request, self, principal, namespace, arguments)
-
-    async def _principal(self, request: Request) -> Principal:
-        """Whoever asks, as the guard has found."""
-        if "principal" not in request.scope.get("state", {}):
-            verdict = await self.authenticate(request.scope["headers"], request.scope["client"])
-            if isinstance(verdict, Problem):
-                raise Refused(verdict)
-            return verdict
-        return request.state.principal
 
 
 def _namespace(request: Request, principal: Principal, default: str) -> str:
