@@ -21,18 +21,10 @@ from salience.errors import SalienceError
 from salience.importers import ImportProblem
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.openapi import PREFIX, document
-from salience.server.operation import OPERATIONS, Call, Operation, foreign
+from salience.server.operation import Call, Operation, foreign
 from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
-from salience.server.routes import (  # noqa: F401  # they enter their operations
-    judgments,
-    links,
-    memories,
-    search,
-    system,
-    transfer,
-    upkeep,
-)
+from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
 

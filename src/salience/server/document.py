@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from salience.errors import InvalidInput
-from salience.search.results import SearchResult
+from salience.search.results import Hit, SearchResult
 from salience.server.models.arguments import Argument
 from salience.server.models.constraints import RECORD
+from salience.server.models.results import Renamed
 
 PROFILE = "six_factor"
 FILTER_FIELDS = ("tier", "memory_nature", "content_type")
@@ -39,6 +40,12 @@ RECORD_ARGUMENTS = {
         float | None, "Another name of importance.", None, RECORD["importance"]
     )
 }
+
+_HIT = Renamed("ResultHit", Hit, {"score": "combined_score", "importance": "importance_score"})
+ANSWER = Renamed(
+    "ResultsAnswer", SearchResult, {"min_score": _THRESHOLD, "hits": "results"}, {"results": _HIT}
+)
+"""The answer of a search in the other names."""
 
 
 def rename(arguments: dict[str, Any], other: str, name: str) -> None:
@@ -79,13 +86,7 @@ def translate_search(arguments: dict[str, Any]) -> bool:
 
 def search_answer(result: SearchResult) -> dict[str, Any]:
     """A search result in the other names."""
-    values = result.to_dict()
-    values[_THRESHOLD] = values.pop("min_score")
-    values["results"] = [_result(hit) for hit in values.pop("hits")]
+    values = {ANSWER.names.get(name, name): value for name, value in result.to_dict().items()}
+    hits: list[dict[str, Any]] = values["results"]
+    values["results"] = [{_HIT.names.get(name, name): hit[name] for name in hit} for hit in hits]
     return values
-
-
-def _result(hit: dict[str, Any]) -> dict[str, Any]:
-    """A hit in the other names."""
-    names = {"score": "combined_score", "importance": "importance_score"}
-    return {names.get(name, name): value for name, value in hit.items()}

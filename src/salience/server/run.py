@@ -1,30 +1,85 @@
-"""The server's processes: uvicorn with httptools and uvloop, one or several workers."""
+"""The processes of a server: uvicorn with httptools and uvloop, one worker or several."""
 
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from typing import Any
 
 import uvicorn
 
+from salience.access import Keyring
+from salience.errors import InvalidInput
 from salience.server.settings import ServerSettings
+from salience.stores import open_store
 
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
+MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
+_LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "lines": {"format": "%(message)s"},
+        "notes": {"format": "%(levelname)s %(name)s: %(message)s"},
+    },
+    "handlers": {
+        "lines": {"class": "logging.StreamHandler", "formatter": "lines"},
+        "notes": {"class": "logging.StreamHandler", "formatter": "notes"},
+    },
+    "loggers": {
+        "salience.server": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+        "salience": {"handlers": ["notes"], "level": "WARNING"},
+        "uvicorn": {"handlers": ["notes"], "level": "WARNING"},
+    },
+}
 
 
 def serve(settings: ServerSettings) -> None:
-    """Serve until the process is told to stop; then answer what is in flight, and write all."""
+    """Serve until the process is told to stop; then answer what is in flight, and write all.
+
+    Raises:
+        InvalidInput: other machines could reach it, and the store has no key.
+    """
+    check_address(settings)
     os.environ.update(settings.to_environment())
-    uvicorn.run(
-        "salience.server.app:create_app",
-        factory=True,
-        host=settings.host,
-        port=settings.port,
-        workers=settings.workers,
-        http="httptools",
-        loop="uvloop",
-        lifespan="on",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
+    with tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder:
+        if settings.workers > 1:
+            os.environ.setdefault(MULTIPROCESS_VARIABLE, folder)
+        uvicorn.run(
+            "salience.server.app:create_app",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            http="httptools",
+            loop="uvloop" if sys.platform != "win32" else "asyncio",
+            lifespan="on",
+            log_config=_LOGGING,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+
+
+def check_address(settings: ServerSettings) -> None:
+    """Refuse to serve other machines from a store without keys.
+
+    Raises:
+        InvalidInput: it listens beyond loopback, and there is no key.
+    """
+    if settings.is_loopback:
+        return
+    store = open_store(settings.db)
+    try:
+        with Keyring(store) as keyring:
+            has_key = keyring.any_key()
+    finally:
+        store.close()
+    if not has_key:
+        raise InvalidInput(
+            "host",
+            f"{settings.host} is open to other machines, and the store has no key",
+            "make one by `salience keys create`, or listen at 127.0.0.1",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from inspect import cleandoc
 from typing import Any, get_type_hints
 
@@ -27,6 +28,16 @@ _READ: Schema = {
 _NUMBER_OR_NULL: Schema = {"type": ["number", "null"]}
 
 
+@dataclass(frozen=True)
+class Renamed:
+    """A result in other names; `items` are the elements of those of its members that are lists."""
+
+    name: str
+    kind: type[Result]
+    names: Mapping[str, str]
+    items: Mapping[str, Renamed] = field(default_factory=dict)
+
+
 class Schemas:
     """The components of the document: the schemas that others refer to, by their names."""
 
@@ -47,7 +58,22 @@ class Schemas:
             return _object({name: self.of(kind) for name, kind in body.items()})
         if isinstance(body, list):
             return {"type": "array", "items": self.of(body[0])}
+        if isinstance(body, tuple):
+            return {"anyOf": [self.of(each) for each in body]}
+        if isinstance(body, Renamed):
+            return self._renamed(body)
         return schema_of(body, {}, self.refer)
+
+    def _renamed(self, body: Renamed) -> Schema:
+        """The reference to the schema of a result in other names."""
+        self.refer(body.kind)
+        schema = self.components[body.kind.__name__]
+        properties = {body.names.get(n, n): each for n, each in schema["properties"].items()}
+        for name, item in body.items.items():
+            properties[name] = {"type": "array", "items": self.of(item)}
+        required = [body.names.get(name, name) for name in schema["required"]]
+        self.components[body.name] = schema | {"properties": properties, "required": required}
+        return {"$ref": f"#/components/schemas/{body.name}"}
 
     def _of(self, kind: type[Result]) -> Schema:
         properties = {name: schema_of(t, {}, self.refer) for name, t in _members(kind).items()}

@@ -32,7 +32,9 @@ TAG = "Recall"
     scope=READ,
     tag=TAG,
     body=Arguments.of("SearchRequest", Memory.search, plus=document.SEARCH_ARGUMENTS),
-    answers={200: Answer(description="The hits, best first.", body=SearchResult)},
+    answers={
+        200: Answer(description="The hits, best first.", body=(SearchResult, document.ANSWER))
+    },
     errors=(404,),
     example={"query": "Where does Ana live?", "limit": 3},
 )
