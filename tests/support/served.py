@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from typing import Any
 
 import uvicorn
 
 from salience import AsyncMemory, Memory
-from salience.errors import SalienceError
 from salience.remote.memory import RemoteMemory
 from salience.server.app import create_app
 from salience.server.settings import ServerSettings

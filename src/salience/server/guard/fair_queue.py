@@ -8,7 +8,7 @@ from enum import Enum
 
 
 class Turn(Enum):
-    """What became of somebody who waited for a slot."""
+    """The outcome for somebody who waited for a slot."""
 
     YOURS = "yours"
     QUEUE_FULL = "queue full"

@@ -59,7 +59,7 @@ class KeptRequest:
 
 
 class AnswerStore(Protocol):
-    """Where requests and their answers are kept; servers that share one replay for each other."""
+    """A place for requests and their answers; servers that share one replay for each other."""
 
     async def begin(self, name: str, fingerprint: bytes) -> KeptRequest | None:
         """Reserve a name for a request: None, or the request that has it already."""
