@@ -91,8 +91,6 @@ class Server:
     def _is_ready(self) -> bool:
         try:
             self.ask("GET", "/ready")
-        except HTTPError as error:
-            return error.code == 404  # for now
         except (URLError, OSError):
             return False
         return True

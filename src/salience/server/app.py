@@ -20,6 +20,7 @@ from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
 from salience.server.guard import InFlight, Metrics, guard
+from salience.server.heartbeat import beat
 from salience.server.openapi import PREFIX, document
 from salience.server.operation import Call, Operation, foreign
 from salience.server.principal import Authenticator, Denied
@@ -110,12 +111,14 @@ class Server:
             with Keyring(store) as keyring:
                 self._authenticator = Authenticator(keyring)
                 warming = asyncio.create_task(self._warm())
+                heartbeat = asyncio.create_task(beat(self.metrics.loop_was_late))
                 try:
                     yield
                 finally:
                     self.is_ready = False
                     warming.cancel()
                     await self.in_flight.drain(DRAIN_SECONDS)
+                    heartbeat.cancel()
 
     def _over(self, store: Store) -> AsyncMemory:
         """The memory over a store, with the settings of the server."""

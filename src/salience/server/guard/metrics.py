@@ -27,6 +27,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 """The content type of `Metrics.text`."""
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+_LATENESS = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 0.25, 1.0)
 _LACKS = frozenset(("during", "lexical", "vector"))
 _CLOSED_BY_CLIENT = 499  # the usual number for an answer that nobody waits for
 
@@ -70,6 +71,12 @@ class Metrics:
             ("reason",),
             registry=registry,
         )
+        self._lateness = Histogram(
+            "salience_event_loop_lateness_seconds",
+            "Time by which a heartbeat of the event loop was late",
+            buckets=_LATENESS,
+            registry=registry,
+        )
         self._series = lru_cache(maxsize=1_024)(self._labelled)
 
     def _labelled(self, method: str, route: str, status: int) -> tuple[Counter, Histogram]:
@@ -83,6 +90,10 @@ class Metrics:
         requests, durations = self._series(method, route, status)
         requests.inc()
         durations.observe(seconds)
+
+    def loop_was_late(self, seconds: float) -> None:
+        """Count a heartbeat of the event loop by how late it was."""
+        self._lateness.observe(seconds)
 
     def degraded(self, lacks: Iterable[str]) -> None:
         """Count a search by what it went without: the `degraded` of its result."""
