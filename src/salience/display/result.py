@@ -58,12 +58,28 @@ def field_names(kind: type[Result]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
+PLAIN_TYPES = frozenset({str, bool, int, type(None)})
+"""The types whose values JSON has as they are."""
+
+
 def to_json(value: Any) -> Any:
     """A value as JSON has it: times in ISO 8601, tuples as lists, no NaN, results as mappings."""
-    if value is None or isinstance(value, (str, bool, int)):
+    kind = type(value)  # most values are exactly of one of these types
+    if kind in PLAIN_TYPES:
         return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if kind is tuple or kind is list:
+        return [to_json(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
+    return _rare_to_json(value)
+
+
+def _rare_to_json(value: Any) -> Any:
+    """`to_json` of mappings, results, and what stands for a value of a plain type."""
+    if isinstance(value, (str, int)):
+        return value
     if isinstance(value, np.generic):
         return to_json(value.item())
     if isinstance(value, float):

@@ -109,7 +109,11 @@ class Hit(MemoryRecord):
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has: the fields, and of the evidence what there is."""
-        values = {name: to_json(getattr(self, name)) for name in ALWAYS_GIVEN}
+        values = {name: to_json(getattr(self, name)) for name in _EVIDENCE}
+        stored = self.__dict__
+        values |= {name: to_json(stored[name]) for name in _STORED}
+        for name in _ASSUMED:
+            values[name] = getattr(self, name)
         for name in GIVEN_IF_ANY:
             value = getattr(self, name)
             if value is not None and value != () and value != {}:
@@ -123,7 +127,8 @@ def _hit_cell(hit: Hit) -> str:
 
 
 _EVIDENCE = ("rank", "score", "similarity", "routes")
-ALWAYS_GIVEN = (*_EVIDENCE, *field_names(MemoryRecord))
+_STORED = field_names(MemoryRecord)
+ALWAYS_GIVEN = (*_EVIDENCE, *_STORED)
 _ASSUMED = ("importance", "relevance_score")
 GIVEN_IF_ANY = (
     "assumed", "zone", "supporting_turn_count", "best_turn", "best_turn_routes", "details",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 from typing import Any
@@ -43,6 +44,7 @@ def serve(settings: ServerSettings) -> None:
     """
     check_address(settings)
     os.environ.update(settings.to_environment())
+    signal.signal(signal.SIGTERM, _leave)
     with tempfile.TemporaryDirectory(prefix="salience-metrics-") as folder:
         if settings.workers > 1:
             os.environ.setdefault(MULTIPROCESS_VARIABLE, folder)
@@ -61,6 +63,11 @@ def serve(settings: ServerSettings) -> None:
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
+
+
+def _leave(number: int, frame: object) -> None:
+    """End the process well when uvicorn, which has stopped, passes the signal on."""
+    sys.exit(0)
 
 
 def check_address(settings: ServerSettings) -> None:

@@ -1,0 +1,94 @@
+"""Nothing acknowledged is lost: when the process is killed, when it stops, between workers."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import httpx
+import pytest
+
+from salience import Memory
+from support.real_server import RealServer, real_server
+
+WRITERS = 4
+
+
+def write_until_it_dies(server: RealServer, round: int) -> list[str]:
+    """The ids of the memories that the server has acknowledged, from several writers at once."""
+    acknowledged: list[str] = []
+    enough = threading.Event()
+
+    def write(writer: int) -> None:
+        with server.client() as client:
+            for count in range(10_000):
+                id = f"{round}-{writer}-{count}"
+                try:
+                    body = {"id": id, "content": f"Thought number {id}."}
+                    answer = client.post("/memories", json=body)
+                except httpx.TransportError:
+                    return
+                assert answer.status_code == 201, answer.text
+                acknowledged.append(id)
+                if len(acknowledged) >= 40:
+                    enough.set()
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    assert enough.wait(60)
+    server.kill()
+    for thread in threads:
+        thread.join()
+    return acknowledged
+
+
+def test_every_acknowledged_write_survives_a_kill(tmp_path: Path) -> None:
+    db = tmp_path / "memory.db"
+    acknowledged: list[str] = []
+    with real_server(db) as server:
+        for round in range(3):
+            acknowledged += write_until_it_dies(server, round)
+            server.start()
+        with server.client() as client:
+            found = client.post("/memories/get", json={"ids": acknowledged}).json()["memories"]
+    lost = [id for id, record in zip(acknowledged, found, strict=True) if record is None]
+    assert len(acknowledged) >= 120
+    assert not lost
+    with Memory.open(db) as memory:
+        assert memory.verify()
+
+
+def test_a_stop_writes_what_is_queued(tmp_path: Path) -> None:
+    db = tmp_path / "memory.db"
+    with real_server(db) as server:
+        with server.client() as client:
+            client.post("/memories", json={"id": "tea", "content": "Ana likes tea."})
+            client.post("/touch", json={"ids": ["tea"], "use": "read"})
+        assert server.stop() == 0
+    with Memory.open(db) as memory:
+        assert memory["tea"].access_count == 1
+
+
+@pytest.mark.parametrize("workers", [2])
+def test_workers_read_what_others_have_written(tmp_path: Path, workers: int) -> None:
+    """Each request on a connection of its own, so that any worker may answer it."""
+    log = tmp_path / "server.log"
+    with real_server(tmp_path / "memory.db", "--workers", str(workers), log=log) as server:
+        for count in range(30):
+            body = {"content": f"The code of door {count} is {count * 7919}.", "id": f"d{count}"}
+            assert httpx.post(f"{server.url}/v1/memories", json=body).status_code == 201
+            query = {"query": f"the code of door {count}", "limit": 50, "touch": False}
+            for _ in range(4):
+                found = httpx.post(f"{server.url}/v1/search", json=query).json()["hits"]
+                assert f"d{count}" in [hit["id"] for hit in found]
+        changed = httpx.patch(f"{server.url}/v1/memories/d1", json={"content": "It is a window."})
+        assert changed.status_code == 200
+        for _ in range(8):
+            assert httpx.get(f"{server.url}/v1/memories/d1").json()["content"] == "It is a window."
+        assert httpx.delete(f"{server.url}/v1/memories/d1").status_code == 204
+        for _ in range(8):
+            assert httpx.get(f"{server.url}/v1/memories/d1").status_code == 404
+        metrics = {httpx.get(f"{server.url}/metrics").text.count("\n") for _ in range(4)}
+        assert len(metrics) == 1 or min(metrics) > 10
+        assert server.stop() == 0
