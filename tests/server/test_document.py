@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -32,6 +35,11 @@ def notes(client: httpx.Client) -> httpx.Client:
 def test_the_document_is_openapi_3_1(document: Document) -> None:
     assert document.content["openapi"].startswith("3.1")
     schemathesis.openapi.from_dict(document.content).validate()
+
+
+def test_the_command_prints_the_document_that_is_served(document: Document) -> None:
+    command = [str(Path(sys.executable).with_name("salience")), "openapi"]
+    assert json.loads(subprocess.check_output(command)) == document.content
 
 
 def test_no_operation_is_left_out(document: Document) -> None:

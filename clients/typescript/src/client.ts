@@ -299,19 +299,20 @@ export class Salience {
   async import(
     lines: Blob | string | Iterable<string> | AsyncIterable<string>,
     query: Query<"/v1/import", "post"> = {},
-    options: WriteOptions = {},
+    options?: CallOptions,
   ): Promise<Answer<"/v1/import">> {
     const body = await ndjson(lines);
-    const headers = idempotency(options);
-    return this.#transport.json(
-      { method: "POST", path: "/v1/import", query, body, headers, repeatable: "always" },
-      options,
-    );
+    return this.#transport.json({ method: "POST", path: "/v1/import", query, body, repeatable: "refused" }, options);
   }
 
   /** Waits until all that was counted meanwhile is written. */
   flush(options?: WriteOptions): Promise<void> {
     return this.#write("/v1/flush", undefined, options);
+  }
+
+  /** What the key of this client may do, and where. */
+  key(options?: CallOptions): Promise<Answer<"/v1/key", "get">> {
+    return this.#ask("/v1/key", {}, options);
   }
 
   /** The version of the server. */

@@ -119,6 +119,7 @@ COMMANDS: Commands = {
         "keys list": keys.list_,
         "keys rotate": keys.rotate,
         "keys revoke": keys.revoke,
+        "openapi": serve.openapi,
     },
     "Try and measure": {
         "demo": demo.demo,

@@ -1,4 +1,4 @@
-"""The command `serve`: a server for other programs, other languages and other machines."""
+"""The commands `serve` and `openapi`: a server for other programs, languages and machines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from salience.cli.output import emit
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
 
@@ -63,10 +64,7 @@ def serve(
 
     Without a key in the store (`salience keys create`) only this machine is served.
     """
-    if missing := [n for n in ("fastapi", "uvicorn", "msgspec") if not importlib.util.find_spec(n)]:
-        raise InvalidInput(
-            "serve", f"needs {' and '.join(missing)}", "pip install 'salience[server]'"
-        )
+    _check_installed("serve")
     from salience.server.run import serve as run
     from salience.server.settings import ServerSettings
 
@@ -83,3 +81,23 @@ def serve(
             cors_origins=tuple(cors_origin or ()),
         )
     )
+
+
+def openapi(settings: Settings) -> None:
+    """Print the OpenAPI document of the server, from which clients are generated."""
+    _check_installed("openapi")
+    from salience.server.app import create_app
+
+    emit(create_app().openapi())
+
+
+def _check_installed(command: str) -> None:
+    """Refuse a command whose packages are missing.
+
+    Raises:
+        InvalidInput: names them.
+    """
+    if missing := [n for n in ("fastapi", "uvicorn", "msgspec") if not importlib.util.find_spec(n)]:
+        raise InvalidInput(
+            command, f"needs {' and '.join(missing)}", "pip install 'salience[server]'"
+        )
