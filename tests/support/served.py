@@ -58,6 +58,12 @@ class Served(RemoteMemory):
     _behind: Memory
     _server: Server
 
+    def within(self, namespace: str) -> Served:
+        other = super().within(namespace)
+        other._server, other._behind = self._server, self._behind.within(namespace)
+        other._core = other._behind._core
+        return other
+
     def close(self) -> None:
         super().close()
         self._server.stop()

@@ -114,6 +114,9 @@ def json_reader(annotation: Any) -> Callable[[Any], Any]:
         return _or_none(json_reader(kinds[0])) if len(kinds) == 1 else _as_it_is
     if origin is tuple:
         return _tuple_reader(*arguments)
+    if origin is list:
+        one = json_reader(arguments[0])
+        return lambda values: [one(value) for value in values]
     if isinstance(origin, type) and issubclass(origin, Mapping):
         read = json_reader(arguments[1])
         return lambda values: {key: read(value) for key, value in values.items()}

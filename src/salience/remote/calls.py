@@ -14,11 +14,12 @@ from salience.display.result import json_reader
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
 from salience.errors import InvalidInput
-from salience.records.validation import integer, text
-from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
+from salience.records.validation import integer, native, text
+from salience.remote.wire import filters_to_wire, profile_to_wire, query_to_wire, to_wire
 
 PREFIX = "/v1"
 _CLIENTS_OWN = ("progress",)  # arguments that no request has
+_TEXTS = ("ids", "tags", "entities", "mend")  # of which one text is a list of one
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,10 @@ class Operation:
     @cached_property
     def read(self) -> Callable[[Any], Any]:
         """The function that makes the result out of the JSON of an answer."""
-        read = json_reader(get_type_hints(self.method)["return"])
+        kind = get_type_hints(self.method)["return"]
+        if kind is bool:  # an answer without a body says yes
+            return lambda answer: True
+        read = json_reader(kind)
         return (lambda answer: read(answer[self.member])) if self.member else read
 
     def arguments(self, owner: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
@@ -136,6 +140,10 @@ def _sent(name: str, value: Any) -> Any:
         if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
             raise InvalidInput("profiles", "must be a list of profiles")
         return [profile_to_wire(f"profiles[{at}]", each) for at, each in enumerate(value)]
+    if name == "filters":
+        return filters_to_wire(value)
+    if name in _TEXTS and isinstance(native(value), str):
+        return [to_wire(name, value)]
     return to_wire(name, value)
 
 

@@ -93,8 +93,8 @@ class RemoteSettings:
 
     def upload(self, operation: Operation, *, everywhere: bool) -> Request:
         """The request that sends a file, whose option is in the query."""
-        query = {"everywhere": "true"} if everywhere else {}
-        return replace(self.request(operation, {}), query=query, body=None)
+        query, headers = {"everywhere": "true"} if everywhere else {}, self._namespace_header(None)
+        return Request(operation.verb, PREFIX + operation.path, query, headers=headers)
 
     def greeting(self) -> Request:
         """The request that opens a memory: what the key may do, and the namespace that it means."""

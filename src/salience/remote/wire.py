@@ -14,7 +14,7 @@ from salience.display.result import to_json
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
-from salience.records.filters import And, Compare, Not, Or
+from salience.records.filters import And, Compare, Not, Or, parse_filter
 from salience.records.json_values import JSON_INTEGERS
 from salience.records.validation import finite, native, storable, timestamp
 
@@ -41,6 +41,15 @@ def query_to_wire(query: Any) -> Any:
     if type(query) is str:
         return query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     return to_wire("query", query)
+
+
+def filters_to_wire(filters: Any) -> Any:
+    """A filter; the error of one that cannot be sent is that of an embedded memory."""
+    try:
+        return to_wire("filters", filters)
+    except InvalidInput:
+        parse_filter(filters)
+        raise
 
 
 def profile_to_wire(path: str, profile: Any) -> Any:

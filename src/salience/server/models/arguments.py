@@ -189,12 +189,14 @@ def _refusal(problem: ValidationError, body: bytes, members: Mapping[str, Argume
     for error in problem.errors(include_url=False, include_input=False, include_context=False):
         path = _path(document, error["loc"], error["type"])
         pointer = "#" + "".join(f"/{_escaped(part)}" for part in path)
-        name = ".".join(map(str, path)) or "body"
         what, remedy = _sentence(error["msg"]), ""
         if error["type"] == "extra_forbidden":
             what, remedy = "is no field", f"use {', '.join(sorted(members))}"
         elif error["type"] == "missing":
             what, remedy = "is missing", "give it a value"
+        name, *place = map(str, path or ("body",))
+        if place:  # within an argument, which the engine names as a whole
+            what = f"{'.'.join(place)} {what}"
         mistakes.setdefault(pointer, FieldProblem(name, what, remedy, pointer))
     return _refused(list(mistakes.values()))
 

@@ -58,6 +58,8 @@ def incoming_type(annotation: Any) -> Any:
         return dict[str, incoming_type(get_args(annotation)[1])]  # type: ignore[misc]
     if is_collection(annotation, Iterable):
         return list[incoming_type(get_args(annotation)[0])]  # type: ignore[misc]
+    if get_origin(annotation) is Literal:  # the engine says which values there are
+        return type(get_args(annotation)[0])
     return annotation
 
 

@@ -92,7 +92,7 @@ class MetadataMerging(StoreCase):
         with pytest.raises(InvalidInput, match="does not go with metadata"):
             memory.update("x", metadata={"a": 1}, replace_metadata={"b": 1})
         for name in ("metadata", "replace_metadata"):
-            with pytest.raises(InvalidInput, match="metadata: must be a mapping"):
+            with pytest.raises(InvalidInput, match="metadata: must be a"):
                 memory.update("x", **{name: [1]})
         assert get_record(memory, "x").metadata == OLD
 

@@ -1,0 +1,27 @@
+"""The conformance suite of stores, through HTTP: what `Memory` promises, a server keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.testing.conformance import StoreConformance
+from support.served import NOT_OVER_HTTP, serve_memory
+
+
+class TestServedRam(StoreConformance):
+    persistent = False
+
+    @pytest.fixture(autouse=True)
+    def applies(self, request: pytest.FixtureRequest) -> None:
+        if reason := NOT_OVER_HTTP.get(request.function.__name__):
+            pytest.skip(reason)
+
+    def open_memory(self, **settings: Any) -> Memory:
+        return serve_memory("ram://", **settings)
+
+
+def test_the_list_of_what_does_not_apply_names_tests_that_there_are() -> None:
+    assert [name for name in NOT_OVER_HTTP if not hasattr(StoreConformance, name)] == []
