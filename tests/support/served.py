@@ -13,6 +13,17 @@ from salience.server.app import create_app
 from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
 
+_FUNCTION = "a function that summarises cannot be sent"
+NOT_OVER_HTTP = {
+    "test_a_summariser_says_what_stands_for_them": _FUNCTION,
+    "test_what_differs_is_left_apart_unless_somebody_summarises": _FUNCTION,
+    "test_consolidation_leaves_what_others_change_meanwhile": _FUNCTION,
+    "test_only_one_maintains_at_a_time": _FUNCTION,
+    "test_consolidation_looks_at_what_is_new": "no progress is told of work inside the server",
+    "test_a_lock_whose_owner_is_silent_goes_stale": "a server tells nobody whose a lock is",
+    "test_each_thing_that_happens_is_an_event": "the log has the key by which a write is done once",
+}
+"""Tests that do not apply to a memory at a server, and why."""
 _CLIENTS_OWN = ("namespace", "profile", "dedup")
 
 
@@ -67,6 +78,13 @@ class Served(RemoteMemory):
     def close(self) -> None:
         super().close()
         self._server.stop()
+
+
+def opened(address: str, **settings: Any) -> Memory:
+    """The memory of an address; of "http" one at a server of its own, over a store in memory."""
+    if address == "http":
+        return serve_memory("ram://", **settings)
+    return Memory.open(address, **settings)
 
 
 def serve_memory(address: str | Store, **settings: Any) -> Served:
