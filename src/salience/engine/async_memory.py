@@ -42,7 +42,7 @@ from salience.lifecycle import audit as auditing
 from salience.lifecycle import consolidation, maintenance, pruning, undo, zone_history
 from salience.lifecycle.audit import Audit
 from salience.lifecycle.consolidation import Consolidation, Summariser
-from salience.lifecycle.history import History, history
+from salience.lifecycle.history import EventPage, History, event_request, history, read_events
 from salience.lifecycle.maintenance import Maintenance, MaintenanceRequest
 from salience.lifecycle.maintenance_lock import this_process
 from salience.lifecycle.pruning import Pruning
@@ -78,7 +78,7 @@ from salience.search import compare, context, explain, listing, search
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
-from salience.search.listing import Page
+from salience.search.listing import NamePage, Page
 from salience.search.log import log_search, log_upkeep
 from salience.search.request import (
     SEARCH_DEFAULTS,
@@ -452,6 +452,44 @@ class AsyncReadApi(AsyncPlanRunner):
         """
         return await self._run(listing.count(self._core.namespace, filters, archived))
 
+    async def tags(
+        self,
+        prefix: str = "",
+        *,
+        filters: Filters = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> NamePage:
+        """Get one page of the tags of memories that pass a filter, with the number of each.
+
+        Tags count as one if they differ in case alone, as filters compare them; the most frequent
+        spelling is shown. They are ordered by their case-folded text. Only those that begin with
+        the prefix, in any case, are listed. Pass the page's `cursor` to get the next one.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        namespace = self._core.namespace
+        request = listing.name_request(namespace, "tags", prefix, filters, limit, cursor)
+        return await self._run(listing.read_names(request), MANY)
+
+    async def entities(
+        self,
+        prefix: str = "",
+        *,
+        filters: Filters = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> NamePage:
+        """Get one page of the entities of memories that pass a filter, as `tags` does of tags.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        namespace = self._core.namespace
+        request = listing.name_request(namespace, "entities", prefix, filters, limit, cursor)
+        return await self._run(listing.read_names(request), MANY)
+
     def __aiter__(self) -> AsyncIteration:
         return self.iterate()
 
@@ -561,6 +599,19 @@ class AsyncJudgmentApi(AsyncPlanRunner):
             NotFound: there is no such memory; erasing one erases its history, too.
         """
         return await self._run_upkeep(history(text("id", id), self._core.namespace))
+
+    async def events(self, after: str | None = None, *, limit: int = 100) -> EventPage:
+        """Get one page of what has happened to the memories of this namespace, oldest first.
+
+        Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
+        cursor finds what happens later. Events of erased memories are erased, too. A use by a
+        search is written within a second or two; `flush` writes it at once.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        request = event_request(self._core.namespace, after, limit)
+        return await self._run(read_events(request), limit)
 
     async def touch(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from salience.engine.runner import PlanRunner
-from salience.lifecycle.history import History, history
+from salience.lifecycle.history import EventPage, History, event_request, history, read_events
 from salience.lifecycle.spreading_boost import spread_boost
 from salience.lifecycle.verify import Verification, verify
 from salience.lifecycle.zones import Zones, zones
@@ -92,6 +92,19 @@ class JudgmentApi(PlanRunner):
             NotFound: there is no such memory; erasing one erases its history, too.
         """
         return self._run_upkeep(history(text("id", id), self._core.namespace))
+
+    def events(self, after: str | None = None, *, limit: int = 100) -> EventPage:
+        """Get one page of what has happened to the memories of this namespace, oldest first.
+
+        Pass the page's `cursor` as `after` to get the next page; at the end it is empty, and its
+        cursor finds what happens later. Events of erased memories are erased, too. A use by a
+        search is written within a second or two; `flush` writes it at once.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        request = event_request(self._core.namespace, after, limit)
+        return self._run(read_events(request), limit)
 
     def touch(
         self,

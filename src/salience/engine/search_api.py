@@ -23,7 +23,7 @@ from salience.search import compare, context, explain, listing, search
 from salience.search.compare import Comparison
 from salience.search.context import CONTEXT_DEFAULTS, Context, ContextOptions, ContextRequest
 from salience.search.explain import ExplainReport
-from salience.search.listing import Page
+from salience.search.listing import NamePage, Page
 from salience.search.log import log_search
 from salience.search.request import (
     SEARCH_DEFAULTS,
@@ -200,6 +200,44 @@ class ReadApi(PlanRunner):
             InvalidInput: names the argument that is wrong.
         """
         return self._run(listing.count(self._core.namespace, filters, archived))
+
+    def tags(
+        self,
+        prefix: str = "",
+        *,
+        filters: Filters = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> NamePage:
+        """Get one page of the tags of memories that pass a filter, with the number of each.
+
+        Tags count as one if they differ in case alone, as filters compare them; the most frequent
+        spelling is shown. They are ordered by their case-folded text. Only those that begin with
+        the prefix, in any case, are listed. Pass the page's `cursor` to get the next one.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        namespace = self._core.namespace
+        request = listing.name_request(namespace, "tags", prefix, filters, limit, cursor)
+        return self._run(listing.read_names(request), MANY)
+
+    def entities(
+        self,
+        prefix: str = "",
+        *,
+        filters: Filters = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> NamePage:
+        """Get one page of the entities of memories that pass a filter, as `tags` does of tags.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        namespace = self._core.namespace
+        request = listing.name_request(namespace, "entities", prefix, filters, limit, cursor)
+        return self._run(listing.read_names(request), MANY)
 
     def __iter__(self) -> Iteration:
         return self.iterate()

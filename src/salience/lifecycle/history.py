@@ -6,13 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
+from typing import Any
 
 from salience.display.result import Result
 from salience.records.events import Event, record_at, version_after
 from salience.records.record import MemoryRecord
+from salience.records.validation import integer
+from salience.retrieval.cursor import encode_event_cursor, parse_event_cursor
 from salience.retrieval.operations import Events
 from salience.retrieval.plan import Plan, ask
 from salience.write.reading import not_found, read_existing
+
+MAX_EVENTS = 10_000  # of a page
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,6 +55,44 @@ class History(Result):
 
     def __getitem__(self, index: int) -> Event:
         return self.events[index]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EventPage(Result):
+    """Events of a namespace in their order, and the cursor behind the last of them.
+
+    The page is empty when nothing more has happened; its cursor finds what happens later.
+    """
+
+    events: tuple[Event, ...]
+    cursor: str
+
+    def __iter__(self) -> Iterator[Event]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __getitem__(self, index: int) -> Event:
+        return self.events[index]
+
+
+def event_request(namespace: str, after: str | None, limit: Any) -> Events:
+    """The checked request for events after a cursor.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
+    """
+    first = integer("limit", limit, 1, MAX_EVENTS)
+    # What waits to be written has no place yet, and a cursor might pass it over.
+    return Events(namespace, after=parse_event_cursor(after), first=first, waiting=False)
+
+
+def read_events(request: Events) -> Plan[EventPage]:
+    """The plan of reading a page of events."""
+    events: Sequence[Event] = yield from ask(request)
+    last = events[-1].seq if events else request.after
+    return EventPage(tuple(events), encode_event_cursor(last))
 
 
 def history(id: str, namespace: str) -> Plan[History]:

@@ -1,20 +1,66 @@
-"""Cursors of listings: the place of the last memory, and the order, as text."""
+"""Cursors of listings: the place of the last memory, name or event, as text."""
 
 from __future__ import annotations
 
 import base64
 import json
+from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.records.validation import finite
+from salience.records.validation import finite, storable
 from salience.retrieval.operations import Order, Place
 
 _MAX_SEQUENCE = 2**63 - 1  # that every store can compare
+_DAMAGED = (ValueError, TypeError, AttributeError, RecursionError)
 
 
 def encode_cursor(order: Order, place: Place) -> str:
     """The cursor of a listing whose last memory so far has this place."""
-    return base64.urlsafe_b64encode(json.dumps([order, *place]).encode()).decode()
+    return _encode(order, *place)
+
+
+def encode_name_cursor(folded: str) -> str:
+    """The cursor of a listing of names whose last so far is this one, case-folded."""
+    return _encode("names", folded)
+
+
+def encode_event_cursor(seq: int) -> str:
+    """The cursor of events whose last so far has this place in the log."""
+    return _encode("events", seq)
+
+
+def parse_name_cursor(cursor: str | None) -> str:
+    """The name of a cursor, "" without one.
+
+    Raises:
+        InvalidInput: it does not come from a listing of names.
+    """
+    if cursor is None:
+        return ""
+    try:
+        kind, folded = _decode(cursor)
+        if kind != "names" or type(folded) is not str:
+            raise ValueError("no name")
+        return storable("cursor", folded)
+    except _DAMAGED:
+        raise _refused("cursor", "a listing of names") from None
+
+
+def parse_event_cursor(cursor: str | None) -> int:
+    """The place in the log that a cursor stands for, 0 without one.
+
+    Raises:
+        InvalidInput: it does not come from a page of events.
+    """
+    if cursor is None:
+        return 0
+    try:
+        kind, seq = _decode(cursor)
+        if kind != "events" or type(seq) is not int or not 0 <= seq <= _MAX_SEQUENCE:
+            raise ValueError("no place")
+    except _DAMAGED:
+        raise _refused("after", "a page of events") from None
+    return seq
 
 
 def parse_cursor(cursor: str | None, order: Order) -> Place | None:
@@ -26,16 +72,14 @@ def parse_cursor(cursor: str | None, order: Order) -> Place | None:
     if cursor is None:
         return None
     try:
-        own_order, created, sequence = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        own_order, created, sequence = _decode(cursor)
         if own_order not in ("newest", "oldest") or not finite(created):
             raise ValueError("no place")
         if type(sequence) is not int or not 0 <= sequence <= _MAX_SEQUENCE:
             raise ValueError("no place")
         place = Place(float(created), sequence)
-    except (ValueError, TypeError, AttributeError, RecursionError):
-        raise InvalidInput(
-            "cursor", "is not one of a listing", "pass on .cursor of the page before"
-        ) from None
+    except _DAMAGED:
+        raise _refused("cursor", "a listing") from None
     if own_order != order:
         raise InvalidInput(
             "cursor",
@@ -43,3 +87,15 @@ def parse_cursor(cursor: str | None, order: Order) -> Place | None:
             f"give order={shown(own_order)} with it",
         )
     return place
+
+
+def _encode(*parts: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
+
+
+def _decode(cursor: str) -> Any:
+    return json.loads(base64.urlsafe_b64decode(cursor.encode()))
+
+
+def _refused(field: str, source: str) -> InvalidInput:
+    return InvalidInput(field, f"is not one of {source}", "pass on .cursor of the page before")

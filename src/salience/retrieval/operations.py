@@ -429,6 +429,33 @@ class CountRecords:
     where: Filter | None = None
 
 
+class NameTally(NamedTuple):
+    """A tag or an entity: case-folded, in its most frequent spelling, and how many have it.
+
+    Of spellings that are equally frequent it is the first by code point. `memories` that spell it
+    in several ways count once.
+    """
+
+    folded: str
+    name: str
+    memories: int
+
+
+@dataclass(frozen=True, eq=False)
+class ListNames:
+    """The tags or the entities of memories that pass a filter -> list of NameTally, by `folded`.
+
+    Only those that begin with `prefix` and come after `after`, both case-folded, at most `limit`.
+    """
+
+    namespace: str
+    field: Literal["tags", "entities"]
+    where: Filter | None = None
+    prefix: str = ""
+    after: str = ""
+    limit: int = 100
+
+
 @dataclass(frozen=True, eq=False)
 class Put:
     """Write new memories and links in one transaction -> the ids that are taken.
@@ -503,8 +530,9 @@ class Events:
     """The log of a namespace -> list of Event, oldest first.
 
     Events of the memories `ids` (and of the whole namespace), of some `types`, after the place
-    `after`, whose payload `key` is among `keys`; of these, the last `last`. Accesses that wait to
-    be written are among them, unless `waiting` is False. Erased memories have no events.
+    `after`, whose payload `key` is among `keys`; of these, the first `first` or the last `last`.
+    Accesses that wait to be written are among them, unless `waiting` is False. Erased memories have
+    no events.
     """
 
     namespace: str
@@ -512,8 +540,15 @@ class Events:
     types: tuple[EventType, ...] | None = None
     keys: tuple[str, ...] | None = None
     after: int = 0
+    first: int | None = None
     last: int | None = None
     waiting: bool = True
+
+    def bounded(self, events: list[Event]) -> list[Event]:
+        """The first or the last of events, as many as are asked for."""
+        if self.last is not None:
+            return events[max(0, len(events) - self.last) :]
+        return events[: self.first]
 
 
 @dataclass(frozen=True, eq=False)
@@ -664,6 +699,7 @@ Op = (
     | RowsInWriteOrder
     | ListRecords
     | CountRecords
+    | ListNames
     | Put
     | Log
     | Events

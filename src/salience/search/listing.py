@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from salience.display.frames import data_frame
 from salience.display.html import HtmlResult, header, memory_cell, section, table
-from salience.display.result import field_names
+from salience.display.result import Result, field_names
 from salience.errors import InvalidInput, shown
 from salience.records.filters import And, Compare, Filter, Not, parse_filter
 from salience.records.record import MemoryRecord
-from salience.records.validation import MAX_IDS, boolean, elements, integer, native, text
-from salience.retrieval.cursor import encode_cursor, parse_cursor
-from salience.retrieval.operations import CountRecords, ListRecords, Order
+from salience.records.validation import (
+    MAX_IDS,
+    boolean,
+    elements,
+    integer,
+    native,
+    storable,
+    text,
+)
+from salience.retrieval.cursor import (
+    encode_cursor,
+    encode_name_cursor,
+    parse_cursor,
+    parse_name_cursor,
+)
+from salience.retrieval.operations import CountRecords, ListNames, ListRecords, Order
 from salience.retrieval.plan import Plan, ask
 from salience.search.request import Filters
 
@@ -63,6 +76,31 @@ class Page(HtmlResult):
             yield section("", table(("memory",), cells))
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class NameCount(Result):
+    """A tag or an entity in its most frequent spelling, and the number of memories that have it."""
+
+    name: str
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NamePage(Result):
+    """One page of names, and the next cursor (None at the end)."""
+
+    names: tuple[NameCount, ...]
+    cursor: str | None = None
+
+    def __iter__(self) -> Iterator[NameCount]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, index: int) -> NameCount:
+        return self.names[index]
+
+
 def list_request(
     namespace: str, filters: Filters, order: Any, limit: Any, cursor: str | None
 ) -> ListRecords:
@@ -91,6 +129,41 @@ def read_page(request: ListRecords) -> Plan[Page]:
     cursor = None if listing.last is None else encode_cursor(request.order, listing.last)
     places = tuple(place.sequence for place in listing.places)
     return Page(listing.records, total, cursor, request.order, places)
+
+
+def name_request(
+    namespace: str,
+    field: Literal["tags", "entities"],
+    prefix: Any,
+    filters: Filters,
+    limit: Any,
+    cursor: str | None,
+) -> ListNames:
+    """The checked request for names that begin with a prefix, after a cursor.
+
+    Raises:
+        InvalidInput: names the argument that is wrong.
+    """
+    prefix = native(prefix)
+    if type(prefix) is not str:
+        raise InvalidInput("prefix", f"must be text, not {type(prefix).__name__}")
+    return ListNames(
+        namespace,
+        field,
+        parse_filter(filters),
+        storable("prefix", prefix).casefold(),
+        parse_name_cursor(cursor),
+        integer("limit", limit, 1, MAX_PAGE),
+    )
+
+
+def read_names(request: ListNames) -> Plan[NamePage]:
+    """The plan of reading a page of names."""
+    tallies = yield from ask(replace(request, limit=request.limit + 1))
+    names = tuple(NameCount(tally.name, tally.memories) for tally in tallies[: request.limit])
+    if len(tallies) <= request.limit:
+        return NamePage(names)
+    return NamePage(names, encode_name_cursor(tallies[request.limit - 1].folded))
 
 
 def count(namespace: str, filters: Filters, archived: Any) -> Plan[int]:

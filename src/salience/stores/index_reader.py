@@ -229,6 +229,10 @@ class IndexReader(ABC):
             indexes = [self._index(namespace) for namespace in op.namespaces]
             return frozenset().union(*(index.find_names(op) for index in indexes))
 
+    def _list_names(self, op: operations.ListNames) -> list[operations.NameTally]:
+        with self._lock:
+            return self._index(op.namespace).list_names(op)
+
     def _vector_names(self, op: operations.VectorNames) -> frozenset[str] | None:
         with self._lock:
             indexes = [self._index(namespace) for namespace in op.namespaces]
@@ -245,6 +249,7 @@ class IndexReader(ABC):
         operations.TopK: lambda reader, op: None,  # every column is at hand
         operations.FindSpeakers: _find_speakers,
         operations.FindNames: _find_names,
+        operations.ListNames: _list_names,
         operations.SearchRoute: _search,
         operations.ScoreRows: _score,
         operations.MatchedTerms: _matched_terms,

@@ -321,7 +321,7 @@ class RamRecords:
                 and (op.keys is None or event.payload.get("key") in op.keys)
             ]
         events.sort(key=lambda event: event.seq)
-        return events if op.last is None else events[max(0, len(events) - op.last) :]
+        return op.bounded(events)
 
     def former_vectors(self, namespace: str) -> list[tuple[int, str, bytes]]:
         """Vectors that edits replaced, as (the edit's place in the log, name, float16 bytes)."""

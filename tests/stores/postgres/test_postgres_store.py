@@ -122,6 +122,7 @@ def test_an_older_schema_learns_from_its_log_what_is_outdated_and_when_all_came(
             "attribute_key",
         ):
             connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
+        connection.execute("DROP TABLE salience.access_keys")
         connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
     migrate(empty)
     with opened(empty) as memory:
@@ -141,6 +142,7 @@ def test_an_older_schema_learns_which_attributes_facts_state(empty: str) -> None
         for column in ("outdated", "added_at", "version", "folded_tags", "folded_entities"):
             connection.execute(f"ALTER TABLE salience.memories DROP COLUMN {column}".encode())
         connection.execute("ALTER TABLE salience.memories DROP COLUMN attribute_key")
+        connection.execute("DROP TABLE salience.access_keys")
         connection.execute("UPDATE salience.meta SET value = '4' WHERE key = 'schema'")
     migrate(empty)
     with psycopg.connect(empty) as connection:

@@ -22,11 +22,12 @@ def opened(path: Path) -> Memory:
 
 
 SINCE_VERSION_7 = ("outdated", "added_at", "version", "attribute_key")
-"""The columns of memories that the last step of the schema adds."""
+"""The columns of memories that the steps of the schema from the seventh on add."""
 
 
-def without_last_step(db: sqlite3.Connection) -> None:
-    """Make a file what it was before the last step of the schema."""
+def without_last_steps(db: sqlite3.Connection) -> None:
+    """Make a file what it was after the sixth step of the schema."""
+    db.execute("DROP TABLE access_keys")
     for index in ("memories_by_time", "memories_by_attribute"):
         db.execute(f"DROP INDEX {index}")
     for column in SINCE_VERSION_7:
@@ -38,7 +39,7 @@ def without_last_step(db: sqlite3.Connection) -> None:
 def without_log(path: Path) -> None:
     """Make a file what it would have been before there was a log."""
     db = sqlite3.connect(path)
-    without_last_step(db)
+    without_last_steps(db)
     for table in ("events", "former_vectors", "notes"):
         db.execute(f"DROP TABLE {table}")
     for index in ("memories_by_sequence", "memories_by_text"):
@@ -81,7 +82,7 @@ def test_the_words_of_an_older_file_are_worked_out_anew(tmp_path: Path) -> None:
         memory.add("我家的猫今年三岁。", id="a", title="HttpClient", tags=["Новый", "x y"])
         memory.add("A pear.", id="b", session_id="s", entities=["Pear", "12,500"], gist="Fruit.")
     db = sqlite3.connect(path)
-    without_last_step(db)
+    without_last_steps(db)
     told = "SELECT features, text_key, %s FROM memories ORDER BY row"
     terms = [f"terms_{name}" for name in LEXICAL]
     kept = db.execute(told % ", ".join(terms)).fetchall()
@@ -102,7 +103,7 @@ def test_the_facts_of_an_older_file_are_compared_with_new_ones(tmp_path: Path) -
         memory.add("Ana lives in Berlin.", id="old", kind="fact")
         memory.add("Ana lives in Rome.", id="note")
     db = sqlite3.connect(path)
-    without_last_step(db)
+    without_last_steps(db)
     db.close()
     with opened(path) as memory:
         [outcome] = memory.add("Ana has moved to Lisbon.", kind="fact")
@@ -121,7 +122,7 @@ def test_an_older_file_learns_from_its_log_what_is_outdated_and_when_all_came(
         memory.update("a", content="A plum.")
         before = [get_record(memory, id) for id in "ab"]
     db = sqlite3.connect(path)
-    without_last_step(db)
+    without_last_steps(db)
     db.close()
     with opened(path) as memory:
         assert [get_record(memory, id) for id in "ab"] == before
@@ -141,7 +142,7 @@ def test_the_versions_of_an_older_file_are_the_number_of_its_changes(tmp_path: P
         before = memory.get_all().memories
         assert [record.version for record in before] == [3, 1]
     db = sqlite3.connect(path)
-    without_last_step(db)
+    without_last_steps(db)
     db.close()
     with opened(path) as memory:
         assert memory.get_all().memories == before

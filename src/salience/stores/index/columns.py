@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from salience.records.fields import FIELDS
 from salience.records.filters import And, Compare, Filter, Not, Operator, Or, folded, satisfies
 from salience.records.record import ACCESSES_KEPT
 from salience.retrieval.candidates import CategoricalColumn, ValueLookup, equality_key
+from salience.retrieval.operations import NameTally
 from salience.stores.index.growable_array import GrowableArray
 
 Mask = NDArray[np.bool_]
@@ -169,7 +172,9 @@ class TextsColumn(CodedColumn):
 
     def __init__(self) -> None:
         super().__init__()
-        self._codes_by_text: dict[str, list[int]] = {}  # of the distinct lists that hold a text
+        # By folded text and spelling: the codes of the distinct lists that hold it
+        self._spellings: dict[str, dict[str, list[int]]] = {}
+        self._names: list[str] = []  # the folded texts, ascending
         self._indexed = 0  # distinct lists
 
     def mask(self, operator: Operator, operand: Any) -> Mask:
@@ -181,16 +186,43 @@ class TextsColumn(CodedColumn):
         return np.array([*truth, False])[self.codes]
 
     def _codes_with(self, text: str) -> list[int]:
-        """The codes of the lists that hold a text."""
+        """The codes of the lists that hold a text, maybe several times."""
+        self._index_spellings()
+        return [*chain(*self._spellings.get(text, {}).values())]
+
+    def _index_spellings(self) -> None:
+        """Enter the lists that are new."""
         for code in range(self._indexed, len(self.distinct)):
-            for one in dict.fromkeys(folded(self.distinct[code] or ())):
-                self._codes_by_text.setdefault(one, []).append(code)
+            texts = self.distinct[code] or ()
+            for spelling, one in zip(texts, folded(texts), strict=True):
+                if one not in self._spellings:
+                    self._names.append(one)
+                self._spellings.setdefault(one, {}).setdefault(spelling, []).append(code)
+        if self._indexed < len(self.distinct):
+            self._names.sort()
         self._indexed = len(self.distinct)
-        return self._codes_by_text.get(text, [])
+
+    def tallies(self, mask: Mask | None, prefix: str, after: str, limit: int) -> list[NameTally]:
+        """The first texts of the memories in a mask (see `operations.ListNames`)."""
+        self._index_spellings()
+        codes = self.codes if mask is None else self.codes[mask]
+        memories = np.bincount(codes, minlength=len(self.distinct))
+        place = max(bisect_left(self._names, prefix), bisect_right(self._names, after))
+        tallies: list[NameTally] = []
+        for name in islice(self._names, place, None):
+            if len(tallies) == limit or not name.startswith(prefix):
+                break
+            spellings = self._spellings[name]
+            count = {spelling: int(memories[own].sum()) for spelling, own in spellings.items()}
+            if any(count.values()):
+                spelling = min(count, key=lambda one: (-count[one], one))
+                lists = np.unique([*chain(*spellings.values())])
+                tallies.append(NameTally(name, spelling, int(memories[lists].sum())))
+        return tallies
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + 150 * len(self._codes_by_text)
+        return super().nbytes + 300 * len(self._spellings)
 
 
 Column = NumberColumn | TimesColumn | CodedColumn

@@ -16,11 +16,17 @@ from salience.records.fields import GRAPH
 from salience.records.filters import Filter
 from salience.retrieval.candidates import CategoricalColumn, ColumnData, Floats, Rows, best_first
 from salience.retrieval.candidates import Column as Values
-from salience.retrieval.operations import FindNames, FindSpeakers, SpeakerMatches
+from salience.retrieval.operations import (
+    FindNames,
+    FindSpeakers,
+    ListNames,
+    NameTally,
+    SpeakerMatches,
+)
 from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 from salience.stores.index.change_feed import ChangeFeed
-from salience.stores.index.columns import CodedColumn, empty_column
+from salience.stores.index.columns import CodedColumn, TextsColumn, empty_column
 from salience.stores.index.memory_table import MemoryTable, Ordinals
 from salience.stores.index.routes import route_search, word_scores
 
@@ -112,6 +118,12 @@ class NamespaceIndex:
                 if codes and (not self.table.dead or self._any_alive(column, codes)):
                     names.add(name)
         return names
+
+    def list_names(self, op: ListNames) -> list[NameTally]:
+        """The tags or entities of memories that pass a filter (see `operations.ListNames`)."""
+        column = self.table.column(op.field)
+        assert isinstance(column, TextsColumn)
+        return column.tallies(self.table.mask(op.where), op.prefix, op.after, op.limit)
 
     def _any_alive(self, column: CodedColumn, codes: Sequence[int]) -> bool:
         """True if a memory that was not removed has one of some codes in a column."""

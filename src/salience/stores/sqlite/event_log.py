@@ -206,9 +206,10 @@ class SqliteLog(SqliteReader, ABC):
         """
         waiting = self._accesses.waiting(ALL_NAMESPACES)
         select, values = _event_conditions(op)
-        in_pages = op.ids is None and op.keys is None and op.last is None
-        limit = _EVENTS_AT_ONCE if in_pages else op.last
-        order = f" ORDER BY seq{'' if in_pages else ' DESC'}"
+        bound = op.first if op.last is None else op.last
+        in_pages = op.ids is None and op.keys is None and bound is None
+        limit = _EVENTS_AT_ONCE if in_pages else bound
+        order = f" ORDER BY seq{' DESC' if op.last is not None else ''}"
         order += "" if limit is None else f" LIMIT {limit:d}"
         rows: list[tuple[Any, ...]] = []
         unwritten: Sequence[Event] = ()
@@ -234,7 +235,7 @@ class SqliteLog(SqliteReader, ABC):
                 if not memory or id  # the others are of memories that are gone
             ]
         events += unwritten
-        return events if op.last is None else events[max(0, len(events) - op.last) :]
+        return op.bounded(events)
 
     def _unwritten(
         self, db: sqlite3.Connection, space: int, op: Events, waiting: Sequence[Batch]

@@ -27,7 +27,7 @@ from salience.testing.conformance._filters import Filters
 from salience.testing.conformance._keys import AccessKeys
 from salience.testing.conformance._lifecycle import Lifecycle
 from salience.testing.conformance._links import Notes, PendingLinks, UtilitySpreading
-from salience.testing.conformance._listings import Listing
+from salience.testing.conformance._listings import EventPages, Listing, Names
 from salience.testing.conformance._rankings import Rankings
 from salience.testing.conformance._reads import Accesses, Hits, SessionTurns, Vectors
 from salience.testing.conformance._search import Namespaces, Scripts, Search
@@ -48,5 +48,6 @@ class StoreConformance(
     TimeTravel, PendingLinks, Notes, Lifecycle, UtilitySpreading, Rankings, WriteOutcomes,
     IdempotencyKeys, MetadataMerging, DeletingMany, Upserts, Exports,
     Versions, Contradictions, Hits, AccessKeys,
+    Names, EventPages,
 ):  # fmt: skip
     """All tests; a subclass defines `open_memory`."""

@@ -1,10 +1,11 @@
-"""Listings: the order of memories, pages under concurrent writes, iteration, numbers."""
+"""Listings: memories in their order, pages under concurrent writes; names; events."""
 
 from __future__ import annotations
 
 import random
 from base64 import urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,8 +13,10 @@ import pytest
 
 from salience import Memory
 from salience.errors import InvalidInput
+from salience.records.events import Event
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import Order
+from salience.search.listing import NamePage
 from salience.testing.conformance._case import START, Clock, StoreCase, get_record, list_ids
 
 TURNS = [{"role": "user" if i % 2 else "assistant", "content": f"Turn {i:02}"} for i in range(12)]
@@ -236,3 +239,198 @@ class Listing(StoreCase):
         memory.add("Words 4", id="m4")
         later = memory.iterate(order="oldest", cursor=iteration.cursor)
         assert [record.id for record in later] == ["m4"]
+
+
+NAMES = (
+    *("home", "Home", "HOME", "Straße", "STRASSE", "straße", "é", "É", "e\u0301", "zebra", "Zoo"),
+    *("-dash", "_", "日本", "\U0001f600", "a b", "A%b", "100%", "ǅ", "ﬁ", "fi"),
+)
+PREFIXES = ("H", "hO", "ß", "SS", "str", "e", "É", "-", "_", "100%", "A%", "日", "x")
+
+
+def pages_of_names(list_names: Callable[..., NamePage], limit: int, **options: Any) -> list[Any]:
+    """The names of all pages with their counts."""
+    names: list[Any] = []
+    cursor = None
+    while True:
+        page = list_names(limit=limit, cursor=cursor, **options)
+        assert len(page) <= limit
+        names += [(one.name, one.memories) for one in page]
+        cursor = page.cursor
+        if cursor is None:
+            return names
+
+
+def counted_names(records: Iterable[MemoryRecord], field: str, prefix: str = "") -> list[Any]:
+    """The names of records with their counts, by what they say of themselves."""
+    spellings: dict[str, Counter[str]] = {}
+    memories: Counter[str] = Counter()
+    for record in records:
+        listed = getattr(record, field)
+        for name in listed:
+            spellings.setdefault(name.casefold(), Counter())[name] += 1
+        memories.update({name.casefold() for name in listed})
+    return [
+        (
+            min(spellings[folded], key=lambda name: (-spellings[folded][name], name)),
+            memories[folded],
+        )
+        for folded in sorted(spellings)
+        if folded.startswith(prefix.casefold())
+    ]
+
+
+class Names(StoreCase):
+    """`tags` and `entities`: names as filters compare them, with the number of their memories."""
+
+    def test_names_are_those_of_the_memories(self, memory: Memory) -> None:
+        chance = random.Random(5)
+        memory.add_many(
+            {
+                "id": f"m{at}",
+                "content": f"Memory {at}.",
+                "kind": chance.choice(["note", "fact"]),
+                "tags": chance.sample(NAMES, chance.randrange(4)),
+                "entities": chance.sample(NAMES, chance.randrange(3)),
+            }
+            for at in range(60)
+        )
+        for at in range(0, 60, 7):  # by rows that are new, and by rows that are gone
+            memory.update(f"m{at}", tags=chance.sample(NAMES, 2))
+        memory.delete_many([f"m{at}" for at in range(0, 60, 11)])
+        records = list(memory.iterate())
+        facts = [record for record in records if record.kind == "fact"]
+        for field, list_names in (("tags", memory.tags), ("entities", memory.entities)):
+            assert pages_of_names(list_names, 100) == counted_names(records, field)
+            assert pages_of_names(list_names, 1) == counted_names(records, field)
+            assert pages_of_names(list_names, 4, filters={"kind": "fact"}) == counted_names(
+                facts, field
+            )
+            for prefix in (
+                "H",
+                "hO",
+                "ß",
+                "SS",
+                "str",
+                "e",
+                "É",
+                "-",
+                "_",
+                "100%",
+                "A%",
+                "日",
+                "x",
+            ):
+                listed = pages_of_names(list_names, 2, prefix=prefix)
+                assert listed == counted_names(records, field, prefix), prefix
+            for name, memories in pages_of_names(list_names, 100):
+                assert memory.count({field: name}) == memories
+
+    def test_names_of_other_namespaces_are_not_listed(self, memory: Memory) -> None:
+        memory.add("A.", tags=["own"], entities=["Ana"])
+        other = memory.within("other")
+        assert list(other.tags()) == list(other.entities()) == []
+        other.add("B.", tags=["own", "other"])
+        assert [(one.name, one.memories) for one in memory.tags()] == [("own", 1)]
+        assert len(other.entities()) == 0
+
+    def test_a_cursor_passes_no_name_over(self, memory: Memory) -> None:
+        memory.add_many({"content": f"{name}.", "tags": [name]} for name in "bdfh")
+        page = memory.tags(limit=2)
+        assert [one.name for one in page] == ["b", "d"]
+        memory.add_many({"content": f"{name} later.", "tags": [name]} for name in "ace")
+        memory.delete_all({"tags": "d"})
+        assert [one.name for one in memory.tags(cursor=page.cursor)] == ["e", "f", "h"]
+
+    def test_wrong_arguments_of_names(self, memory: Memory) -> None:
+        memory.add_many(["One.", "Two."])
+        wrong: list[tuple[str, dict[str, Any]]] = [
+            ("prefix", {"prefix": 5}),
+            ("prefix", {"prefix": "\0"}),
+            ("limit", {"limit": 0}),
+            ("limit", {"limit": 10_001}),
+            ("cursor", {"cursor": "x"}),
+            ("cursor", {"cursor": memory.get_all(limit=1).cursor}),
+            ("cursor", {"cursor": memory.events().cursor}),
+            ("cursor", {"cursor": urlsafe_b64encode(b'["names", "\\ud800"]').decode()}),
+            ("filters.colour", {"filters": {"colour": 1}}),
+        ]
+        for field, arguments in wrong:
+            for list_names in (memory.tags, memory.entities):
+                with pytest.raises(InvalidInput) as caught:
+                    list_names(**arguments)
+                assert caught.value.field == field
+
+
+class EventPages(StoreCase):
+    """`events`: what has happened in a namespace, in its order."""
+
+    def test_pages_bring_each_event_once_in_order(self, memory: Memory, clock: Clock) -> None:
+        memory.add_many({"id": f"m{at}", "content": f"Memory {at}."} for at in range(7))
+        clock.pass_(hours=1)
+        memory.update("m1", content="Another text.")
+        memory.link("m2", "m3", "mentions")
+        memory.feedback("m2", "useful")
+        memory.decay_all()
+        memory.touch(["m4"])
+        memory.flush()
+        events = list(memory.events(limit=1_000))
+        assert [event.type for event in events] == [
+            *["write"] * 7, "edit", "link", "feedback", "decay", "reference"
+        ]  # fmt: skip
+        assert [event.id for event in events] == [
+            *(f"m{at}" for at in range(7)), "m1", "m2", "m2", None, "m4"
+        ]  # fmt: skip
+        for limit in (1, 3, 12):
+            read: list[Event] = []
+            page = memory.events(limit=limit)
+            while page:
+                read += page
+                page = memory.events(page.cursor, limit=limit)
+            assert read == events
+
+    def test_the_cursor_at_the_end_finds_what_happens_later(self, memory: Memory) -> None:
+        end = memory.events()
+        assert list(end) == []
+        assert memory.events(end.cursor).cursor == end.cursor
+        memory.add("One.", id="one")
+        later = memory.events(end.cursor)
+        assert [(event.type, event.id) for event in later] == [("write", "one")]
+        assert list(memory.events(later.cursor)) == []
+        memory.pin("one")
+        assert [event.type for event in memory.events(later.cursor)] == ["pin"]
+
+    def test_erased_memories_and_other_namespaces_have_no_events_here(self, memory: Memory) -> None:
+        memory.add_many({"id": id, "content": f"{id}."} for id in ("one", "two"))
+        memory.within("other").add("Three.", id="three")
+        memory.link("one", "two", "mentions")
+        memory.delete("two")
+        assert {event.id for event in memory.events()} == {"one"}
+        assert {event.id for event in memory.within("other").events()} == {"three"}
+        assert "two" not in str(memory.events().to_dict())
+
+    def test_a_use_that_waits_is_no_event_before_it_is_written(self, memory: Memory) -> None:
+        memory.add("A red apple.", id="apple")
+        cursor = memory.events().cursor
+        seen: list[Event] = []
+        for _ in range(3):
+            memory.search("apple")
+            page = memory.events(cursor)
+            seen, cursor = [*seen, *page], page.cursor
+        memory.flush()
+        seen += memory.events(cursor)
+        assert [event.type for event in seen] == ["retrieval"] * 3
+        assert seen == list(memory.events())[1:]
+
+    def test_wrong_arguments_of_events(self, memory: Memory) -> None:
+        memory.add_many(["One.", "Two."])
+        for field, arguments in (
+            ("limit", {"limit": 0}),
+            ("limit", {"limit": 10_001}),
+            ("after", {"after": "x"}),
+            ("after", {"after": 5}),
+            ("after", {"after": memory.get_all(limit=1).cursor}),
+        ):
+            with pytest.raises(InvalidInput) as caught:
+                memory.events(**arguments)
+            assert caught.value.field == field

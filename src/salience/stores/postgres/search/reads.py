@@ -21,7 +21,7 @@ from salience.stores.postgres.search.route_search import SearchContext
 from salience.stores.postgres.search.row_reader import PREVIOUS_FEATURES, stored_names
 from salience.stores.postgres.search.snapshot import NamespaceSnapshot
 from salience.stores.postgres.sql.columns import codec_values_of
-from salience.stores.postgres.sql.filters import compile_filter
+from salience.stores.postgres.sql.filters import compile_filter, folded_column
 from salience.stores.postgres.sql.links import (
     neighbors_condition,
     reachable_condition,
@@ -322,6 +322,22 @@ class StoreReader:
             )
         [[[count]]] = yield [statement]
         return int(count)
+
+    def list_names(self, op: operations.ListNames) -> Steps[list[operations.NameTally]]:
+        """The tags or entities of memories that pass a filter."""
+        condition, folded = compile_filter(op.where, "m"), folded_column(op.field)
+        [rows] = yield [
+            Statement(
+                "SELECT item.folded, mode() WITHIN GROUP (ORDER BY item.name), "
+                f'count(DISTINCT m."row") FROM memories m, '
+                f"unnest(m.{folded}, m.{op.field}) AS item (folded, name) "
+                f"WHERE m.namespace = %s AND m.{folded} IS NOT NULL AND {condition.sql} "
+                "AND starts_with(item.folded, %s) AND item.folded > %s "
+                f"GROUP BY item.folded ORDER BY item.folded LIMIT {op.limit:d}",
+                (op.namespace, *condition.parameters, op.prefix, op.after),
+            )
+        ]
+        return [operations.NameTally(*row) for row in rows]
 
     def stats(
         self, op: operations.ReadStats, replica_bytes: int, loading: int

@@ -274,7 +274,9 @@ def events(op: operations.Events) -> Steps[list[Event]]:
             "WHERE namespace = %s AND id = ANY(%s::text[]))))"
         )
         values += [op.namespace, list(op.ids)]
-    limit = "" if op.last is None else f" LIMIT {op.last:d}"
+    bound = op.first if op.last is None else op.last
+    way = "DESC" if op.first is None else "ASC"
+    limit = "" if bound is None else f" LIMIT {bound:d}"
     [rows] = yield [
         Statement(
             "SELECT e.seq, e.type, e.memory, coalesce(first.id, later.id), e.at, e.actor, "
@@ -283,7 +285,7 @@ def events(op: operations.Events) -> Steps[list[Event]]:
             "AND first.sequence = e.memory LEFT JOIN memories AS later "
             "ON later.namespace = e.namespace AND later.sequence = e.memory "
             'AND later."row" <> later.sequence '
-            f"WHERE {' AND '.join(clauses)} ORDER BY e.seq DESC{limit}",
+            f"WHERE {' AND '.join(clauses)} ORDER BY e.seq {way}{limit}",
             values,
         )
     ]
@@ -297,7 +299,9 @@ def events(op: operations.Events) -> Steps[list[Event]]:
             json.loads(payload) if payload else {},
             seq,
         )
-        for seq, type, memory, id, at, actor, session, payload in reversed(rows)
+        for seq, type, memory, id, at, actor, session, payload in (
+            reversed(rows) if op.first is None else rows
+        )
         if not memory or id is not None
     ]
 
