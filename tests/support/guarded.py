@@ -106,6 +106,14 @@ class Guarded:
                     raise ValueError(SECRET)
 
                 return StreamingResponse(parts())
+            case "endless":
+
+                async def all_parts() -> AsyncIterator[bytes]:
+                    while True:
+                        yield b"x" * 65_536
+                        await asyncio.sleep(0)
+
+                return StreamingResponse(all_parts())
         raise ValueError(SECRET)
 
     def client(self, key: str | None = "ana", **options: Any) -> httpx.AsyncClient:

@@ -18,7 +18,7 @@ UPLOADS = frozenset(("POST /v1/import",))
 JSON = "application/json"
 LINES = "application/x-ndjson"
 
-_LINGER_SECONDS = 2.0
+_LINGER_SECONDS = 1.0
 _CLOSE = ("Connection", "close")
 _METHODS_WITH_BODY = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 _ENCODED = Problem(

@@ -26,23 +26,28 @@ LONG_OPERATIONS = (
     *("POST /v1/prune", "POST /v1/archive", "POST /v1/restore", "POST /v1/undo"),
     *("POST /v1/audit", "POST /v1/verify", "POST /v1/decay"),
 )
+_MAY_BE_ZERO = frozenset(
+    ("queue_length", "queue_seconds", "idempotency_seconds", "idempotency_bytes")
+)
+_PATH = re.compile(r"/\S*")
 _OPERATION = re.compile(r"[A-Z]+ /\S*")
 _HOST = re.compile(r"\*|(\*\.)?([\w\-.]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.\-]*://([\w\-.]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
 
 
-def _check_numbers(prefix: str, settings: Any, least: int) -> None:
+def _check_numbers(settings: Any, prefix: str = "") -> None:
     for each in fields(settings):
-        value = getattr(settings, each.name)
         if each.type not in ("int", "float"):
             continue
-        name = f"{prefix}.{each.name}" if prefix else each.name
-        whole = each.type == "int"
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-            remedy = "give a whole number" if whole else "give a number of seconds"
+        name, value = prefix + each.name, getattr(settings, each.name)
+        is_whole = each.type == "int"
+        if isinstance(value, bool) or not isinstance(value, int if is_whole else (int, float)):
+            remedy = "give a whole number" if is_whole else "give a number of seconds"
             raise InvalidInput(name, f"is {shown(value)}", remedy)
-        if not least <= value < float("inf"):
-            raise InvalidInput(name, f"is {shown(value)}", f"give {least} or more")
+        may_be_zero = each.name in _MAY_BE_ZERO
+        if not (0 < value < float("inf") or (may_be_zero and value == 0)):
+            remedy = "give 0 or more" if may_be_zero else "give more than 0"
+            raise InvalidInput(name, f"is {shown(value)}", remedy)
 
 
 def _check_texts(name: str, texts: Any, form: re.Pattern[str], remedy: str) -> None:
@@ -61,7 +66,7 @@ class Rate:
     window_seconds: int = 60
 
     def __post_init__(self) -> None:
-        _check_numbers("rate", self, least=1)
+        _check_numbers(self, "rate.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +120,13 @@ class GuardSettings:
     metrics_access: Literal["key", "loopback", "open"] = "loopback"
 
     def __post_init__(self) -> None:
-        _check_numbers("", self, least=0)
-        for name in ("body_bytes", "json_depth", "heavy_slots", "long_slots"):
-            if getattr(self, name) < 1:
-                raise InvalidInput(name, f"is {getattr(self, name)}", "give 1 or more")
+        _check_numbers(self)
+        for name in ("key_rate", "refusal_rate"):
+            if not isinstance(getattr(self, name), Rate | None):
+                raise InvalidInput(name, f"is {shown(getattr(self, name))}", "give a Rate or None")
         _check_texts("hosts", self.hosts, _HOST, 'a name as "memory.example.com", with or without')
         _check_texts("origins", self.origins, _ORIGIN, 'an origin as "https://app.example.com"')
+        _check_texts("public_paths", self.public_paths, _PATH, 'a path as "/health"')
         for name in ("heavy_operations", "long_operations"):
             _check_texts(name, getattr(self, name), _OPERATION, 'a method and path: "POST /v1/x"')
         if self.metrics_access not in ("key", "loopback", "open"):

@@ -1,0 +1,175 @@
+"""A POST that is sent again with its key gets the answer of the first, and does nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salience.server.guard import idempotency
+from salience.server.guard.idempotency import Answer, AnswersInMemory
+from support.guarded import Guarded, until, with_guard
+
+KEY = {"Idempotency-Key": "k1"}
+
+
+def test_the_same_request_again_gets_the_same_answer_and_is_not_done_again() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        first = await client.post("/v1/search", json={"a": 1}, headers=KEY)
+        again = await client.post("/v1/search", json={"a": 1}, headers=KEY)
+        quoted = await client.post("/v1/search", json={"a": 1}, headers={"Idempotency-Key": '"k1"'})
+        assert first.content == again.content == quoted.content
+        assert first.status_code == again.status_code == 200
+        assert guarded.calls == ["ana"]
+        assert "idempotency-replayed" not in first.headers
+        for replayed in (again, quoted):
+            assert replayed.headers["idempotency-replayed"] == "true"
+            assert replayed.headers["content-type"] == first.headers["content-type"]
+        assert first.headers["x-request-id"] != again.headers["x-request-id"]
+        names = [name for name, _ in again.headers.multi_items()]
+        assert len(names) == len(set(names))
+
+    with_guard(body)
+
+
+def test_another_body_path_key_or_namespace_is_another_request() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        async def post(body: Any, path: str = "/v1/search", **headers: str) -> httpx.Response:
+            return await client.post(path, json=body, headers=KEY | headers)
+
+        await post({"a": 1})
+        mismatch = await post({"a": 2})
+        assert mismatch.status_code == 422
+        assert mismatch.json()["code"] == "KeyReused"
+        assert mismatch.json()["errors"][0]["field"] == "Idempotency-Key"
+        assert (await post({"a": 1}, "/v1/search?x=1")).status_code == 422
+        assert len(guarded.calls) == 1
+        await post({"a": 2}, "/v1/feedback")
+        await post({"a": 2}, Authorization="Bearer ben")
+        await post({"a": 2}, **{"Salience-Namespace": "other"})
+        assert len(guarded.calls) == 4
+
+    with_guard(body)
+
+
+def test_a_request_whose_first_is_still_running_is_told_so() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        guarded.gate.clear()
+        first = asyncio.create_task(client.post("/v1/search", json={}, headers=KEY))
+        await until(lambda: len(guarded.calls) == 1)
+        second = await client.post("/v1/search", json={}, headers=KEY)
+        assert second.status_code == 409
+        assert second.json()["code"] == "RequestInProgress"
+        assert second.headers["retry-after"] == "1"
+        guarded.gate.set()
+        assert (await first).status_code == 200
+        third = await client.post("/v1/search", json={}, headers=KEY)
+        assert third.headers["idempotency-replayed"] == "true"
+
+    with_guard(body)
+
+
+def test_a_request_that_failed_or_was_cancelled_may_be_sent_again() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        for _ in range(2):
+            answer = await client.post("/v1/fail/store", json={}, headers=KEY)
+            assert answer.status_code == 503
+            assert "idempotency-replayed" not in answer.headers
+        guarded.gate.clear()
+        first = asyncio.create_task(client.post("/v1/search", json={}, headers=KEY))
+        await until(lambda: len(guarded.calls) == 1)
+        first.cancel()
+        await until(lambda: guarded.in_flight.count == 0)
+        guarded.gate.set()
+        assert (await client.post("/v1/search", json={}, headers=KEY)).status_code == 200
+
+    with_guard(body)
+
+
+@pytest.mark.parametrize("key", ["", " ", "a b", "x" * 256, "ü", '""'])
+def test_a_bad_key_is_refused(key: str) -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        headers = {b"Idempotency-Key": key.encode()}
+        answer = await client.post("/v1/search", json={}, headers=headers)
+        assert answer.status_code == 400
+        assert answer.json()["errors"][0]["field"] == "Idempotency-Key"
+        assert not guarded.calls
+
+    with_guard(body)
+
+
+def test_a_key_is_not_taken_with_an_upload_and_ignored_with_a_get() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        headers = KEY | {"Content-Type": "application/x-ndjson"}
+        answer = await client.post("/v1/import", content=b"{}\n", headers=headers)
+        assert answer.status_code == 400
+        assert guarded.imported == 0
+        for _ in range(2):
+            answer = await client.get("/v1/memories/x", headers=KEY)
+            assert "idempotency-replayed" not in answer.headers
+
+    with_guard(body)
+
+
+def test_an_answer_too_large_to_keep_is_not_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(idempotency, "MAX_ANSWER_BYTES", 100)
+
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        first = await client.post("/v1/search", json={"a": "x" * 200}, headers=KEY)
+        assert len(first.content) > 100
+        again = await client.post("/v1/search", json={"a": "x" * 200}, headers=KEY)
+        assert again.status_code == 409
+        assert "too large" in again.json()["detail"]
+        assert len(guarded.calls) == 1
+
+    with_guard(body)
+
+
+def test_an_answer_is_kept_for_its_time_alone() -> None:
+    async def body() -> None:
+        now = 0.0
+        answers = AnswersInMemory(10, 1 << 20, clock=lambda: now)
+        assert await answers.begin("a", b"1") is None
+        await answers.finish("a", Answer(200, (), b"x"))
+        now = 9.9
+        kept = await answers.begin("a", b"1")
+        assert kept is not None
+        assert kept.answer == Answer(200, (), b"x")
+        now = 10.0
+        assert await answers.begin("a", b"1") is None
+
+    asyncio.run(body())
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 9), st.sampled_from(["run", "fail", "begin"]), st.integers(0, 900))
+    )
+)
+def test_kept_answers_stay_within_their_bytes_and_running_ones_are_never_forgotten(
+    requests: list[tuple[int, str, int]],
+) -> None:
+    async def body() -> None:
+        limit = 5_000
+        answers = AnswersInMemory(100, limit, clock=lambda: 0.0)
+        running: set[str] = set()
+        for number, act, size in requests:
+            name = str(number)
+            kept = await answers.begin(name, b"")
+            assert (name in running) == (kept is not None and not kept.is_done)
+            if kept is not None:
+                continue
+            if act == "run":
+                await answers.finish(name, Answer(200, (), b"x" * size))
+            elif act == "fail":
+                await answers.abandon(name)
+            else:
+                running.add(name)
+            assert answers._bytes == sum(kept.bytes for _, kept in answers._requests.values())
+            assert answers._bytes <= limit + len(running) * 1_024
+
+    asyncio.run(body())
