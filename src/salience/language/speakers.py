@@ -57,9 +57,16 @@ class NameCandidates(NamedTuple):
 # Who speaks
 
 
-def speakers_of(turns: Mapping[str, int], by_nickname: Mapping[str, str]) -> Speakers:
-    """The speakers of a namespace from the number of turns of each, and speakers by nickname."""
-    by_word = speakers_by_word(turns.keys())
+def speakers_of(
+    turns: Mapping[str, int],
+    by_nickname: Mapping[str, str],
+    by_word: Mapping[str, Set[str]] | None = None,
+) -> Speakers:
+    """The speakers of a namespace from the number of turns of each, and speakers by nickname.
+
+    `by_word` are those of `speakers_by_word`, where they are known.
+    """
+    by_word = dict(speakers_by_word(turns.keys()) if by_word is None else by_word)
     for name, speaker in by_nickname.items():
         if speaker in turns:
             by_word.setdefault(name, {speaker})

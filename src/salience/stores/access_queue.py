@@ -6,8 +6,10 @@ import atexit
 import logging
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet, WeakValueDictionary
@@ -90,6 +92,9 @@ class AccessQueue:
         self._batches: dict[str, tuple[Batch, Batch]] = {}
         self._lock = threading.Lock()
         self._writing: WeakValueDictionary[str, Any] = WeakValueDictionary()  # locks by namespace
+        # When what waits is to be written. The timer is not stopped by a flush, as starting another
+        # thread with the next use would cost more than the search that it counts.
+        self._due: float | None = None
         self._timer: threading.Timer | None = None
         if at_exit:
             _FLUSHED_AT_EXIT.add(self)
@@ -101,8 +106,9 @@ class AccessQueue:
             if batches is None:
                 batches = self._batches[namespace] = (Batch(), Batch())
             batches[1].uses.append(use)
-            if self._delayed and self._timer is None:
-                self._timer = _start_timer(self._flush_later)
+            if self._delayed and self._due is None:
+                self._due = time.monotonic() + WRITE_DELAY_SECONDS
+                self._timer = self._timer or _start_timer(self._flush_when_due)
             written_later = self._timer is not None
         if not written_later:
             self.flush()
@@ -124,7 +130,8 @@ class AccessQueue:
         if self._process != os.getpid():  # in a forked copy: the parent writes them
             return
         if namespaces is None or not self._one_by_one:
-            self._stop_timer()
+            with self._lock:
+                self._due = None
         if not self._one_by_one:
             self._flush_together("", None)
             return
@@ -176,17 +183,21 @@ class AccessQueue:
                 else:
                     del self._batches[name]
 
-    def _stop_timer(self) -> None:
-        with self._lock:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-
-    def _flush_later(self) -> None:
-        try:
-            self.flush()
-        except Exception:  # they wait on; the next flush that somebody calls raises it
-            return
+    def _flush_when_due(self) -> None:
+        """Write what waits each time that it is due, until nothing waits."""
+        while True:
+            with self._lock:
+                timer, due = self._timer, self._due
+                if timer is None or due is None:
+                    self._timer = None
+                    return
+            if timer.finished.wait(max(0.0, due - time.monotonic())):
+                return
+            with self._lock:
+                is_due = self._due is not None and self._due <= time.monotonic()
+            if is_due:
+                with suppress(Exception):  # they wait on; the next flush called raises it
+                    self.flush()
 
     def close(self) -> None:
         """Write what waits; what cannot be written is given up."""
@@ -194,6 +205,10 @@ class AccessQueue:
             self.flush()
         finally:
             _FLUSHED_AT_EXIT.discard(self)
+            with self._lock:
+                if self._timer is not None:
+                    self._timer.cancel()
+                    self._timer = None
 
 
 def _start_timer(flush: Callable[[], None]) -> threading.Timer | None:

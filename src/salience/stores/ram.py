@@ -555,7 +555,8 @@ class RamRecords:
                 return Changes(self._seq, reload=True)
             if after == 0:
                 return Changes(self._seq)
-            changes = [c for c in self._changes.get(namespace, []) if c[0] > after]
+            entries = self._changes.get(namespace, [])
+            changes = entries[bisect_right(entries, after, key=lambda entry: entry[0]) :]
             memories = self._memories.get(namespace, {})
             added = []
             for row in reversed(memories):
@@ -566,10 +567,7 @@ class RamRecords:
                 self._seq,
                 added[::-1],
                 [row for _, kind, row in changes if kind == "removed" and row <= after],
-                sorted(
-                    {r for _, kind, r in changes if kind == "patched" and r <= after}
-                    & set(memories)
-                ),
+                sorted({r for _, kind, r in changes if kind == "patched" and r <= after}),
                 sorted({r for _, kind, r in changes if kind == "linked"}),
             )
 

@@ -214,14 +214,15 @@ def test_what_was_erased_counts_for_nothing(
 
 
 @settings(max_examples=60, deadline=None)
-@given(docs_, routes, queries, st.integers(2, 6))
+@given(docs_, routes, queries, st.integers(2, 6), st.integers(0, 40))
 def test_many_small_appends_are_one_big_build(
-    docs: list[Doc], route: Lexical, query: tuple[Term, ...], full: int
+    docs: list[Doc], route: Lexical, query: tuple[Term, ...], full: int, recent: int
 ) -> None:
     whole = scored(*index_of(docs), route, query)
     assert scored(*index_of(docs, one_by_one=True), route, query) == whole
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_MAX_MERGED_MEMORIES", full)  # segments of a few memories each
+        patch.setattr(postings, "_MAX_RECENT_WORDS", recent)  # and few words beside them, or none
         assert scored(*index_of(docs), route, query) == whole
         assert scored(*index_of(docs, one_by_one=True), route, query) == whole
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+_MIN_SPARE = 16  # elements of an array that grows; most namespaces are filled once
 
 
 class GrowableArray:
@@ -24,17 +27,22 @@ class GrowableArray:
         return self.view.nbytes
 
     def reserve(self, size: int) -> None:
-        """Make room for `size` elements in all, so that filling it copies nothing."""
+        """Make room for `size` elements and a quarter more, so that filling it copies nothing."""
         if size > len(self._data):
-            grown = np.empty((size, *self._data.shape[1:]), dtype=self._data.dtype)
-            grown[: len(self)] = self.view
-            self._data, self.view = grown, grown[: len(self)]
+            spare = size // 4 + (_MIN_SPARE if len(self.view) else 0)
+            grown = np.empty((size + spare, *self._data.shape[1:]), dtype=self._data.dtype)
+            grown[: len(self.view)] = self.view
+            self._data, self.view = grown, grown[: len(self.view)]
 
-    def extend(self, values: NDArray[Any]) -> None:
+    def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Append values along the first axis."""
-        before, size = len(self), len(self) + len(values)
+        self.fill(values, len(values))
+
+    def fill(self, value: Any, count: int) -> None:
+        """Append one value `count` times, or so many values."""
+        before = len(self.view)
+        size = before + count
         if size > len(self._data):
-            # The first fill is exact, as most namespaces are loaded once and grow little.
-            self.reserve(size if before == 0 else max(size, before + before // 4 + 16))
-        self._data[before:size] = values
+            self.reserve(size)
+        self._data[before:size] = value
         self.view = self._data[:size]

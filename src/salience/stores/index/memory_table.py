@@ -29,8 +29,8 @@ from salience.stores.index.columns import (
 )
 from salience.stores.index.exact_match import ExactIndex
 from salience.stores.index.growable_array import GrowableArray
-from salience.stores.index.session_order import SessionOrder
-from salience.stores.index.speakers import count_speakers
+from salience.stores.index.session_order import SessionOrder, Turns
+from salience.stores.index.speakers import SpeakerCounts
 from salience.stores.index.trigram_index import TrigramIndex
 from salience.stores.index.vector_index import VectorIndex
 from salience.stores.index.words.inverted_index import InvertedIndex
@@ -44,6 +44,7 @@ _ALWAYS_LOADED = (
 """Columns that every search or the default profile reads: loaded with the ids, in one sweep."""
 _RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is loaded anew,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
+_MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not counted anew
 _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they become postings
 
 
@@ -80,7 +81,7 @@ class MemoryTable:
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
-        self._speakers: Speakers | None = None
+        self._speakers: SpeakerCounts | None = None
 
     # Keeping current
 
@@ -106,32 +107,35 @@ class MemoryTable:
         if self._seq == 0 or changes.reload or too_many_dead:
             self._clear()
             self._append(None, until)
+            self._order_sessions(np.empty(0, dtype=np.int64))
         else:
-            sessions = self._remove(changes.removed)
-            self._patch(changes.patched)
-            if changes.added:
-                self._append(changes.added, until, sessions)
-            elif sessions:
-                self._order_sessions(sessions)
+            self._update(changes, until)
         self._seq = changes.seq
         self._last_ordinals = self._last_mask = None
         self._last_scores = (None, {})
-        if changes.reload or changes.added or changes.removed:
-            self._speakers = None
-            self.words.changed(changes.added, bool(changes.removed))
+
+    def _update(self, changes: Changes, until: int) -> None:
+        """Apply changes to what is here."""
+        first = len(self)
+        removed = self._remove(changes.removed)
+        self._patch(changes.patched)
+        if changes.added:
+            self._append(changes.added, until)
+        if changes.added or len(removed):
+            self._order_sessions(removed)
+            self.words.changed(changes.added, removed, self.alive)
+            if len(self) - first + len(removed) > _MAX_COUNTED_TURNS:
+                self._speakers = None
+            elif self._speakers is not None:
+                self._speakers.change(first, removed, self.alive)
         if changes.added or changes.removed or changes.linked:
             self._link_columns = {}
         if self._graph is not None and changes.linked:
             ordinals = self.ordinals(np.array(changes.linked, dtype=np.int64))
             self._graph.relinked(self.ids_at(ordinals[ordinals >= 0]))
 
-    def _append(
-        self, rows: Sequence[int] | None, until: int, sessions: set[int] | None = None
-    ) -> None:
-        """Append some rows, or for None all up to the row `until`.
-
-        The order of these `sessions` (codes) is worked out anew with that of the rows' own.
-        """
+    def _append(self, rows: Sequence[int] | None, until: int) -> None:
+        """Append some rows, or for None all up to the row `until`."""
         first = len(self)
         tokens: dict[str, list[bytes | None]] = {name: [] for name in LEXICAL}
         for chunk in self._feed.load(self.namespace, self.loaded_columns, rows):
@@ -139,7 +143,7 @@ class MemoryTable:
             if count < len(chunk["row"]):
                 chunk = {name: values[:count] for name, values in chunk.items()}
             self._rows.extend(np.array(chunk["row"], dtype=np.int64))
-            self._alive.extend(np.ones(count, dtype=bool))
+            self._alive.fill(True, count)
             self.ids.extend(chunk["id"])
             self._sequence.extend(chunk["sequence"])
             packed = np.frombuffer(b"".join(chunk["features"]), dtype=np.float32)
@@ -154,8 +158,6 @@ class MemoryTable:
         if self._graph is not None:
             self._graph.added(self.ids[first:])
         self._append_vectors(first, rows)
-        own_sessions = self.coded("session_id").codes[first:].tolist()
-        self._order_sessions((sessions or set()).union(own_sessions))
 
     def _flush_tokens(self, tokens: dict[str, list[bytes | None]]) -> None:
         self.words.extend(tokens)
@@ -181,8 +183,10 @@ class MemoryTable:
                 by_ordinal[ordinal - start] = blob
             vectors.extend(start, by_ordinal)
 
-    def _remove(self, rows: Sequence[int]) -> set[int]:
-        """Mark rows dead; return the codes of the sessions they were in."""
+    def _remove(self, rows: Sequence[int]) -> Ordinals:
+        """Mark rows dead; return the ordinals of those that were not."""
+        if not rows:
+            return np.empty(0, dtype=np.int64)
         ordinals = self.ordinals(np.array(rows, dtype=np.int64))
         ordinals = ordinals[ordinals >= 0]
         ordinals = ordinals[self.alive[ordinals]]
@@ -190,7 +194,7 @@ class MemoryTable:
         self.dead += len(ordinals)
         if self._graph is not None:
             self._graph.removed(self.ids_at(ordinals))
-        return set(self.coded("session_id").codes[ordinals].tolist())
+        return ordinals
 
     def _patch(self, rows: Sequence[int]) -> None:
         names = self.patchable_columns
@@ -204,9 +208,10 @@ class MemoryTable:
                     if ordinal >= 0:
                         column.set(ordinal, value)
 
-    def _order_sessions(self, changed: set[int]) -> None:
+    def _order_sessions(self, removed: Ordinals) -> None:
+        """Order new turns, and those of sessions that lost one."""
         sessions, speakers = self.coded("session_id"), self.coded("speaker")
-        self.sessions.update(
+        turns = Turns(
             sessions.codes,
             sessions.code(None),
             self.created_at,
@@ -214,8 +219,8 @@ class MemoryTable:
             speakers.codes,
             speakers.code(None),
             self.alive,
-            changed,
         )
+        self.sessions.update(turns, sessions.codes[removed].tolist())
 
     def touch(self, rows: Rows, at: float) -> None:
         """Count an access of rows before the feed does, which brings it once it is written."""
@@ -388,8 +393,8 @@ class MemoryTable:
         """The speakers of the namespace."""
         if self._speakers is None:
             speakers, greets, sessions = map(self.coded, ("speaker", "greets", "session_id"))
-            self._speakers = count_speakers(speakers, greets, sessions, self.alive)
-        return self._speakers
+            self._speakers = SpeakerCounts(speakers, greets, sessions, self.alive)
+        return self._speakers.speakers
 
     def link_column(self, name: str) -> Floats:
         """One of `fields.GRAPH` by ordinal."""

@@ -7,12 +7,16 @@ no turns before and after: what one voice says next does not answer what it said
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.stores.index.growable_array import GrowableArray
 
 _SINGLE_UPDATE_MAX_SESSIONS = 64  # changed sessions up to which each is linked by itself
+_SINGLE_UPDATE_MAX_TURNS = 64  # new turns up to which each is appended by itself
 
 SESSION_ORDER_SQL = """
 SELECT "row", (place - 1)::integer AS position,
@@ -32,6 +36,25 @@ FROM (
 and after them, 0 for none. Its parameters are a namespace and the sessions."""
 
 
+class Turns(NamedTuple):
+    """The columns that the order depends on, by ordinal: sessions and speakers as codes.
+
+    `none` is the code of no session, `nobody` that of no speaker.
+    """
+
+    sessions: NDArray[np.int32]
+    none: int
+    created_at: NDArray[np.float64]
+    sequence: NDArray[np.float64]
+    speakers: NDArray[np.int32]
+    nobody: int
+    alive: NDArray[np.bool_]
+
+    def place(self, turn: int) -> tuple[float, float]:
+        """The place of a turn among those of its session."""
+        return self.created_at[turn], self.sequence[turn]
+
+
 class SessionOrder:
     """The order of turns over the arrays of a namespace, by ordinal; -1 where there is none."""
 
@@ -43,54 +66,79 @@ class SessionOrder:
             GrowableArray(np.int32),
             GrowableArray(np.int32),
         )  # the turns before and after, also in a session of one voice
+        self._last = GrowableArray(np.int32)  # the last turn of a session, by its code
 
-    def update(
-        self,
-        codes: NDArray[np.int32],
-        none: int,
-        created_at: NDArray[np.float64],
-        sequence: NDArray[np.float64],
-        speakers: NDArray[np.int32],
-        nobody: int,
-        alive: NDArray[np.bool_],
-        changed: set[int],
-    ) -> None:
-        """Add new ordinals, and order the changed sessions (by code) anew.
+    def update(self, turns: Turns, changed: Collection[int]) -> None:
+        """Add new ordinals, and order the sessions that they are in or that have changed.
 
-        The arrays are by ordinal, and may be longer than the last time. `none` is the code of no
-        session, `nobody` that of no speaker.
+        The arrays of `turns` may be longer than the last time. A session, given by its code, has
+        changed if it has lost a turn.
         """
-        added = len(codes) - len(self._previous)
+        first, codes = len(self._previous), turns.sessions
         for column in (self._previous, self._next, self._position, *self._neighbors):
-            column.extend(np.full(added, -1, dtype=np.int32))
-        changed = changed - {none}
+            column.fill(-1, len(codes) - first)
+        sessions = int(codes[first:].max(initial=-1)) + 1
+        self._last.fill(-1, max(0, sessions - len(self._last)))
+        changed = set(changed)
+        if len(codes) - first > _SINGLE_UPDATE_MAX_TURNS:
+            changed.update(codes[first:].tolist())
+        else:
+            for ordinal, code in enumerate(codes[first:].tolist(), first):
+                if code not in changed and code != turns.none and not self._append(turns, ordinal):
+                    changed.add(code)
+        changed.discard(turns.none)
         if len(changed) > _SINGLE_UPDATE_MAX_SESSIONS:
-            members = np.flatnonzero(alive & (codes != none))
-            self._set(_ordered(members, codes, created_at, sequence), codes, speakers, nobody)
+            self._last.view[:] = -1
+            self._set(turns, np.flatnonzero(turns.alive & (codes != turns.none)))
             return
         for code in changed:
             members = np.flatnonzero(codes == code)
-            members = members[alive[members]]
-            self._set(_ordered(members, codes, created_at, sequence), codes, speakers, nobody)
+            self._last.view[code] = -1
+            self._set(turns, members[turns.alive[members]])
 
-    def _set(
-        self,
-        ordered: NDArray[np.intp],
-        codes: NDArray[np.int32],
-        speakers: NDArray[np.int32],
-        nobody: int,
-    ) -> None:
-        """Set the places of turns in order, session by session."""
-        if not len(ordered):
+    def _append(self, turns: Turns, turn: int) -> bool:
+        """Add a turn behind the last one of its session, if the others stay as they are.
+
+        They do not if it belongs before the last one, or if it is the second voice beside one that
+        has had several turns: then all of these get neighbors.
+        """
+        session = turns.sessions[turn]
+        last = int(self._last.view[session])
+        if last >= 0:
+            if turns.place(turn) < turns.place(last):
+                return False
+            before, after = self._neighbors
+            has_one_turn = before.view[last] < 0
+            alone = (
+                turns.speakers[last] != turns.nobody
+                if has_one_turn
+                else self._previous.view[last] < 0
+            )
+            stays_alone = alone and turns.speakers[turn] == turns.speakers[last]
+            if alone and not stays_alone and not has_one_turn:
+                return False
+            after.view[last], before.view[turn] = turn, last
+            if not stays_alone:
+                self._next.view[last], self._previous.view[turn] = turn, last
+        self._position.view[turn] = self._position.view[last] + 1 if last >= 0 else 0
+        self._last.view[session] = turn
+        return True
+
+    def _set(self, turns: Turns, members: NDArray[np.intp]) -> None:
+        """Set the places of the turns of whole sessions."""
+        if not len(members):
             return
-        code = codes[ordered]
+        keys = (turns.sequence, turns.created_at, turns.sessions)
+        ordered = members[np.lexsort([key[members] for key in keys])]
+        code = turns.sessions[ordered]
         is_first = np.ones(len(ordered), dtype=bool)
         np.not_equal(code[1:], code[:-1], out=is_first[1:])
         starts = np.flatnonzero(is_first)
         lengths = np.diff(np.append(starts, len(ordered)))
-        speaker = speakers[ordered]
+        self._last.view[code[starts]] = ordered[starts + lengths - 1]
+        speaker = turns.speakers[ordered]
         is_other = speaker != np.repeat(speaker[starts], lengths)
-        has_speaker = speaker[starts] != nobody  # without, turns may be anybody's
+        has_speaker = speaker[starts] != turns.nobody  # without, turns may be anybody's
         alone = np.repeat(has_speaker & ~np.logical_or.reduceat(is_other, starts), lengths)
         before = np.where(is_first, -1, np.roll(ordered, 1))
         after = np.where(np.append(is_first[1:], True), -1, np.roll(ordered, -1))
@@ -125,18 +173,8 @@ class SessionOrder:
 
     @property
     def nbytes(self) -> int:
-        columns = (self._previous, self._next, self._position, *self._neighbors)
+        columns = (self._previous, self._next, self._position, *self._neighbors, self._last)
         return sum(column.nbytes for column in columns)
-
-
-def _ordered(
-    members: NDArray[np.intp],
-    codes: NDArray[np.int32],
-    created_at: NDArray[np.float64],
-    sequence: NDArray[np.float64],
-) -> NDArray[np.intp]:
-    """The ordinals `members` by session, then in the order of turns."""
-    return members[np.lexsort((sequence[members], created_at[members], codes[members]))]
 
 
 def _next_of_kind(chain: NDArray[np.int32], ordinal: int, kinds: NDArray[np.int32]) -> int:

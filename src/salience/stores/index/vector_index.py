@@ -42,15 +42,13 @@ class VectorIndex:
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
-        has_vector = np.array([blob is not None for blob in blobs], dtype=bool)
-        flat = np.frombuffer(b"".join(b for b in blobs if b is not None), dtype=np.float16)
+        places = [place for place, blob in enumerate(blobs) if blob is not None]
+        flat = np.frombuffer(b"".join(blob for blob in blobs if blob), dtype=np.float16)
         # Memories before the first vector of this name have none.
-        missing = np.full(first - len(self._place), -1, dtype=np.int32)
-        self._place.extend(missing)
-        place = np.full(len(blobs), -1, dtype=np.int32)
-        place[has_vector] = len(self._matrix) + np.arange(int(has_vector.sum()))
-        self._place.extend(place)
-        self._ordinals.extend((first + np.flatnonzero(has_vector)).astype(np.int32))
+        self._place.fill(-1, first + len(blobs) - len(self._place))
+        ordinals = np.array(places, dtype=np.int32) + first
+        self._place.view[ordinals] = len(self._matrix) + np.arange(len(places))
+        self._ordinals.extend(ordinals)
         self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last_cosines = None
 

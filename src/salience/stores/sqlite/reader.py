@@ -287,8 +287,9 @@ class SqliteReader:
             ]
             fresh = db.execute(
                 "SELECT DISTINCT row, kind FROM changes "
-                "WHERE space = ? AND seq > ? AND (row <= ? OR kind = 'linked') ORDER BY row",
-                (space, after, after),
+                "WHERE space = ? AND seq > ? AND (row <= ? OR kind = 'linked') "
+                "AND NOT (seq > ? AND seq <= ?) ORDER BY row",
+                (space, after, after, *self._counted),
             ).fetchall()
         return Changes(
             seq,

@@ -13,25 +13,36 @@ from salience.language.analysis_types import Term
 from salience.language.tokens import term_id
 from salience.retrieval.candidates import Floats
 from salience.retrieval.routes import Lexical
-from salience.stores.index.words.postings import WINDOW, Hits, Postings
+from salience.stores.index.words.postings import Hits, Postings
+from salience.stores.index.words.recent_postings import WINDOW
 
 
 @dataclass(frozen=True, eq=False)
 class Lengths:
-    """The words of each memory over some fields, by ordinal, and their mean over those alive."""
+    """The words of each memory over some fields, by ordinal; and of all that are alive together."""
 
     words: NDArray[np.int64]
-    mean: float
+    total: int
     living: int
+
+    @property
+    def mean(self) -> float:
+        """The words of a memory alive, on average."""
+        return self.total / self.living if self.living else 0.0
 
     @classmethod
     def over(cls, fields: Sequence[Postings], alive: NDArray[np.bool_]) -> Lengths:
         """The lengths over some fields."""
-        words = np.zeros(len(alive), dtype=np.int64)
-        for postings in fields:
-            words += postings.lengths
-        living = int(np.count_nonzero(alive))
-        return cls(words, float(words.sum(where=alive)) / living if living else 0.0, living)
+        words = words_over(fields, 0, len(alive))
+        return cls(words, int(words.sum(where=alive)), int(np.count_nonzero(alive)))
+
+
+def words_over(fields: Sequence[Postings], first: int, size: int) -> NDArray[np.int64]:
+    """The words of each memory over some fields, from an ordinal up to `size`."""
+    words = np.zeros(size - first, dtype=np.int64)
+    for postings in fields:
+        words += postings.lengths[first:]
+    return words
 
 
 @dataclass(frozen=True, eq=False)

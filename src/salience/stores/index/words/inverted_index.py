@@ -15,8 +15,9 @@ from salience.records.fields import LEXICAL
 from salience.retrieval.candidates import Floats, Rows
 from salience.retrieval.routes import Lexical
 from salience.stores.index.change_feed import ChangeFeed
+from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder
-from salience.stores.index.words.bm25 import Lengths, WordScores, bm25
+from salience.stores.index.words.bm25 import Lengths, WordScores, bm25, words_over
 from salience.stores.index.words.phrases import holds_all_terms, holds_phrase, phrase_terms
 from salience.stores.index.words.postings import Postings
 from salience.stores.index.words.ts_rank import ts_rank
@@ -34,7 +35,7 @@ class InvertedIndex:
         self._namespace = namespace
         self._postings = {name: Postings() for name in LEXICAL}
         self._vocabulary: Vocabulary | None = None
-        self._lengths: dict[tuple[str, ...], Lengths] = {}
+        self._lengths: dict[tuple[str, ...], _GrowingLengths] = {}
         self._last_scores: tuple[Any, WordScores] | None = None
 
     def extend(self, tokens: Mapping[str, Sequence[bytes | None]]) -> None:
@@ -42,11 +43,15 @@ class InvertedIndex:
         for name, blobs in tokens.items():
             self._postings[name].extend(blobs)
 
-    def changed(self, added: Sequence[int], removed: bool) -> None:
-        """Drop what was worked out for other memories than there are now."""
+    def changed(self, added: Sequence[int], removed: Ordinals, alive: Alive) -> None:
+        """Bring up to date what was worked out for other memories than there are now.
+
+        Takes the new rows, and the ordinals of the memories that are gone.
+        """
         self._last_scores = None
-        self._lengths = {}
-        if removed:
+        for lengths in self._lengths.values():
+            lengths.change(removed, len(alive))
+        if len(removed):
             self._vocabulary = None
         elif added and self._vocabulary is not None:
             self._vocabulary.add(added)
@@ -85,8 +90,8 @@ class InvertedIndex:
     def _lengths_over(self, route: Lexical, alive: Alive) -> Lengths:
         names = tuple(name for name, _ in route.fields if name in self._postings)
         if names not in self._lengths:
-            self._lengths[names] = Lengths.over([self._postings[name] for name in names], alive)
-        return self._lengths[names]
+            self._lengths[names] = _GrowingLengths([self._postings[name] for name in names], alive)
+        return self._lengths[names].lengths
 
     def _expanded(self, reading: QueryAnalysis) -> tuple[Term, ...]:
         """The terms, each prefix replaced by the words that begin with it."""
@@ -114,7 +119,31 @@ class InvertedIndex:
     @property
     def nbytes(self) -> int:
         words = 0 if self._vocabulary is None else self._vocabulary.nbytes
+        words += sum(lengths.nbytes for lengths in self._lengths.values())
         return words + sum(postings.nbytes for postings in self._postings.values())
+
+
+class _GrowingLengths:
+    """The words of each memory over some fields, kept up as memories come and go."""
+
+    def __init__(self, fields: Sequence[Postings], alive: Alive) -> None:
+        self._fields = fields
+        lengths = Lengths.over(fields, alive)
+        self._words = GrowableArray(np.int64)
+        self._words.extend(lengths.words)
+        self.lengths = replace(lengths, words=self._words.view)
+
+    def change(self, removed: Ordinals, size: int) -> None:
+        """Append memories up to `size`, and count those removed no more."""
+        new = words_over(self._fields, len(self._words), size)
+        self._words.extend(new)
+        words = self._words.view
+        total = self.lengths.total + int(new.sum()) - int(words[removed].sum())
+        self.lengths = Lengths(words, total, self.lengths.living + len(new) - len(removed))
+
+    @property
+    def nbytes(self) -> int:
+        return self._words.nbytes
 
 
 def mentions(

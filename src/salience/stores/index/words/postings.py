@@ -1,26 +1,30 @@
 """Postings: which memories hold which term how often, as immutable segments of sorted arrays.
 
-A field's postings are a few segments over consecutive ranges of ordinals. A segment is built with
-one sort of (term, ordinal) keys; small ones are merged as more arrive, so
-that there are never more than a handful.
+A field's postings are a few segments over ascending ranges of ordinals. A segment is built with
+one sort of (term, ordinal) keys; small ones are merged as more arrive, so that there are never more
+than a handful. The memories added last are kept beside them (`RecentPostings`), until they have
+words enough for a segment.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from salience.stores.index.growable_array import GrowableArray
+from salience.stores.index.words.recent_postings import WINDOW, RecentPostings
 
-WINDOW = 40  # words at the start and the end of a memory that its neighbours' scores draw on
 _ORDINAL_BITS = 22
 _MAX_SEGMENT = 1 << _ORDINAL_BITS
 _MERGE_RATIO = 8  # a segment is merged with the one after it unless it is so many times larger
 _MAX_MERGED_MEMORIES = 1 << 18  # above, a merge costs more than reading one more segment
+_MAX_RECENT_WORDS = 1 << 12  # above, the memories added last become a segment
 
 U64 = NDArray[np.uint64]
 
@@ -121,7 +125,7 @@ class Segment:
         starts, ends = self.start[own].tolist(), self.start[own + 1].tolist()
         return list(zip(places.tolist(), starts, ends, strict=True))
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         arrays = (self.terms, self.start, self.ordinals, self.tf, self.head, self.tail)
         return sum(array.nbytes for array in arrays)
@@ -144,29 +148,48 @@ class Postings:
 
     def __init__(self) -> None:
         self._segments: list[Segment] = []
+        self._recent = RecentPostings()
         self._lengths = GrowableArray(np.int32)
 
     def extend(self, tokens: Sequence[bytes | None]) -> None:
         """Append memories, each as the bytes of its uint64 terms (None: it lacks the field)."""
-        lengths = np.array([len(t) // 8 if t else 0 for t in tokens], dtype=np.int64)
-        flat = np.frombuffer(b"".join(t for t in tokens if t), dtype=np.uint64)
-        first, at = len(self._lengths), 0
+        first = len(self._lengths)
+        lengths = [len(blob) // 8 if blob else 0 for blob in tokens]
         self._lengths.extend(lengths)
-        while at < len(lengths):
-            part = lengths[at : at + _MAX_MERGED_MEMORIES]
-            count = int(part.sum())
-            self._segments.append(Segment.build(first + at, part, flat[:count]))
-            flat = flat[count:]
-            at += len(part)
-            self._merge()
+        words = sum(lengths)
+        if not words:
+            return
+        memories = [(ordinal, blob) for ordinal, blob in enumerate(tokens, first) if blob]
+        if self._has_room(words, memories[-1][0]):
+            for ordinal, blob in memories:
+                self._recent.add(ordinal, blob)
+            return
+        memories = self._recent.memories + memories
+        self._recent = RecentPostings()
+        at = 0
+        while at < len(memories):
+            begin = memories[at][0]
+            end = bisect_left(memories, (begin + _MAX_MERGED_MEMORIES,), at)
+            self._append_segment(begin, memories[at:end])
+            at = end
 
-    def _merge(self) -> None:
+    def _has_room(self, words: int, last: int) -> bool:
+        """Test whether memories up to an ordinal, with so many words, need no segment yet."""
+        recent = self._recent
+        if recent.memories and last - recent.memories[0][0] >= _MAX_MERGED_MEMORIES:
+            return False
+        return recent.words + words <= _MAX_RECENT_WORDS
+
+    def _append_segment(self, first: int, memories: Sequence[tuple[int, bytes]]) -> None:
+        ordinals, blobs = zip(*memories, strict=True)
+        lengths = np.zeros(ordinals[-1] + 1 - first, dtype=np.int64)
+        lengths[np.array(ordinals) - first] = [len(blob) // 8 for blob in blobs]
+        flat = np.frombuffer(b"".join(blobs), dtype=np.uint64)
+        self._segments.append(Segment.build(first, lengths, flat))
         while len(self._segments) > 1:
             left, right = self._segments[-2:]
-            if (
-                left.size > right.size * _MERGE_RATIO
-                or left.size + right.size > _MAX_MERGED_MEMORIES
-            ):
+            span = right.first + right.size - left.first
+            if len(left.tf) > len(right.tf) * _MERGE_RATIO or span > _MAX_MERGED_MEMORIES:
                 return
             self._segments[-2:] = [left.merged(right)]
 
@@ -177,7 +200,8 @@ class Postings:
 
     def hits(self, terms: U64) -> Hits:
         """Every posting of the terms, each term's in order of ordinal."""
-        term, ordinal, tf, head, tail = [], [], [], [], []
+        columns: tuple[list[NDArray[Any]], ...] = ([], [], [], [], [])
+        term, ordinal, tf, head, tail = columns
         for segment in self._segments:
             for place, low, high in segment.ranges(terms):
                 term.append(np.full(high - low, place, dtype=np.intp))
@@ -185,6 +209,10 @@ class Postings:
                 tf.append(segment.tf[low:high])
                 head.append(segment.head[low:high])
                 tail.append(segment.tail[low:high])
+        recent = [(place, *posting) for place, posting in self._recent.find(terms.tolist())]
+        if recent:
+            for parts, values in zip(columns, np.array(recent, dtype=np.int64).T, strict=True):
+                parts.append(values)
         if not term:
             empty = np.empty(0, dtype=np.int64)
             return Hits(empty, empty, empty, empty, empty)
@@ -198,7 +226,8 @@ class Postings:
             for segment in self._segments
             for _, low, high in segment.ranges(terms)
         ]
-        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+        recent = [ordinal for _, (ordinal, *_) in self._recent.find(terms.tolist())]
+        return np.concatenate([*parts, np.array(recent, dtype=np.int64)])
 
     def occur(self, terms: U64, alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """True for each term that a memory alive holds, of those that `alive` reaches to."""
@@ -208,8 +237,11 @@ class Postings:
                 if not occurs[place]:
                     holders = segment.ordinals[low:high].astype(np.int64) + segment.first
                     occurs[place] = alive[holders[holders < len(alive)]].any()
+        for place, (ordinal, *_) in self._recent.find(terms.tolist()):
+            occurs[place] |= ordinal < len(alive) and alive[ordinal]
         return occurs
 
     @property
     def nbytes(self) -> int:
-        return self._lengths.nbytes + sum(segment.nbytes for segment in self._segments)
+        segments = sum(segment.nbytes for segment in self._segments)
+        return self._lengths.nbytes + self._recent.nbytes + segments

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from salience.records.fields import LEXICAL
 from salience.stores.index.words.postings import Postings, Segment
+from salience.stores.index.words.recent_postings import RecentPostings
 from salience.stores.postgres.wire.commands import Statement
 
 _CHUNK_POSTINGS = 512  # postings a chunk holds, except where a single term has more
@@ -30,6 +31,8 @@ _SELECT_CHUNKS = (
 
 class StoredPostings(Postings):
     """The postings of one field as far as a query needs them, and the field's lengths."""
+
+    _recent = RecentPostings()  # empty: all are in segments
 
     def __init__(self, segments: Sequence[Segment], lengths: NDArray[np.int32]) -> None:
         self._segments = list(segments)

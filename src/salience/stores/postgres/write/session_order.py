@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from salience.stores.index.session_order import SESSION_ORDER_SQL, SessionOrder
+from salience.stores.index.session_order import SESSION_ORDER_SQL, SessionOrder, Turns
 from salience.stores.postgres.wire.commands import Command, Statement
 
 _RELINK_SESSIONS = f"""
@@ -55,18 +55,20 @@ def session_places(turns: Sequence[Turn]) -> dict[int, Place]:
     if not turns:
         return {}
     sessions, rows, created_at, sequence, speakers = zip(*turns, strict=True)
-    session, sessions_known = _factorize(sessions)
+    session, _ = _factorize(sessions)
     speaker, speakers_known = _factorize(speakers)
     order = SessionOrder()
     order.update(
-        session,
-        -1,
-        np.array(created_at, dtype=np.float64),
-        np.array(sequence, dtype=np.float64),
-        speaker,
-        speakers_known.get(None, -1),
-        np.ones(len(rows), dtype=bool),
-        set(sessions_known.values()),
+        Turns(
+            session,
+            -1,
+            np.array(created_at, dtype=np.float64),
+            np.array(sequence, dtype=np.float64),
+            speaker,
+            speakers_known.get(None, -1),
+            np.ones(len(rows), dtype=bool),
+        ),
+        (),
     )
     row = np.array([*rows, 0])  # -1, for none, is the last of these
     columns = (row[order.previous], row[order.next], order.position)
