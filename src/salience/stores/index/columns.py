@@ -30,12 +30,16 @@ class NumberColumn:
         self._has_numbers = False  # or had once
 
     def extend(self, values: Sequence[Any]) -> None:
+        if len(values) == 1:
+            self._values.fill(None, 1)
+            self.set(-1, values[0])
+            return
         numbers = np.array(values, dtype=np.float64)  # None becomes NaN
         self._values.extend(numbers)
         self._has_numbers = self._has_numbers or not np.isnan(numbers).all()
 
     def set(self, ordinal: int, value: Any) -> None:
-        self._values.view[ordinal] = np.nan if value is None else value
+        self._values.view[ordinal] = value  # None becomes NaN
         self._has_numbers = self._has_numbers or value is not None
 
     @property
@@ -114,6 +118,9 @@ class CodedColumn:
         self._code_of: dict[Hashable, int] = {}
 
     def extend(self, values: Sequence[Any]) -> None:
+        if len(values) == 1:
+            self._codes.fill(self._coded(values[0]), 1)
+            return
         if all(kind is str or kind is _NONE for kind in set(map(type, values))):
             for value in dict.fromkeys(values):
                 self._coded(value)

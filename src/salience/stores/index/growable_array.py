@@ -36,7 +36,8 @@ class GrowableArray:
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Append values along the first axis."""
-        self.fill(values, len(values))
+        count = len(values)
+        self.fill(values[0] if count == 1 else values, count)
 
     def fill(self, value: Any, count: int) -> None:
         """Append one value `count` times, or so many values."""
@@ -44,5 +45,8 @@ class GrowableArray:
         size = before + count
         if size > len(self._data):
             self.reserve(size)
-        self._data[before:size] = value
+        if count == 1:
+            self._data[before] = value
+        elif count:
+            self._data[before:size] = value
         self.view = self._data[:size]

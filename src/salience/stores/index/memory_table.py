@@ -197,8 +197,8 @@ class MemoryTable:
         return ordinals
 
     def _patch(self, rows: Sequence[int]) -> None:
-        names = self.patchable_columns
-        if not rows or not names:
+        names = self.patchable_columns if rows else ()
+        if not names:
             return
         for chunk in self._feed.load(self.namespace, names, rows):
             ordinals = self.ordinals(np.array(chunk["row"], dtype=np.int64)).tolist()
@@ -288,7 +288,7 @@ class MemoryTable:
         if not len(self._rows):
             return np.full(len(rows), -1, dtype=np.int64)
         own_rows = self._rows.view
-        if np.array_equal(rows, own_rows):
+        if len(rows) == len(own_rows) and np.array_equal(rows, own_rows):
             ordinals = np.arange(len(rows))
         else:
             places = np.minimum(np.searchsorted(own_rows, rows), len(own_rows) - 1)

@@ -75,16 +75,16 @@ class SessionOrder:
         changed if it has lost a turn.
         """
         first, codes = len(self._previous), turns.sessions
+        new = codes[first:].tolist()
         for column in (self._previous, self._next, self._position, *self._neighbors):
-            column.fill(-1, len(codes) - first)
-        sessions = int(codes[first:].max(initial=-1)) + 1
-        self._last.fill(-1, max(0, sessions - len(self._last)))
+            column.fill(-1, len(new))
+        self._last.fill(-1, max(0, max(new, default=-1) + 1 - len(self._last)))
         changed = set(changed)
-        if len(codes) - first > _SINGLE_UPDATE_MAX_TURNS:
-            changed.update(codes[first:].tolist())
+        if len(new) > _SINGLE_UPDATE_MAX_TURNS:
+            changed.update(new)
         else:
-            for ordinal, code in enumerate(codes[first:].tolist(), first):
-                if code not in changed and code != turns.none and not self._append(turns, ordinal):
+            for turn, code in enumerate(new, first):
+                if code not in changed and code != turns.none and not self._append(turns, turn):
                     changed.add(code)
         changed.discard(turns.none)
         if len(changed) > _SINGLE_UPDATE_MAX_SESSIONS:

@@ -42,13 +42,12 @@ class VectorIndex:
 
     def extend(self, first: int, blobs: Sequence[bytes | None]) -> None:
         """Append the vectors (float16 bytes) of the memories from ordinal `first` on."""
-        places = [place for place, blob in enumerate(blobs) if blob is not None]
-        flat = np.frombuffer(b"".join(blob for blob in blobs if blob), dtype=np.float16)
         # Memories before the first vector of this name have none.
         self._place.fill(-1, first + len(blobs) - len(self._place))
-        ordinals = np.array(places, dtype=np.int32) + first
-        self._place.view[ordinals] = len(self._matrix) + np.arange(len(places))
+        ordinals = [ordinal for ordinal, blob in enumerate(blobs, first) if blob is not None]
+        self._place.view[ordinals] = range(len(self._matrix), len(self._matrix) + len(ordinals))
         self._ordinals.extend(ordinals)
+        flat = np.frombuffer(b"".join(blob for blob in blobs if blob), dtype=np.float16)
         self._matrix.extend(flat.reshape(-1, self.dimensions))
         self._last_cosines = None
 

@@ -39,12 +39,17 @@ from salience.stores.sqlite.vectors import (
 _READ_CHUNK_ROWS = 4_096  # read at once when an index is loaded
 ALL_NAMESPACES = ""  # the key of queued accesses: rows are unique in a file
 _CURRENT_SEQ = "(SELECT value FROM counter)"  # the change that a statement reads at
-# The change that the feed is at, the one since which it is complete, and whether a namespace has
-# changes in it.
+# Rows that are new since a change, and other changes since; but not the accesses of this process,
+# which its indexes have counted.
+_NEW_ROWS = "FROM memories WHERE space = :space AND row > :after"
+_NEW_CHANGES = (
+    "FROM changes WHERE space = :space AND seq > :after AND (row <= :after OR kind = 'linked') "
+    "AND NOT (seq > :first_counted AND seq <= :last_counted)"
+)
+# The change that the feed is at, the one since which it is complete, and whether there are any.
 _FEED_STATE = (
     "SELECT value, coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'changes_from'), "
-    "0), EXISTS (SELECT 1 FROM changes WHERE space = ? AND seq > ?) "
-    "OR EXISTS (SELECT 1 FROM memories WHERE space = ? AND row > ?) FROM counter"
+    f"0), EXISTS (SELECT 1 {_NEW_ROWS}), EXISTS (SELECT 1 {_NEW_CHANGES}) FROM counter"
 )
 _HASH_INDEXES: dict[HashColumn, str] = {
     "text_key": "memories_by_text",
@@ -270,33 +275,28 @@ class SqliteReader:
         """The changes since `after`."""
         with self._snapshot() as db:
             space = self._space(db, namespace)
-            seq, kept_from, any_news = db.execute(_FEED_STATE, (space, after) * 2).fetchone()
+            first, last = self._counted
+            since = {"space": space, "after": after, "first_counted": first, "last_counted": last}
+            seq, kept_from, has_rows, has_changes = db.execute(_FEED_STATE, since).fetchone()
             if after == 0 or seq == after:
                 return Changes(seq)
             # The namespace was erased since, and maybe begun anew; or the feed begins later.
             if not 0 < space <= after or after < kept_from:
                 return Changes(seq, reload=True)
-            if not any_news:
-                return Changes(seq)
-            added = [
-                row
-                for (row,) in db.execute(
-                    "SELECT row FROM memories WHERE space = ? AND row > ? ORDER BY row",
-                    (space, after),
-                )
-            ]
-            fresh = db.execute(
-                "SELECT DISTINCT row, kind FROM changes "
-                "WHERE space = ? AND seq > ? AND (row <= ? OR kind = 'linked') "
-                "AND NOT (seq > ? AND seq <= ?) ORDER BY row",
-                (space, after, after, *self._counted),
-            ).fetchall()
+            added, changes = [], []
+            if has_rows:
+                added = [
+                    row for (row,) in db.execute(f"SELECT row {_NEW_ROWS} ORDER BY row", since)
+                ]
+            if has_changes:
+                select = f"SELECT DISTINCT row, kind {_NEW_CHANGES} ORDER BY row"
+                changes = db.execute(select, since).fetchall()
         return Changes(
             seq,
             added,
-            [row for row, kind in fresh if kind == "removed"],
-            [row for row, kind in fresh if kind == "patched"],
-            [row for row, kind in fresh if kind == "linked"],
+            [row for row, kind in changes if kind == "removed"],
+            [row for row, kind in changes if kind == "patched"],
+            [row for row, kind in changes if kind == "linked"],
         )
 
     def load(
@@ -325,19 +325,19 @@ class SqliteReader:
     def _selected(
         self, namespace: str, what: str, rows: Sequence[int] | None
     ) -> Iterator[list[tuple[Any, ...]]]:
-        with self._reading() as db:
-            space = self._space(db, namespace)
         if rows is not None:
             for part in chunks(rows):
                 with self._reading() as db:
                     chunk = db.execute(
                         f"SELECT {what} FROM memories WHERE row IN ({placeholders(part)}) "
                         "AND +space = ? ORDER BY row",  # `+` keeps it from other indexes
-                        (*part, space),
+                        (*part, self._space(db, namespace)),
                     ).fetchall()
                 if chunk:
                     yield chunk
             return
+        with self._reading() as db:
+            space = self._space(db, namespace)
         after = 0
         while True:
             with self._reading() as db:
@@ -362,15 +362,16 @@ class SqliteReader:
     def _vectors_of(
         self, namespace: str, rows: Sequence[int] | None
     ) -> Iterator[tuple[str, list[int], list[bytes]]]:
-        with self._reading() as db:
-            space = self._space(db, namespace)
         if rows is None:
+            with self._reading() as db:
+                space = self._space(db, namespace)
             yield from self._all_vectors(space)
             return
         vectors: dict[str, list[tuple[int, bytes]]] = {}
         for part in chunks(rows):
             with self._snapshot() as db:
-                for row, by_name in vectors_by_row(db, part, space).items():
+                by_row = vectors_by_row(db, part, self._space(db, namespace))
+                for row, by_name in by_row.items():
                     for name, blob in by_name.items():
                         if not name.startswith(STAGED):
                             vectors.setdefault(name, []).append((row, blob))
