@@ -62,6 +62,8 @@ const DEFAULT_TIMEOUT = 60_000;
 const DEFAULT_RETRIES = 2;
 const FIRST_PAUSE = 250; // milliseconds; each further one is twice as long
 const LONGEST_PAUSE = 30_000; // a server that asks for more is not waited for
+const TURNED_AWAY = new Set(["Busy", "Stopping"]); // before anything was done
+const HOPELESS = new Set(["NotSalience", "TimeLimit"]); // the next time as well
 const UNANSWERED = new Set([0, 408, 502, 503, 504]);
 
 /** Sends requests with the key and the namespace, within a time limit, again where that is safe. */
@@ -186,11 +188,10 @@ export class Transport {
 }
 
 /** Whether nothing was done, or it does no harm to do it twice. */
-function repeatable(failure: SalienceError, request: Request): boolean {
-  if (failure.status === 429) return true;
-  if (failure.status === 503 && failure.retryAfter !== null) return true;
-  if (request.repeatable === "refused" || failure.code === "NotSalience") return false;
-  return UNANSWERED.has(failure.status) || failure.code === "RequestInProgress"; // of its first time
+function repeatable({ status, code, retryAfter }: SalienceError, request: Request): boolean {
+  if (status === 429 || TURNED_AWAY.has(code)) return true;
+  if (request.repeatable === "refused" || HOPELESS.has(code)) return false;
+  return UNANSWERED.has(status) || (code === "RequestInProgress" && retryAfter !== null);
 }
 
 function backoff(retry: number): number {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { Salience, SalienceError, VersionConflict } from "salience";
 
-import { connect } from "./server.js";
+import { baseUrl, connect } from "./server.js";
 
 const asked = new Set<string>();
 
@@ -171,7 +171,7 @@ test("everything is exported, and imported elsewhere", async () => {
 });
 
 test("every operation of the document has a method", async () => {
-  const response = await fetch(`${process.env["SALIENCE_TEST_URL"]}/v1/openapi.json`);
+  const response = await fetch(`${baseUrl}/openapi.json`);
   const { paths } = (await response.json()) as { paths: Record<string, Record<string, { security?: unknown[] }>> };
   const served = Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations)

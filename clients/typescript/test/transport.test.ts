@@ -46,6 +46,15 @@ test("a write that found no answer is sent again with the same idempotency key",
   assert.equal(server.asked.at(-1)?.headers["idempotency-key"], "mine");
 });
 
+test("a write whose first request is still running is asked for again, unless its answer is lost", async () => {
+  const running = answer(409, problem("RequestInProgress"), { "retry-after": "0" });
+  await using server = await scripted(hangUp, running, answer(201, { id: "a", items: [] }));
+  assert.equal((await new Salience({ baseUrl: server.url }).add("Ana moved.")).id, "a");
+  await using lost = await scripted(hangUp, answer(409, problem("RequestInProgress")));
+  assert.equal((await failure(new Salience({ baseUrl: lost.url }).add("Ana moved."))).code, "RequestInProgress");
+  assert.equal(lost.asked.length, 2);
+});
+
 test("a change without a key of repetition is sent again only when nothing was done", async () => {
   await using lost = await scripted(hangUp, answer(200, record));
   const unreachable = await failure(new Salience({ baseUrl: lost.url }).update("a", { content: "Ben" }));
@@ -58,6 +67,10 @@ test("a change without a key of repetition is sent again only when nothing was d
     answer(200, record),
   );
   assert.equal((await new Salience({ baseUrl: busy.url }).update("a", { content: "Ben" })).version, 3);
+
+  await using slow = await scripted(answer(503, problem("TimeLimit"), { "retry-after": "0" }), answer(200, record));
+  const late = await failure(new Salience({ baseUrl: slow.url }).update("a", { content: "Ben" }));
+  assert.deepEqual([late.code, slow.asked.length], ["TimeLimit", 1]); // it may have been done
 
   await using broken = await scripted(answer(503, problem("StoreError")), answer(200, record));
   const refused = await failure(new Salience({ baseUrl: broken.url }).delete("a"));
