@@ -60,8 +60,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     installed = npm(
         "ci", "--prefer-offline", "--ignore-scripts", "--fetch-retries=1", folder=folder
     )
-    if installed.returncode and _OFFLINE.search(installed.stderr):
-        pytest.skip(f"the packages that build the client cannot be had: {installed.stderr}")
+    if installed.returncode and (trouble := _OFFLINE.search(installed.stderr)):
+        pytest.skip(f"the packages that build the client cannot be had: npm says {trouble[0]}")
     succeeded(installed)
     succeeded(npm("run", "build", folder=folder))
     return folder
