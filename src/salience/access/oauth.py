@@ -75,6 +75,11 @@ class OAuthSettings:
                 remedy = f"use some of {', '.join(ALGORITHMS)}"
                 raise InvalidInput("algorithms", f"has {shown(algorithm)}", remedy)
 
+    @property
+    def metadata_path(self) -> str:
+        """The path of the metadata of this server (RFC 9728), with that of the audience behind."""
+        return f"{_WELL_KNOWN}{urlsplit(self.audience).path.rstrip('/')}"
+
 
 class TokenVerifier:
     """Checks access tokens by the published keys of their issuer, which it keeps for minutes."""
@@ -90,9 +95,9 @@ class TokenVerifier:
 
     @property
     def metadata_url(self) -> str:
-        """The address of `metadata` (RFC 9728), with the path of the audience at its end."""
+        """The address of `metadata`."""
         parts = urlsplit(self.settings.audience)
-        return f"{parts.scheme}://{parts.netloc}{_WELL_KNOWN}{parts.path.rstrip('/')}"
+        return f"{parts.scheme}://{parts.netloc}{self.settings.metadata_path}"
 
     def metadata(self) -> dict[str, Any]:
         """The document about this protected resource, as RFC 9728 describes it."""

@@ -16,9 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import salience
 from salience.access import LOCAL, Keyring, Principal
+from salience.access.oauth import TokenVerifier
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
+from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.heartbeat import beat
 from salience.server.openapi import PREFIX, document
@@ -57,6 +59,8 @@ def create_app(
         app.add_route(PREFIX + operation.path, endpoint, [operation.method])
         if operation.path in ALSO_WITHOUT_PREFIX:
             app.add_route(operation.path, endpoint, [operation.method])
+    if server.tokens is not None:
+        app.add_route(server.tokens.settings.metadata_path, server.resource_metadata, ["GET"])
     for error in (SalienceError, ImportProblem, Refused, HTTPException, Exception):
         app.add_exception_handler(error, _problem)
     app.add_middleware(
@@ -100,6 +104,7 @@ class Server:
         self.metrics = Metrics()
         self.in_flight = InFlight()
         self.is_ready = False
+        self.tokens = None if settings.oauth is None else TokenVerifier(settings.oauth)
         self.memory: AsyncMemory
         self._authenticator: Authenticator
 
@@ -109,7 +114,7 @@ class Server:
         store = open_store(self.settings.db)
         async with self._open_memory(store) as self.memory:
             with Keyring(store) as keyring:
-                self._authenticator = Authenticator(keyring)
+                self._authenticator = Authenticator(keyring, self.tokens)
                 warming = asyncio.create_task(self._warm())
                 heartbeat = asyncio.create_task(beat(self.metrics.loop_was_late))
                 try:
@@ -140,6 +145,11 @@ class Server:
     ) -> Principal | Denied:
         """Find whose a request is, by its header fields."""
         return await self._authenticator.authenticate(headers, client, target)
+
+    async def resource_metadata(self, request: Request) -> Response:
+        """Tell whose access tokens are taken, as RFC 9728 has it."""
+        assert self.tokens is not None
+        return answer(self.tokens.metadata())
 
     def endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         """The function that answers the requests of an operation."""

@@ -76,7 +76,7 @@ def check_address(settings: ServerSettings) -> None:
     Raises:
         InvalidInput: it listens beyond loopback, and there is no key.
     """
-    if settings.is_loopback:
+    if settings.is_loopback or settings.oauth is not None:
         return
     store = open_store(settings.db)
     try:

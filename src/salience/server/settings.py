@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from salience.access.oauth import OAuthSettings
 from salience.errors import InvalidInput, shown
 from salience.server.guard import GuardSettings
+from salience.server.guard.settings import PUBLIC_PATHS
 
 DEFAULT_PORT = 8420
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -26,6 +28,8 @@ class ServerSettings:
     workers: the number of processes.
     allowed_hosts: names under which it may be asked, besides loopback.
     cors_origins: web pages that may ask it from a browser; none by default.
+    oauth_issuer, oauth_audience, oauth_jwks_url: the server whose access tokens it takes besides
+        keys, see `salience.access.oauth.OAuthSettings`; all three or none.
     """
 
     host: str = "127.0.0.1"
@@ -37,6 +41,9 @@ class ServerSettings:
     workers: int = 1
     allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    oauth_issuer: str | None = None
+    oauth_audience: str | None = None
+    oauth_jwks_url: str | None = None
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ, **options: Any) -> Self:
@@ -67,7 +74,30 @@ class ServerSettings:
     @property
     def guard(self) -> GuardSettings:
         """The limits that the guard keeps."""
-        return GuardSettings(hosts=self.allowed_hosts, origins=self.cors_origins)
+        public_paths: tuple[str, ...] = PUBLIC_PATHS
+        if self.oauth is not None:
+            public_paths = (*PUBLIC_PATHS, self.oauth.metadata_path)
+        return GuardSettings(
+            hosts=self.allowed_hosts, origins=self.cors_origins, public_paths=public_paths
+        )
+
+    @property
+    def oauth(self) -> OAuthSettings | None:
+        """The server whose access tokens are taken, None for none.
+
+        Raises:
+            InvalidInput: one of its settings is missing or wrong.
+        """
+        named = {
+            name: getattr(self, f"oauth_{name}") for name in ("issuer", "audience", "jwks_url")
+        }
+        if not any(named.values()):
+            return None
+        for name, value in named.items():
+            if not value:
+                remedy = f"set SALIENCE_OAUTH_{name.upper()}"
+                raise InvalidInput(f"oauth_{name}", "is missing", remedy)
+        return OAuthSettings(**named)
 
     @property
     def is_loopback(self) -> bool:
