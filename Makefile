@@ -4,12 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo demo-postgres test lint bench clean
+.PHONY: demo serve demo-postgres test lint bench clean
 
 demo: $(READY)
 	$(BIN)/salience demo
 
-# The same on a PostgreSQL server that is started for it.
+# A server with the memories of the demo, and three calls to try.
+serve: $(READY)
+	$(BIN)/salience serve --sample
+
+# The demo on a PostgreSQL server that is started for it.
 demo-postgres: $(READY)
 	$(BIN)/python -m salience.testing.postgres sh -c '$(BIN)/salience demo --db "$$SALIENCE_DB"'
 

@@ -28,12 +28,12 @@ def demo(settings: Settings) -> None:
 
     The memories go to a temporary file, or to the namespace "demo" of the store that --db names.
     """
-    settings = _demo_settings(settings)
+    settings = demo_settings(settings)
     memories = sample.memories()
     question = next(one for one in sample.questions() if one["id"] == _QUESTION_ID)
     now = max(item["created_at"] for item in memories)
     with settings.open(make=True) as memory:
-        _load(memory, memories)
+        load(memory, memories)
         result = memory.search(question["text"], limit=_HITS, now=now, touch=False, explain=True)
     output.degraded(result.degraded)
     if settings.json:
@@ -42,7 +42,7 @@ def demo(settings: Settings) -> None:
     _show(settings, len(memories), now, frozenset(question["relevant"]), result)
 
 
-def _demo_settings(settings: Settings) -> Settings:
+def demo_settings(settings: Settings) -> Settings:
     """Settings with a temporary file, or with the namespace `demo` in the store of --db.
 
     The environment names the store of the user's own memories, so it is left alone.
@@ -54,7 +54,8 @@ def _demo_settings(settings: Settings) -> Settings:
     return replace(settings, db=path, namespace=None)
 
 
-def _load(memory: Memory, memories: list[dict[str, Any]]) -> None:
+def load(memory: Memory, memories: list[dict[str, Any]]) -> None:
+    """Add the memories of the sample, with their links."""
     links = defaultdict(list)
     for link in sample.links():
         links[link["source"]].append({key: link[key] for key in ("target", "type", "weight")})
@@ -94,10 +95,10 @@ def _show(
         f"explain {where} telemetry fact-retention",
         f"add {where} {quote('The stand-up moved to 9:30.')}",
     ):
-        console.print(f"  {_program()} {command}", soft_wrap=True, markup=False)
+        console.print(f"  {program()} {command}", soft_wrap=True, markup=False)
 
 
-def _program() -> str:
+def program() -> str:
     """The command to type: its path where the shell would not find its name."""
     program = sys.argv[0]
     if shutil.which("salience") or os.path.basename(program) != "salience":

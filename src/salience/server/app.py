@@ -23,7 +23,7 @@ from salience.importers import ImportProblem
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.heartbeat import beat
-from salience.server.openapi import PREFIX, document
+from salience.server.openapi import document
 from salience.server.operation import Call, Operation, foreign
 from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
@@ -56,7 +56,7 @@ def create_app(
     app.state.server = server
     for operation in OPERATIONS:
         endpoint = server.endpoint(operation)
-        app.add_route(PREFIX + operation.path, endpoint, [operation.method])
+        app.add_route(operation.path_format, endpoint, [operation.method])
         if operation.path in ALSO_WITHOUT_PREFIX:
             app.add_route(operation.path, endpoint, [operation.method])
     if server.tokens is not None:
@@ -155,6 +155,7 @@ class Server:
         """The function that answers the requests of an operation."""
 
         async def answered(request: Request) -> Response:
+            request.scope["route"] = operation  # as FastAPI's own routes do, for log and metrics
             return await operation.endpoint(await self._call(operation, request))
 
         return answered

@@ -17,7 +17,6 @@ from salience.server.models.schema import Schema
 from salience.server.operation import Answer, Operation
 from salience.server.problems import KINDS, MEDIA_TYPE
 
-PREFIX = "/v1"
 EXAMPLE_ID = "note-1"
 EXAMPLE_ADDRESS = "http://127.0.0.1:8420"
 _ALWAYS = (400, 403, 421, 429, 500, 503)
@@ -68,7 +67,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
     schemas.refer(MemoryRecord)
     paths: dict[str, dict[str, Any]] = {}
     for operation in operations:
-        entry = paths.setdefault(PREFIX + operation.path, {})
+        entry = paths.setdefault(operation.path_format, {})
         entry[operation.method.lower()] = _operation(operation, schemas)
     return {
         "openapi": "3.1.0",
@@ -201,7 +200,7 @@ def _problems(operations: Sequence[Operation]) -> dict[str, Any]:
 
 def curl(operation: Operation, address: str = EXAMPLE_ADDRESS) -> str:
     """The command that calls an operation by its example."""
-    path = PREFIX + operation.path.format(**_PLACES)
+    path = operation.path_format.format(**_PLACES)
     parts = ["curl", f"{address}{path}"]
     if operation.method not in ("GET", "POST") or (
         operation.method == "POST" and operation.example is None

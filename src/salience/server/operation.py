@@ -114,7 +114,13 @@ class Operation:
     example: Any = None
     needs_body: bool = True
 
+    @property
+    def path_format(self) -> str:
+        """The whole path, with the names of its places."""
+        return PREFIX + self.path
 
+
+PREFIX = "/v1"
 OPERATIONS: list[Operation] = []
 """All operations, in the order of the document."""
 

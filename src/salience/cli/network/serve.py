@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from typing import Annotated
 
 import typer
 
-from salience.cli.output import emit
+from salience.cli import output
+from salience.cli.demo import demo_settings, load
 from salience.cli.settings import Settings
 from salience.errors import InvalidInput
+from salience.evaluation.sample import memories
+from salience.stores.address import public_url
 
 
 def serve(
@@ -59,28 +63,49 @@ def serve(
             "[env: SALIENCE_CORS_ORIGINS]",
         ),
     ] = None,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Serve the memories of `salience demo`.")
+    ] = False,
 ) -> None:
     """Serve the memories over HTTP, until it is interrupted.
 
     Without a key in the store (`salience keys create`) only this machine is served.
     """
     _check_installed("serve")
+    from salience.server.run import check_address
     from salience.server.run import serve as run
     from salience.server.settings import ServerSettings
 
-    run(
-        ServerSettings.from_environment(
-            host=host,
-            port=port,
-            db=settings.db,
-            embedder=settings.embedder,
-            profile=profile,
-            namespace=settings.namespace,
-            workers=workers,
-            allowed_hosts=tuple(allow_host or ()),
-            cors_origins=tuple(cors_origin or ()),
-        )
+    if sample:
+        settings = demo_settings(settings)
+        with settings.open(make=True) as memory:
+            load(memory, memories())
+    server = ServerSettings.from_environment(
+        host=host,
+        port=port,
+        db=settings.db,
+        embedder=settings.embedder,
+        profile=profile,
+        namespace=settings.namespace,
+        workers=workers,
+        allowed_hosts=tuple(allow_host or ()),
+        cors_origins=tuple(cors_origin or ()),
     )
+    check_address(server)
+    address = f"http://{'127.0.0.1' if server.is_loopback else server.host}:{server.port}"
+    output.note(f"serves {public_url(settings.url)} at {address}; {address}/docs shows how to ask")
+    if sample:
+        for line in _SAMPLE_CALLS:
+            print(line.format(address=address), file=sys.stderr)
+    run(server)
+
+
+_SAMPLE_CALLS = (
+    """  curl {address}/v1/search --json '{{"query": "Why did the disk run full?", "limit": 2}}'""",
+    """  curl {address}/v1/memories --json '{{"content": "The stand-up moved to 9:30."}}'""",
+    """  curl {address}/v1/context --json '{{"query": "When do we meet?", "max_tokens": 600}}'""",
+)
+"""Three calls to try on the sample."""
 
 
 def openapi(settings: Settings) -> None:
@@ -88,7 +113,7 @@ def openapi(settings: Settings) -> None:
     _check_installed("openapi")
     from salience.server.app import create_app
 
-    emit(create_app().openapi())
+    output.emit(create_app().openapi())
 
 
 def _check_installed(command: str) -> None:

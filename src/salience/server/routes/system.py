@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 import salience
 from salience.engine.memory import Memory
@@ -26,6 +26,7 @@ from salience.server.operation import (
     check_everywhere,
     operation,
 )
+from salience.server.page import page
 
 TAG = "Server"
 _SUMMARY = {"name": str, "doc": str, "formula": str}
@@ -189,3 +190,21 @@ async def openapi(call: Call) -> Response:
 def document_bytes() -> bytes:
     """The OpenAPI document of all operations."""
     return encoded(document(OPERATIONS))
+
+
+@operation(
+    "GET",
+    "/docs",
+    scope=None,
+    tag=TAG,
+    answers={200: Answer(description="The page.", body=str, content_type="text/html")},
+)
+async def docs(call: Call) -> Response:
+    """Show this document as a page."""
+    return HTMLResponse(page_text())
+
+
+@cache
+def page_text() -> str:
+    """The page of the OpenAPI document."""
+    return page(document(OPERATIONS))
