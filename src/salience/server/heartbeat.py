@@ -1,4 +1,4 @@
-"""The heartbeat of an event loop: how late it comes says for how long something held up the loop."""
+"""The heartbeat of an event loop: how late it comes says how long something held up the loop."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -38,6 +38,10 @@ class Argument:
     def is_required(self) -> bool:
         """True if there is no default."""
         return self.default is _EMPTY
+
+    def within(self, limits: Constraint) -> Argument:
+        """The same argument with other limits."""
+        return replace(self, constraint=limits)
 
     def annotation(self) -> Any:
         """The type that pydantic checks."""

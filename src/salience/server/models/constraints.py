@@ -97,12 +97,15 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "other": ID,
     "utility": {"minimum": 0, "maximum": 1},
     "run": ID,
+    "prefix": {"pattern": r"^[^\u0000]*$"},
 }
 """The limits of arguments, by their names; an operation says where one of its own differs."""
 
 STANDARD_SECTIONS = tuple(STANDARD)
 
 DESCRIPTIONS: Mapping[str, str] = {
+    "after": "The cursor of the page before, to get the next one.",
+    "prefix": "The beginning of the names to list, in any case.",
     "apply": "True to do it; a preview otherwise.",
     "archived": "True counts those in the archive only, false all others, null both.",
     "cap": "The most memories to move.",

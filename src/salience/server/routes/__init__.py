@@ -4,6 +4,7 @@ from salience.server.operation import OPERATIONS
 from salience.server.routes import (
     judgments,
     links,
+    listings,
     memories,
     search,
     system,
@@ -11,4 +12,14 @@ from salience.server.routes import (
     upkeep,
 )
 
-__all__ = ["OPERATIONS", "judgments", "links", "memories", "search", "system", "transfer", "upkeep"]
+__all__ = [
+    "OPERATIONS",
+    "judgments",
+    "links",
+    "listings",
+    "memories",
+    "search",
+    "system",
+    "transfer",
+    "upkeep",
+]

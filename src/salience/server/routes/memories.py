@@ -27,10 +27,9 @@ _ITEMS = Argument(
     f"Texts, or objects with the fields of a memory; at most {MAX_BATCH:,}.",
     constraint={"maxItems": MAX_BATCH, "items": {"$ref": "#/components/schemas/BatchItem"}},
 )
+PAGE = {"minimum": 1, "maximum": MAX_PAGE}
 _LISTING = parameters(Memory.get_all)
-_LISTING["limit"] = Argument(
-    int, _LISTING["limit"].description, 100, {"minimum": 1, "maximum": MAX_PAGE}
-)
+_LISTING["limit"] = _LISTING["limit"].within(PAGE)
 _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_etag=True)
 
 
