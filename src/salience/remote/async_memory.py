@@ -17,13 +17,14 @@ from salience.engine.options import SETTINGS, Settings, takes
 from salience.engine.search_api import (
     ITERATION_PAGE,
 )
-from salience.errors import NotFound, StoreError
+from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, callable_or_none
+from salience.records.validation import boolean, callable_or_none, text
 from salience.remote.async_transport import AsyncTransport
 from salience.remote.batches import Batches
 from salience.remote.calls import OPERATIONS, Operation
 from salience.remote.exports import Received, sent_lines
+from salience.remote.refusals import as_embedded
 from salience.remote.settings import RemoteSettings
 from salience.retrieval.cursor import encode_cursor
 from salience.retrieval.operations import Order, Place
@@ -127,9 +128,11 @@ class AsyncRemoteMemory(AsyncMemory):
         Raises:
             StoreError: the answer is none of this version of the package.
         """
-        request = self._remote.request(operation, arguments, namespace)
         try:
+            request = self._remote.request(operation, arguments, namespace)
             answer = await self._transport.send(request)
+        except InvalidInput as problem:
+            raise as_embedded(operation.name, arguments, problem) from None
         except NotFound:
             if operation.absent is ...:
                 raise
@@ -160,7 +163,10 @@ class AsyncRemoteMemory(AsyncMemory):
         options = {"strict": strict, "dedup": dedup, "on_conflict": on_conflict}
         given = {name: value for name, value in options.items() if value is not None}
         for batch in batches:
-            batches.note(await self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+            try:
+                batches.note(await self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+            except InvalidInput as problem:
+                batches.refuse(batch, problem)
             if progress is not None:
                 progress(batches.count)
         pending = (await self.pending_links()) if batches.may_have_settled_links else ()
@@ -172,7 +178,10 @@ class AsyncRemoteMemory(AsyncMemory):
         Raises:
             InvalidInput: neither was given.
         """
-        arguments = {"all": True} if filters is None and namespace else {"filters": filters or {}}
+        if namespace is not None:
+            namespace = text("namespace", namespace, limit=256)
+        is_whole = filters is None and namespace is not None
+        arguments = {"all": True} if is_whole else {"filters": filters or {}}
         return await self._call(OPERATIONS["delete_all"], arguments, namespace)
 
     def iterate(

@@ -8,6 +8,7 @@ from typing import Any
 
 from salience.errors import InvalidInput
 from salience.records.record import Link
+from salience.remote.refusals import as_embedded
 from salience.remote.wire import to_wire
 from salience.write.add import id_of, iterator_of
 from salience.write.outcomes import Added, AddResult
@@ -29,6 +30,7 @@ class Batches:
         self._degraded: dict[str, None] = {}
         self._pending: list[Link] = []
         self._requests = 0
+        self._is_large = False
 
     def __iter__(self) -> Iterator[list[Any]]:
         """The batches; an empty one if there are no items, as the other arguments are checked."""
@@ -36,9 +38,10 @@ class Batches:
         for source in self._items:
             try:
                 item = to_wire("item", source)
-            except InvalidInput as problem:
+            except InvalidInput as unsendable:
+                problem = as_embedded("add_many", {"items": [source], "strict": True}, unsendable)
                 if self._strict:
-                    raise
+                    raise problem from None
                 self._outcomes.append(Added(id_of(source), "REJECTED", str(problem)))
                 continue
             self._waiting.append(len(self._outcomes))
@@ -49,6 +52,7 @@ class Batches:
                 batch, size = [], 0
             batch.append(item)
             size += own
+            self._is_large = size > MAX_BYTES  # one item alone
         if batch or not self._requests:
             yield batch
 
@@ -65,6 +69,17 @@ class Batches:
         del self._waiting[: len(result)]
         self._degraded.update(dict.fromkeys(result.degraded))
         self._pending += result.pending
+
+    def refuse(self, batch: list[Any], problem: InvalidInput) -> None:
+        """Take note that a batch was refused as a whole: one item that is too large is REJECTED.
+
+        Raises:
+            InvalidInput: the problem is another one, or wrong items are to raise.
+        """
+        if self._strict or not self._is_large or len(batch) != 1:
+            raise problem
+        problem = as_embedded("add_many", {"items": batch, "strict": True}, problem)
+        self.note(AddResult((Added(id_of(batch[0]), "REJECTED", str(problem)),)))
 
     @property
     def may_have_settled_links(self) -> bool:

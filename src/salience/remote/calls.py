@@ -14,11 +14,10 @@ from salience.display.result import json_reader
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
 from salience.errors import InvalidInput
-from salience.records.validation import integer, native, text
-from salience.remote.wire import filters_to_wire, profile_to_wire, query_to_wire, to_wire
+from salience.records.validation import callable_or_none, integer, native, text
+from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
 
 PREFIX = "/v1"
-_CLIENTS_OWN = ("progress",)  # arguments that no request has
 _TEXTS = ("ids", "tags", "entities", "mend")  # of which one text is a list of one
 
 
@@ -103,10 +102,9 @@ class Operation:
         Raises:
             InvalidInput: names the argument that cannot be sent.
         """
+        callable_or_none("progress", arguments.get("progress"))  # the client's own
         values = {
-            name: _sent(name, value)
-            for name, value in arguments.items()
-            if name not in _CLIENTS_OWN
+            name: _sent(name, value) for name, value in arguments.items() if name != "progress"
         }
         path, headers = self.path, dict[str, str]()
         if "{id}" in path:
@@ -116,7 +114,7 @@ class Operation:
         query, body = dict[str, str](), None
         if self.verb == "GET":
             query = {
-                name: value if isinstance(value, str) else json.dumps(value)
+                name: text("id", value) if name == "id" else json.dumps(value)
                 for name, value in values.items()
             }
         elif self.verb != "DELETE":
@@ -140,8 +138,6 @@ def _sent(name: str, value: Any) -> Any:
         if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
             raise InvalidInput("profiles", "must be a list of profiles")
         return [profile_to_wire(f"profiles[{at}]", each) for at, each in enumerate(value)]
-    if name == "filters":
-        return filters_to_wire(value)
     if name in _TEXTS and isinstance(native(value), str):
         return [to_wire(name, value)]
     return to_wire(name, value)

@@ -22,10 +22,11 @@ from salience.engine.search_api import (
 )
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, callable_or_none
+from salience.records.validation import boolean, callable_or_none, text
 from salience.remote.batches import Batches
 from salience.remote.calls import OPERATIONS, Operation
 from salience.remote.exports import Received, sent_lines
+from salience.remote.refusals import as_embedded
 from salience.remote.settings import RemoteSettings
 from salience.remote.transport import Transport  # sync only
 
@@ -134,9 +135,11 @@ class RemoteMemory(Memory):
         Raises:
             StoreError: the answer is none of this version of the package.
         """
-        request = self._remote.request(operation, arguments, namespace)
         try:
+            request = self._remote.request(operation, arguments, namespace)
             answer = self._transport.send(request)
+        except InvalidInput as problem:
+            raise as_embedded(operation.name, arguments, problem) from None
         except NotFound:
             if operation.absent is ...:
                 raise
@@ -167,7 +170,10 @@ class RemoteMemory(Memory):
         options = {"strict": strict, "dedup": dedup, "on_conflict": on_conflict}
         given = {name: value for name, value in options.items() if value is not None}
         for batch in batches:
-            batches.note(self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+            try:
+                batches.note(self._call(OPERATIONS["add_many"], {**given, "items": batch}))
+            except InvalidInput as problem:
+                batches.refuse(batch, problem)
             if progress is not None:
                 progress(batches.count)
         pending = self.pending_links() if batches.may_have_settled_links else ()
@@ -179,7 +185,10 @@ class RemoteMemory(Memory):
         Raises:
             InvalidInput: neither was given.
         """
-        arguments = {"all": True} if filters is None and namespace else {"filters": filters or {}}
+        if namespace is not None:
+            namespace = text("namespace", namespace, limit=256)
+        is_whole = filters is None and namespace is not None
+        arguments = {"all": True} if is_whole else {"filters": filters or {}}
         return self._call(OPERATIONS["delete_all"], arguments, namespace)
 
     def iterate(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import fields
 from datetime import date
 from pathlib import PurePath
 from typing import Any
@@ -14,11 +14,13 @@ from salience.display.result import to_json
 from salience.errors import InvalidInput, SalienceError, shown
 from salience.ranking import profiles
 from salience.ranking.profile import Profile
-from salience.records.filters import And, Compare, Not, Or, parse_filter
+from salience.records.filters import And, Compare, Not, Or
 from salience.records.json_values import JSON_INTEGERS
 from salience.records.validation import finite, native, storable, timestamp
+from salience.search.context import Section
+from salience.write.dedup import DedupPolicy
 
-MAX_DEPTH = 400  # levels of lists and mappings; a server takes fewer
+MAX_DEPTH = 60  # levels of lists and mappings in an argument; a server takes 64 in a body
 
 
 def to_wire(path: str, value: Any) -> Any:
@@ -36,20 +38,11 @@ def to_wire(path: str, value: Any) -> Any:
 
 
 def query_to_wire(query: Any) -> Any:
-    """A question, without the characters that no stored text contains."""
+    """A question, with "?" for each half of a character."""
     query = native(query)
     if type(query) is str:
-        return query.replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+        return query.encode("utf-8", "replace").decode("utf-8")
     return to_wire("query", query)
-
-
-def filters_to_wire(filters: Any) -> Any:
-    """A filter; the error of one that cannot be sent is that of an embedded memory."""
-    try:
-        return to_wire("filters", filters)
-    except InvalidInput:
-        parse_filter(filters)
-        raise
 
 
 def profile_to_wire(path: str, profile: Any) -> Any:
@@ -75,14 +68,10 @@ def _plain(path: str, value: Any, depth: int) -> Any:
         return to_json(timestamp(path, value))
     if depth > MAX_DEPTH:
         raise InvalidInput(path, f"is nested more than {MAX_DEPTH} levels deep")
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, Profile):
-        value = value.to_dict()
-    elif isinstance(value, Compare | And | Or | Not):
-        value = _condition(value)
-    elif is_dataclass(value) and not isinstance(value, type):  # a policy, a section
-        value = {each.name: getattr(value, each.name) for each in fields(value)}
+    if "metadata" not in path.split("."):  # which holds nothing that JSON does not have
+        value = _written_out(value)
+    elif not isinstance(value, Mapping | Sequence | Set):
+        raise _unsendable(path, value)
     if isinstance(value, Mapping):
         return {
             _key(path, key): _plain(f"{path}.{key}", item, depth + 1) for key, item in value.items()
@@ -90,7 +79,20 @@ def _plain(path: str, value: Any, depth: int) -> Any:
     if isinstance(value, bytes | bytearray | memoryview) or not isinstance(value, Iterable):
         raise _unsendable(path, value)
     items = sorted(value) if isinstance(value, set | frozenset) else value
-    return [_plain(f"{path}[{place}]", item, depth + 1) for place, item in enumerate(items)]
+    return [_plain(path, item, depth + 1) for item in items]
+
+
+def _written_out(value: Any) -> Any:
+    """A profile, a filter, a policy, a section or an array in its JSON; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Profile):
+        return value.to_dict()
+    if isinstance(value, Compare | And | Or | Not):
+        return _condition(value)
+    if isinstance(value, DedupPolicy | Section):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    return value
 
 
 def _number(path: str, value: float) -> float:

@@ -1,0 +1,27 @@
+"""Refusals of arguments, in the words of an embedded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from salience.engine.memory import Memory
+from salience.errors import InvalidInput, SalienceError
+
+
+def as_embedded(name: str, arguments: Mapping[str, Any], problem: InvalidInput) -> InvalidInput:
+    """The error by which an embedded memory refuses the arguments of a method.
+
+    That is asked of an empty one, which knows what is wrong more exactly than whoever could not
+    send the arguments, or could not read them. Where it takes them, the error is the `problem`.
+    """
+    try:
+        with Memory("ram://", embedder=None) as memory:
+            getattr(memory, name)(**arguments)
+    except InvalidInput as own:
+        for note in getattr(problem, "__notes__", ()):
+            own.add_note(note)
+        return own
+    except SalienceError:  # such as a memory that is not there
+        pass
+    return problem
