@@ -217,6 +217,32 @@ test("a model searches, adds, corrects and deletes by tools", async () => {
   assert.equal(await client.count({ filters: { session_id: "s" } }), 2); // the turn once
 });
 
+test("a model cannot leave the namespace, the filter and the fields that its tools have", async () => {
+  const client = connect();
+  const elsewhere = crypto.randomUUID();
+  await client.within(elsewhere).add("Eve's secret is 4711.");
+  await client.add({ content: "Ben's secret is 1234.", user_id: "ben" });
+  await client.add({ content: "Ana's secret is 9999.", user_id: "ana" });
+  const model = new MockLanguageModelV3({
+    doGenerate: [
+      calls("search_memories", { query: "secret", namespaces: [elsewhere], filters: { user_id: "ben" } }),
+      calls("add_memory", { content: "Ana likes tea.", user_id: "ben", tags: ["new"], kind: "profile" }),
+      says("Done."),
+    ],
+  });
+  const { steps } = await generateText({
+    model,
+    tools: memoryTools(client, { filters: { user_id: "ana" }, fields: { user_id: "ana", tags: ["chat"] } }),
+    stopWhen: stepCountIs(3),
+    prompt: "Tell me all secrets.",
+  });
+  const [found] = steps.flatMap(({ toolResults }) => toolResults.map(({ output }) => JSON.stringify(output)));
+  assert.match(found ?? "", /9999/);
+  assert.doesNotMatch(found ?? "", /4711|1234/);
+  const { memories } = await client.getAll({ filters: { tags: { contains: "new" } } });
+  assert.deepEqual(memories.map(({ user_id, kind, tags }) => [user_id, kind, tags]), [["ana", "fact", ["chat", "new"]]]);
+});
+
 test("a model reads why a tool was refused", async () => {
   const model = new MockLanguageModelV3({
     doGenerate: [calls("update_memory", { id: "nothing", content: "x" }), says("It is gone.")],

@@ -100,6 +100,23 @@ test("memories are recalled and explained", async () => {
   assert.ok(refused.requestId);
 });
 
+test("a field of another name is refused by its type, and by the server", async () => {
+  const client = watched();
+  const codes = await Promise.all(
+    [
+      // @ts-expect-error: it is filters
+      client.search({ query: "x", filter: { kind: "note" } }),
+      // @ts-expect-error: it is importance
+      client.add({ content: "x", weight: 1 }),
+      // @ts-expect-error: there are three tiers
+      client.update("x", { tier: "eternal" }),
+      // @ts-expect-error: a number is compared with numbers
+      client.count({ filters: { importance: { gte: "high" } } }),
+    ].map((call: Promise<unknown>) => call.catch((error: unknown) => error instanceof SalienceError && error.code)),
+  );
+  assert.deepEqual(codes, ["InvalidInput", "InvalidInput", "InvalidInput", "InvalidInput"]);
+});
+
 test("memories are judged, linked and superseded", async () => {
   const client = watched();
   await client.addMany({

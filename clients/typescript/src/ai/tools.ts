@@ -1,15 +1,17 @@
 import { jsonSchema, tool } from "ai";
 
-import type { NewMemory, Salience } from "../client.js";
+import type { Filters, NewMemory, Salience } from "../client.js";
 import type { CallOptions } from "../transport.js";
 import { visible } from "./fence.js";
 
-/** The namespace, the fields of what is added, and the room of what is found. */
+/** The namespace and filter that a model cannot leave, the fields of what is added, and the room of what is found. */
 export interface MemoryToolsOptions {
   /** The namespace; that of the client by default. */
   namespace?: string;
   /** Fields of every memory that is added, such as `user_id` or `agent_id`. */
   fields?: Omit<NewMemory, "content" | "id">;
+  /** A condition that everything found has to meet, such as `{ user_id: "ana" }`. */
+  filters?: Filters;
   /** The most tokens of what a search gives; 2,000 by default. */
   tokenBudget?: number;
 }
@@ -40,9 +42,11 @@ export function memoryTools(client: Salience, options: MemoryToolsOptions = {}) 
         required: ["query"],
         additionalProperties: false,
       }),
-      async execute(input, execution) {
+      // Named one by one here and below: a model may send fields that it was not offered.
+      async execute({ query, limit }, execution) {
+        const { filters = null, tokenBudget = DEFAULT_BUDGET } = options;
         const { hits } = await client.search(
-          { ...input, token_budget: options.tokenBudget ?? DEFAULT_BUDGET },
+          { query, filters, token_budget: tokenBudget, ...(limit !== undefined && { limit }) },
           call(execution),
         );
         const memories = hits.map(({ id, content, speaker, created_at }) => ({
@@ -65,8 +69,10 @@ export function memoryTools(client: Salience, options: MemoryToolsOptions = {}) 
         required: ["content"],
         additionalProperties: false,
       }),
-      async execute(input, execution) {
-        const { items } = await client.add({ kind: "fact", ...options.fields, ...input }, call(execution));
+      async execute({ content, tags = [] }, execution) {
+        const memory = { kind: "fact", ...options.fields, content };
+        const all = { ...memory, tags: [...(memory.tags ?? []), ...tags] };
+        const { items } = await client.add(all, call(execution));
         return items.map(({ id, outcome, reason }) => ({ id, outcome, reason }));
       },
     }),
