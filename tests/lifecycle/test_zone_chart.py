@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from salience.lifecycle.zone_chart import chart, spread
-from salience.lifecycle.zone_history import ZONE_ORDER, ZoneHistory
+from salience.lifecycle.zone_history import ZONE_ORDER, ZoneHistory, evenly_spaced
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 HOUR_HOURS, DAY_HOURS, YEAR_HOURS = 1, 24, 8766
@@ -104,3 +104,12 @@ def test_spread_places_have_their_rooms(places: list[float], rooms: list[float])
 
 def test_places_that_have_room_stay() -> None:
     assert spread([0.2, 0.5, 0.8], [0.1, 0.1, 0.1]) == pytest.approx([0.2, 0.5, 0.8])
+
+
+@pytest.mark.parametrize("microseconds", [0, 1, 27, 79])
+def test_times_close_together_ascend(microseconds: int) -> None:
+    first = START
+    last = first + timedelta(microseconds=microseconds)
+    times = list(evenly_spaced(first, last, 53))
+    assert times == sorted(times)
+    assert (times[0], times[-1], len(times)) == (first, last, 53)

@@ -106,8 +106,8 @@ class AsyncPlanRunner:
 
     _core: Core
 
-    async def _run(self, plan: Plan[T], memories: int = 1) -> T:
-        """Run a plan that handles so many memories.
+    async def _run(self, plan: Plan[T], memories: int = 1, *, searches: bool = False) -> T:
+        """Run a plan that handles so many memories, and perhaps searches.
 
         Awaited, its steps are done on the loop if they are short and the store is awaitable, else
         in a thread.
@@ -116,7 +116,7 @@ class AsyncPlanRunner:
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
         if memories >= MANY or not self._core.dispatcher.is_awaitable:
-            return await self._core.run_in_thread(plan)
+            return await self._core.run_in_thread(plan, searches=searches)
         return await adrive(plan, self._core.abatch)
 
     async def _run_upkeep(self, plan: Plan[T]) -> T:
@@ -380,7 +380,7 @@ class AsyncSearchApi(AsyncPlanRunner):
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
             return await self._run_upkeep(as_of(plan, request.namespaces, request.as_of))
-        return await self._run(plan, memories)
+        return await self._run(plan, memories, searches=True)
 
 
 class AsyncReadApi(AsyncPlanRunner):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any, Unpack
@@ -38,6 +38,7 @@ from salience.retrieval.plan import Plan, T, drive, drive_in_thread
 from salience.search.request import SearchOptions, SearchRequest, SearchSettings, search_request
 from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
+from salience.stores.embedded import EmbeddedStore
 from salience.stores.protocol import Store
 from salience.stores.schemes import remote_scheme
 from salience.write.dedup import DedupPolicy
@@ -124,6 +125,7 @@ class Core:
                 aliases,
                 limits,
                 number("slow_search_ms", slow_ms),
+                store.turnstile.turn if isinstance(store, EmbeddedStore) else nullcontext,
             )
             actor = values["actor"]
             actor = None if actor is None else text("actor", actor, limit=512)
@@ -183,9 +185,13 @@ class Core:
         with self._traced(ops):
             return await self.dispatcher.abatch(ops)
 
-    async def run_in_thread(self, plan: Plan[T]) -> T:
-        """Run a plan in a thread; its callbacks are called there, too."""
-        return await drive_in_thread(plan, self.batch)
+    async def run_in_thread(self, plan: Plan[T], *, searches: bool = False) -> T:
+        """Run a plan in a thread; its callbacks are called there, too.
+
+        A plan that searches has threads of its own, so that no other queues behind searches.
+        """
+        threads = self.dispatcher.searchers if searches else None
+        return await drive_in_thread(plan, self.batch, threads)
 
     @contextmanager
     def _traced(self, ops: Sequence[Op]) -> Iterator[None]:

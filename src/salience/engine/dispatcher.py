@@ -6,6 +6,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ class Dispatcher:
         self._snapshots: OrderedDict[Any, Store] = OrderedDict()
         self._snapshot_lock = threading.Lock()
         self._owns_embedder = owns_embedder  # then it is closed with this
+        # Threads for awaited searches; None when closed
+        self.searchers: ThreadPoolExecutor | None = ThreadPoolExecutor(None, "salience-search")
         self.embedder = None if embedder is None else CachedEmbedder(embedder)
         self.recovery = None
         if self.embedder is not None:
@@ -117,9 +120,14 @@ class Dispatcher:
 
     async def aclose(self) -> None:
         """`close`, awaited."""
-        if self._awaitable_store is not None:
-            await self._awaitable_store.aclose()
-        await in_thread(self.close)
+        try:
+            if self._awaitable_store is not None:
+                await self._awaitable_store.aclose()
+            await in_thread(self.close)
+        finally:
+            searchers, self.searchers = self.searchers, None
+            if searchers is not None:
+                searchers.shutdown(wait=False)
 
     def release(self) -> None:
         """Release an embedder of its own if that holds something; the store stays open."""

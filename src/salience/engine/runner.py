@@ -14,8 +14,8 @@ class PlanRunner:
 
     _core: Core
 
-    def _run(self, plan: Plan[T], memories: int = 1) -> T:
-        """Run a plan that handles so many memories.
+    def _run(self, plan: Plan[T], memories: int = 1, *, searches: bool = False) -> T:
+        """Run a plan that handles so many memories, and perhaps searches.
 
         Awaited, its steps are done on the loop if they are short and the store is awaitable, else
         in a thread.
@@ -24,7 +24,7 @@ class PlanRunner:
         if recovery is not None and namespace not in recovery.namespaces:
             recovery.watch(namespace)
         # async: if memories >= MANY or not self._core.dispatcher.is_awaitable:
-        # async:     return await self._core.run_in_thread(plan)
+        # async:     return await self._core.run_in_thread(plan, searches=searches)
         return drive(plan, self._core.batch)
 
     def _run_upkeep(self, plan: Plan[T]) -> T:

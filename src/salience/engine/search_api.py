@@ -129,7 +129,7 @@ class SearchApi(PlanRunner):
         """Run a plan that reads, in the past if the request is about that."""
         if request.as_of is not None:
             return self._run_upkeep(as_of(plan, request.namespaces, request.as_of))
-        return self._run(plan, memories)
+        return self._run(plan, memories, searches=True)
 
 
 class ReadApi(PlanRunner):

@@ -7,9 +7,12 @@ A plan is a generator that yields a batch of operations and is sent their answer
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from salience.retrieval.operations import Op
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
 Request = TypeVar("Request")  # a batch of operations, or a task of a store
@@ -59,12 +62,18 @@ async def adrive(
         return end.value
 
 
-async def drive_in_thread(plan: Generator[Request, Any, T], perform: Callable[[Request], Any]) -> T:
+async def drive_in_thread(
+    plan: Generator[Request, Any, T],
+    perform: Callable[[Request], Any],
+    threads: ThreadPoolExecutor | None = None,
+) -> T:
     """`drive` in a thread, so that an event loop waits neither for the store nor for the plan.
 
-    If cancelled, the plan is stopped before its next request, and may tidy up.
+    The thread is one of `threads`, or of the loop's own. If cancelled, the plan is stopped before
+    its next request, and may tidy up.
     """
     import asyncio  # here: who never awaits need not wait for its import either
+    from contextvars import copy_context
 
     is_cancelled = False
 
@@ -75,7 +84,8 @@ async def drive_in_thread(plan: Generator[Request, Any, T], perform: Callable[[R
             raise Stopped
         return perform(request)
 
-    work = asyncio.ensure_future(asyncio.to_thread(drive, plan, perform_or_stop))
+    run, loop = copy_context().run, asyncio.get_running_loop()
+    work = loop.run_in_executor(threads, run, drive, plan, perform_or_stop)
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

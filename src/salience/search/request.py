@@ -1,6 +1,7 @@
 """A search request: the options that a search takes, their defaults, and their checks."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, TypedDict
@@ -91,7 +92,8 @@ class SearchSettings:
     """The settings that the searches of one memory share, unless their options say otherwise.
 
     `embedder` gives the identity of the embedder once that has answered; it is None where the
-    memory was opened without one.
+    memory was opened without one. Within a `turn` a search computes; a store whose searches compute
+    in this process gives one after the other.
     """
 
     namespace: str
@@ -102,6 +104,7 @@ class SearchSettings:
     aliases: Aliases = NO_ALIASES
     limits: Limits = DEFAULT_LIMITS
     slow_search_ms: float | None = None
+    turn: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
 @dataclass(frozen=True, eq=False)

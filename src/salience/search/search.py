@@ -150,7 +150,8 @@ def rank(
         around=profile.pipeline.around,
         hits_only=hits_only,
     )
-    run = yield from run_profile(profile, query)
+    with settings.turn():
+        run = yield from run_profile(profile, query)
     return run, tuple(degraded), embed_ms
 
 

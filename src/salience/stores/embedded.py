@@ -22,6 +22,7 @@ from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
+from salience.retrieval.turnstile import Turnstile
 from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
 from salience.stores.index.namespace_index import NamespaceIndex
@@ -51,6 +52,7 @@ class EmbeddedStore(IndexReader):
         self._epochs: dict[str, int] = {}  # of each index when it was last refreshed
         self._state = _BatchState()
         self._closed = False
+        self.turnstile = Turnstile()  # of searches, which compute in this process
         self._process = os.getpid()
 
     def batch(self, batch: Sequence[operations.Op]) -> list[Any]:
