@@ -34,7 +34,7 @@ class Lookup(Signal):
         return np.array(numbers, dtype=np.float64)[places]
 
     def note(self, ev: Evaluation, row: int) -> str:
-        value = ev.candidates[self.column][row]
+        value = ev.candidates.columns[self.column][row]
         return f"{self.column} {value}" if isinstance(value, str) else ""
 
     def __str__(self) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,6 +18,8 @@ from salience.ranking.serialization import nodes
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.plan import Plan
 from salience.retrieval.query import Query
+
+_MAX_HELD_CANDIDATES = 2_048  # of a search that is explained later
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +46,28 @@ class RankedRun:
         trees = [self.tree(row) for row in np.asarray(rows).tolist()]
         label = f"score ({self.profile.name})"
         return [tree and replace(tree, label=label) for tree in trees]
+
+    def explain_later(self, rows: Any) -> list[Callable[[], Explanation | None]]:
+        """Functions that build the score's tree for each row: the one that `explain` gives now.
+
+        They hold what the trees are made of and nothing of the store; of many candidates they hold
+        the trees instead.
+        """
+        stages = self.profile.pipeline.stages
+        scored = {at - 1 for at, stage in enumerate(stages) if stage.formulas()}
+        if sum(len(self.tables[at]) for at in scored) > _MAX_HELD_CANDIDATES:
+            return [partial(_same, tree) for tree in self.explain(rows)]
+        tables = [
+            table.detached() if at in scored else Candidates.empty()
+            for at, table in enumerate(self.tables)
+        ]
+        run, lock = replace(self, tables=tables, _evaluations={}), Lock()
+
+        def build(row: int) -> Explanation | None:
+            with lock:  # they share the values of the formula
+                return run.explain([row])[0]
+
+        return [partial(build, row) for row in np.asarray(rows).tolist()]
 
     def tree(
         self, row: int, column: str = "score", before: int | None = None
@@ -100,6 +127,10 @@ class RankedRun:
             return None
         formula = self.profile.pipeline.stages[at].formulas()[column]
         return replace(formula.explain(self._evaluation(at), place), label=column)
+
+
+def _same(tree: Explanation | None) -> Explanation | None:
+    return tree
 
 
 def run_profile(profile: Profile, query: Query) -> Plan[RankedRun]:

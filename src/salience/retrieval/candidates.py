@@ -52,6 +52,14 @@ class CategoricalColumn:
         distinct = self.distinct
         return [None if code < 0 else distinct[code] for code in self.codes.tolist()]
 
+    def detached(self) -> CategoricalColumn:
+        """The same column with the values of its own rows alone, in the same order."""
+        present, codes = np.unique(self.codes, return_inverse=True)
+        missing = int(np.count_nonzero(present < 0))  # they are the first
+        distinct = [self.distinct[code] for code in present[missing:].tolist()]
+        none = np.flatnonzero(present[missing:] == self.none).tolist()
+        return CategoricalColumn(np.maximum(codes - missing, -1), distinct, none=[*none, -1][0])
+
     def without(self, gone: NDArray[np.bool_]) -> CategoricalColumn:
         """The same column with None where `gone`."""
         return replace(self, codes=np.where(gone, -1, self.codes))
@@ -173,6 +181,14 @@ class Candidates:
     def with_columns(self, **columns: ColumnData) -> Candidates:
         """The same rows with columns added or replaced; names with dots go in as `**{...}`."""
         return Candidates(self.rows, {**self.columns, **columns})
+
+    def detached(self) -> Candidates:
+        """The same table, without anything of the store that its columns came from."""
+        columns = {
+            name: column.detached() if isinstance(column, CategoricalColumn) else np.asarray(column)
+            for name, column in self.columns.items()
+        }
+        return Candidates(self.rows, columns)
 
     def joined(self, other: Candidates) -> Candidates:
         """These rows and then those of another table; NaN or None for a column that it lacks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from operator import itemgetter
 from typing import Any, ClassVar, Self
@@ -16,6 +16,9 @@ from salience.ranking.signals.vitality import Zone
 from salience.records.record import EMPTY, UNSET_SHARE, MemoryRecord
 from salience.retrieval.routes import SearchType
 
+BuildExplanation = Callable[[], Explanation | None]
+"""Builds the explanation of a hit."""
+
 
 @dataclass(frozen=True, repr=False, init=False)  # made by `of`
 class Hit(MemoryRecord):
@@ -26,12 +29,13 @@ class Hit(MemoryRecord):
     the query, None if the profile compares no vectors. `details` are the reasons that the profile's
     stages left, such as the memory that it lost to; `neighbors` are the turns right before and
     after it, if the profile gives them. `zone` is that of its vitality, if the profile computes
-    one: active, stale, fading or dormant, as `Memory.zones` says it.
+    one: active, stale, fading or dormant, as `Memory.zones` says it. `explanation` is built when it
+    is first read.
     """
 
     # The fields of the record stay in its dictionary, which a hit shares.
     __slots__ = (
-        "details", "explanation", "importance", "neighbors", "rank", "record", "relevance_score",
+        "_explanation", "details", "importance", "neighbors", "rank", "record", "relevance_score",
         "routes", "score", "similarity", "zone",
     )  # fmt: skip
     _shown = ("rank", "score", "id", "content")
@@ -56,7 +60,7 @@ class Hit(MemoryRecord):
         score: float,
         rank: int,
         routes: Mapping[str, int],
-        explanation: Explanation | None = None,
+        explanation: Explanation | BuildExplanation | None = None,
         details: Mapping[str, Any] = EMPTY,
         neighbors: tuple[MemoryRecord, ...] = (),
         similarity: float | None = None,
@@ -72,7 +76,7 @@ class Hit(MemoryRecord):
         put(hit, "score", score)
         put(hit, "rank", rank)
         put(hit, "routes", routes)
-        put(hit, "explanation", explanation)
+        put(hit, "_explanation", explanation)
         put(hit, "details", details)
         put(hit, "neighbors", neighbors)
         put(hit, "similarity", similarity)
@@ -119,6 +123,21 @@ class Hit(MemoryRecord):
             if value is not None and value != () and value != {}:
                 values[name] = to_json(value)
         return values
+
+
+def _explanation(hit: Hit) -> Explanation | None:
+    tree: Explanation | BuildExplanation | None = hit._explanation  # type: ignore[attr-defined]
+    if callable(tree):
+        tree = tree()
+        _set_explanation(hit, tree)
+    return tree
+
+
+def _set_explanation(hit: Hit, tree: Explanation | None) -> None:
+    object.__setattr__(hit, "_explanation", tree)
+
+
+Hit.explanation = property(_explanation, _set_explanation)  # type: ignore[assignment]
 
 
 def _hit_cell(hit: Hit) -> str:

@@ -21,7 +21,6 @@ from salience.language.entities import PossibleName, has_capitals, known_names, 
 from salience.language.query_analysis import analyze_query
 from salience.language.speakers import name_candidates, rare_speakers
 from salience.language.tokens import question_words
-from salience.ranking.explanation import Explanation
 from salience.ranking.run import RankedRun, run_profile
 from salience.ranking.signals.vitality import ZONES, Zone, since_arrival, zone
 from salience.ranking.stages import is_stored
@@ -46,7 +45,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import TimeWindow
 from salience.retrieval.routes import Vector as VectorRoute
 from salience.search.request import SearchRequest
-from salience.search.results import Hit, SearchResult
+from salience.search.results import BuildExplanation, Hit, SearchResult
 
 _ACTIVE = ZONES[0][0]  # the vitality of the liveliest zone; to be younger changes it no more
 _QUESTION_WEIGHT = 0.5  # of the question in a long text, beside the whole text
@@ -66,8 +65,8 @@ def search(request: SearchRequest) -> Plan[SearchResult]:
         rows, records = yield from _reread(run.query, final, records)
     if request.touch and len(rows):
         yield from ask(Touch(rows, request.now))
-    trees: Sequence[Explanation | None] = (
-        run.explain(final.rows) if request.explain else [None] * len(final)
+    trees: Sequence[BuildExplanation | None] = (
+        run.explain_later(final.rows) if request.explain else [None] * len(final)
     )
     finished = clock()
     timings_ms = {
@@ -269,7 +268,7 @@ def _records_beside(
 def _hits(
     run: RankedRun,
     records: Sequence[MemoryRecord | None],
-    trees: Sequence[Explanation | None],
+    trees: Sequence[BuildExplanation | None],
     neighbors: Sequence[tuple[MemoryRecord, ...]],
 ) -> tuple[Hit, ...]:
     final = run.final
