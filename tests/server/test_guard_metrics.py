@@ -79,6 +79,7 @@ metrics = Metrics()
 metrics.answered("GET", "/v1/x", 200, 0.01)
 metrics.slots("heavy").set(1)
 print(metrics.text().decode())
+metrics.close()
 """
     environment = os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}
     pages = [
@@ -94,3 +95,4 @@ print(metrics.text().decode())
     for count, page in enumerate(pages, start=1):
         line = f'salience_requests_total{{method="GET",route="/v1/x",status="200"}} {count}.0'
         assert line in page
+        assert 'salience_operations_in_flight{kind="heavy"} 1.0' in page  # the first has gone

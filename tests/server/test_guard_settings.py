@@ -8,6 +8,10 @@ import pytest
 
 from salience.errors import InvalidInput
 from salience.server.guard import GuardSettings, Rate
+from salience.server.guard.body import UPLOADS
+from salience.server.openapi import PREFIX
+from salience.server.routes import OPERATIONS
+from salience.server.settings import ServerSettings
 
 
 @pytest.mark.parametrize(
@@ -46,3 +50,50 @@ def test_hosts_and_origins_of_all_forms_are_taken() -> None:
         origins=("https://a.example", "http://localhost:3000", "chrome-extension://abc"),
         key_rate=None,
     )
+
+
+def test_the_environment_gives_numbers_and_rates() -> None:
+    environment = {
+        "SALIENCE_BODY_BYTES": "1000",
+        "SALIENCE_QUEUE_SECONDS": "0.5",
+        "SALIENCE_KEY_RATE": "600/60",
+        "SALIENCE_REFUSAL_RATE": "off",
+        "SALIENCE_METRICS_ACCESS": "key",
+        "SALIENCE_HEAVY_SLOTS": "7",
+        "SALIENCE_ORIGINS": "*",  # not by this way
+        "SALIENCE_IMPORT_BYTES": "",
+    }
+    settings = GuardSettings.from_environment(environment, heavy_slots=3, long_slots=4)
+    assert settings == GuardSettings(
+        body_bytes=1_000,
+        queue_seconds=0.5,
+        key_rate=Rate(600, 60),
+        refusal_rate=None,
+        metrics_access="key",
+        heavy_slots=7,
+        long_slots=4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("BODY_BYTES", "many"), ("BODY_BYTES", "0"), ("KEY_RATE", "5"), ("METRICS_ACCESS", "all")],
+)
+def test_a_bad_value_of_the_environment_is_refused(name: str, text: str) -> None:
+    with pytest.raises(InvalidInput):
+        GuardSettings.from_environment({f"SALIENCE_{name}": text})
+
+
+def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    assert ServerSettings(workers=1).guard.heavy_slots == 8
+    assert ServerSettings(workers=3).guard.heavy_slots == 2
+    assert ServerSettings(workers=20).guard.heavy_slots == 1
+
+
+def test_every_operation_that_waits_for_a_slot_exists() -> None:
+    operations = {f"{each.method} {PREFIX}{each.path}" for each in OPERATIONS}
+    settings = GuardSettings()
+    assert {*settings.heavy_operations, *settings.long_operations, *UPLOADS} <= operations
+    open_to_all = {PREFIX + each.path for each in OPERATIONS if each.scope is None}
+    assert open_to_all - {f"{PREFIX}/metrics"} <= set(settings.public_paths)

@@ -124,6 +124,7 @@ class Server:
                     warming.cancel()
                     await self.in_flight.drain(DRAIN_SECONDS)
                     heartbeat.cancel()
+                    self.metrics.close()
 
     def _over(self, store: Store) -> AsyncMemory:
         """The memory over a store, with the settings of the server."""

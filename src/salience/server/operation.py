@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol
 from urllib.parse import unquote
@@ -52,6 +52,11 @@ class Call:
     def memory(self) -> AsyncMemory:
         """The memory of the namespace."""
         return self.server.memory.within(self.namespace)
+
+    def log_found(self, count: int, degraded: Iterable[str]) -> None:
+        """Tell the log and the metrics how much a search found, and what it went without."""
+        self.request.state.counts["found"] = count
+        self.server.metrics.degraded(degraded)
 
     @property
     def id(self) -> str:

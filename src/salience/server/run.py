@@ -12,9 +12,11 @@ import uvicorn
 
 from salience.access import Keyring
 from salience.errors import InvalidInput
+from salience.server.connections import TimedHttpToolsProtocol
 from salience.server.settings import ServerSettings
 from salience.stores import open_store
 
+IDLE_SECONDS = 15  # in which the head of a request has to arrive
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
 _LOGGING: dict[str, Any] = {
@@ -49,7 +51,9 @@ def serve(settings: ServerSettings) -> None:
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
-            http="httptools",
+            http=TimedHttpToolsProtocol,
+            ws="none",
+            timeout_keep_alive=IDLE_SECONDS,
             loop="uvloop" if sys.platform != "win32" else "asyncio",
             lifespan="on",
             log_config=_LOGGING,

@@ -73,12 +73,19 @@ class ServerSettings:
 
     @property
     def guard(self) -> GuardSettings:
-        """The limits that the guard keeps."""
+        """The limits that the guard keeps; its workers share the cores of the machine.
+
+        Raises:
+            InvalidInput: a limit in the environment is out of its range.
+        """
         public_paths: tuple[str, ...] = PUBLIC_PATHS
         if self.oauth is not None:
             public_paths = (*PUBLIC_PATHS, self.oauth.metadata_path)
-        return GuardSettings(
-            hosts=self.allowed_hosts, origins=self.cors_origins, public_paths=public_paths
+        return GuardSettings.from_environment(
+            hosts=self.allowed_hosts,
+            origins=self.cors_origins,
+            public_paths=public_paths,
+            heavy_slots=max(1, (os.cpu_count() or 1) // self.workers),
         )
 
     @property

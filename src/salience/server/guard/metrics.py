@@ -18,7 +18,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.server.guard.request import method_of, route_template
@@ -107,6 +107,11 @@ class Metrics:
     def queue(self, kind: str) -> Gauge:
         """The gauge of the operations of a kind that wait for a slot."""
         return self._queue.labels(kind)
+
+    def close(self) -> None:
+        """Take the slots of this process out of the sums over all workers."""
+        if self._is_multiprocess:
+            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
     def text(self) -> bytes:
         """All metrics in the format of Prometheus; of all workers, if there are several."""

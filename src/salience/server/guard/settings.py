@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from salience.errors import InvalidInput, shown
 
@@ -19,6 +20,7 @@ HEAVY_OPERATIONS = (
     *("POST /v1/search", "POST /v1/context", "POST /v1/explain", "POST /v1/compare"),
     *("POST /v1/memories", "POST /v1/memories/batch", "POST /v1/chats"),
     *("POST /v1/memories/list", "POST /v1/memories/count", "POST /v1/memories/delete"),
+    "GET /v1/memories",
     *("GET /v1/zones", "POST /v1/zones", "POST /v1/zones/shares", "GET /v1/stats"),
 )
 LONG_OPERATIONS = (
@@ -67,6 +69,21 @@ class Rate:
 
     def __post_init__(self) -> None:
         _check_numbers(self, "rate.")
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The rate of a text as "600/60", 600 requests in 60 seconds; None for "off".
+
+        Raises:
+            InvalidInput: it is none.
+        """
+        if text == "off":
+            return None
+        quota, _, window = text.partition("/")
+        if not (quota.isdecimal() and window.isdecimal()):
+            remedy = 'give requests and seconds as "600/60", or "off"'
+            raise InvalidInput("rate", f"is {shown(text)}", remedy)
+        return cls(int(quota), int(window))
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +150,34 @@ class GuardSettings:
             raise InvalidInput(
                 "metrics_access", f"is {shown(self.metrics_access)}", "give key, loopback or open"
             )
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ, **given: Any) -> Self:
+        """Settings with the numbers, rates and `metrics_access` of SALIENCE_<NAME>.
+
+        `given` are used where the environment says nothing.
+
+        Raises:
+            InvalidInput: a value cannot be read, or is out of its range.
+        """
+        texts = {
+            each.name: (environment[variable], str(each.type))
+            for each in fields(cls)
+            if environment.get(variable := f"SALIENCE_{each.name.upper()}")
+        }
+        parsed = {name: _parsed(name, *text) for name, text in texts.items()}
+        return cls(**(given | {name: value for name, value in parsed.items() if value is not ...}))
+
+
+def _parsed(name: str, text: str, kind: str) -> Any:
+    """The value of a setting; ... for one that the environment does not say."""
+    if kind.startswith("tuple"):
+        return ...
+    if kind.startswith("Rate"):
+        return Rate.parse(text)
+    if kind not in ("int", "float"):
+        return text
+    try:
+        return int(text) if kind == "int" else float(text)
+    except ValueError:
+        raise InvalidInput(name, f"is {shown(text)}", "give a number") from None

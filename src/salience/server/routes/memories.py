@@ -17,6 +17,7 @@ from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.changes import CHANGES
 from salience.server.models.constraints import CONSTRAINTS
 from salience.server.operation import DELETE, READ, WRITE, Answer, Call, operation
+from salience.write.idempotency import SAME_KEY
 from salience.write.outcomes import AddResult
 from salience.write.reading import not_found
 
@@ -51,11 +52,7 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
 async def add(call: Call) -> Response:
     """Add a memory, or the turns of a chat."""
     document.rename(call.arguments, "importance_score", "importance")
-    key = call.request.headers.get("idempotency-key")
-    if key is not None:
-        call.arguments.setdefault("idempotency_key", key)
-    result = await call.memory.add(**call.arguments)
-    return answer(result, 201 if result.ids else 200)
+    return added(call, await call.memory.add(**with_key(call)))
 
 
 @operation(
@@ -75,7 +72,24 @@ async def add(call: Call) -> Response:
 async def add_many(call: Call) -> Response:
     """Add many memories."""
     _check_batch("items", call.arguments["items"])
-    return answer(await call.memory.add_many(**call.arguments))
+    result = await call.memory.add_many(**call.arguments)
+    call.request.state.counts["added"] = len(result.ids)
+    return answer(result)
+
+
+def with_key(call: Call) -> dict[str, Any]:
+    """The arguments of a write with the `Idempotency-Key` of the request, which the store keeps."""
+    key = call.request.state.idempotency_key
+    return call.arguments if key is None else {"idempotency_key": key, **call.arguments}
+
+
+def added(call: Call, result: AddResult) -> Response:
+    """The answer to a write; `Idempotency-Replayed` if its key was that of an earlier one."""
+    call.request.state.counts["added"] = len(result.ids)
+    response = answer(result, 201 if result.ids else 200)
+    if call.request.state.idempotency_key and any(each.reason == SAME_KEY for each in result.items):
+        response.headers["Idempotency-Replayed"] = "true"
+    return response
 
 
 def _check_batch(name: str, items: list[Any]) -> None:

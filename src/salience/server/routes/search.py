@@ -44,6 +44,7 @@ async def search(call: Call) -> Response:
     check_namespaces(call, call.arguments.get("namespaces"))
     check_profile(call.arguments.get("profile"))
     result = await call.memory.search(**call.arguments)
+    call.log_found(len(result.hits), result.degraded)
     response = answer(document.search_answer(result) if is_document else result)
     steps = (f"{step};dur={ms}" for step, ms in result.timings_ms.items())
     response.headers["Server-Timing"] = ", ".join(steps)
@@ -68,7 +69,9 @@ async def get_context(call: Call) -> Response:
     named = [section.get("namespace") for section in sections if isinstance(section, dict)]
     check_namespaces(call, named)
     check_profile(call.arguments.get("profile"))
-    return answer(await call.memory.get_context(**call.arguments))
+    context = await call.memory.get_context(**call.arguments)
+    call.log_found(len(context.ids), context.degraded)
+    return answer(context)
 
 
 @operation(
@@ -106,4 +109,6 @@ async def compare(call: Call) -> Response:
     check_namespaces(call, call.arguments.get("namespaces"))
     for profile in call.arguments["profiles"]:
         check_profile(profile)
-    return answer(await call.memory.compare(**call.arguments))
+    comparison = await call.memory.compare(**call.arguments)
+    call.log_found(len(comparison.memories), comparison.degraded)
+    return answer(comparison)
