@@ -78,32 +78,6 @@ def test_a_refused_key_is_in_the_log_by_its_id(caplog: pytest.LogCaptureFixture)
     assert (line["key"], line["denied"], line["status"]) == ("wrong", "missing", 401)
 
 
-def test_the_template_of_an_included_route_has_its_prefix(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    from fastapi import APIRouter, FastAPI
-
-    from salience.server.guard.request_log import RequestLog
-
-    caplog.set_level(logging.INFO, "salience.server")
-    app, router = FastAPI(), APIRouter()
-
-    @router.get("/memories/{id}/history")
-    async def history(id: str) -> str:
-        return id
-
-    app.include_router(router, prefix="/v1")
-
-    async def body() -> None:
-        transport = httpx.ASGITransport(RequestLog(app))
-        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
-            await client.get("/v1/memories/a%20b/history")
-            await client.get("/v1/memories/%7Bid%7D/history")
-
-    asyncio.run(body())
-    assert [line["route"] for line in lines(caplog)] == ["/v1/memories/{id}/history"] * 2
-
-
 def test_every_answer_tells_browsers_and_caches_to_take_no_liberties() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         answers = [

@@ -43,16 +43,16 @@ class Guarded:
         self.in_flight = InFlight()
         self.imported = 0
         routes = [
-            Route("/health", self.health),
-            Route("/docs", self.page),
-            Route("/metrics", self.metrics_page),
-            Route("/v1/search", self.search, methods=["POST"]),
-            Route("/v1/feedback", self.search, methods=["POST"]),
-            Route("/v1/flush", self.flush, methods=["POST"]),
-            Route("/v1/memories/{id}", self.memory, methods=["GET", "PATCH"]),
-            Route("/v1/import", self.take, methods=["POST"]),
-            Route("/v1/export", self.give),
-            Route("/v1/fail/{how}", self.fail, methods=["GET", "POST"]),
+            _route("/health", self.health),
+            _route("/docs", self.page),
+            _route("/metrics", self.metrics_page),
+            _route("/v1/search", self.search, "POST"),
+            _route("/v1/feedback", self.search, "POST"),
+            _route("/v1/flush", self.flush, "POST"),
+            _route("/v1/memories/{id}", self.memory, "GET", "PATCH"),
+            _route("/v1/import", self.take, "POST"),
+            _route("/v1/export", self.give),
+            _route("/v1/fail/{how}", self.fail, "GET", "POST"),
         ]
         self.inner = Starlette(routes=routes, exception_handlers={StoreError: _problem})
         self.app: ASGIApp = guard(
@@ -125,6 +125,14 @@ class Guarded:
             headers=headers | options.pop("headers", {}),
             **options,
         )
+
+
+def _route(path: str, endpoint: Callable[[Request], Awaitable[Response]], *methods: str) -> Route:
+    async def named(request: Request) -> Response:
+        request.state.route = path
+        return await endpoint(request)
+
+    return Route(path, named, methods=methods or ["GET"])
 
 
 async def _problem(request: Request, error: Exception) -> Any:

@@ -156,7 +156,7 @@ class Server:
         """The function that answers the requests of an operation."""
 
         async def answered(request: Request) -> Response:
-            request.scope["route"] = operation  # as FastAPI's own routes do, for log and metrics
+            request.state.route = operation.path_format
             return await operation.endpoint(await self._call(operation, request))
 
         return answered

@@ -67,6 +67,7 @@ def guard(
     trace_id         the trace of its `traceparent`, or None
     principal        whose it is, or None on a path that needs no key
     idempotency_key  the `Idempotency-Key` of a POST, or None
+    route            its template for the log and the metrics, which the operation writes there
     counts           a dict into which an operation writes numbers for the log, as {"hits": 10}
     """
     if answers is None:

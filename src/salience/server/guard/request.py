@@ -49,20 +49,13 @@ def method_of(scope: Scope) -> str:
 
 
 def route_template(scope: Scope) -> str:
-    """The path as the routes declare it, as "/v1/memories/{id}"; "unmatched" if none took it.
+    """The path as the operation declares it, as "/v1/memories/{id}"; "unmatched" if none ran.
 
-    A route of an included router does not know its prefix, so that is taken from the path.
+    The operation writes it into the state of the request: neither a log nor a metric may hold the
+    path that was asked for.
     """
-    route = scope.get("route")
-    template: str | None = getattr(route, "path_format", None)
-    if template is None:
-        return UNMATCHED
-    path = path_of(scope)
-    try:
-        suffix = template.format(**scope.get("path_params", {}))
-    except LookupError:
-        return template
-    return path.removesuffix(suffix) + template if path.endswith(suffix) else template
+    template: str = state(scope).get("route", UNMATCHED)
+    return template
 
 
 def client_address(scope: Scope) -> str:
