@@ -9,7 +9,6 @@ import pytest
 from salience.errors import InvalidInput
 from salience.server.guard import GuardSettings, Rate
 from salience.server.guard.body import UPLOADS
-from salience.server.openapi import PREFIX
 from salience.server.routes import OPERATIONS
 from salience.server.settings import ServerSettings
 
@@ -92,8 +91,8 @@ def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_operation_that_waits_for_a_slot_exists() -> None:
-    operations = {f"{each.method} {PREFIX}{each.path}" for each in OPERATIONS}
+    operations = {f"{each.method} {each.path_format}" for each in OPERATIONS}
     settings = GuardSettings()
     assert {*settings.heavy_operations, *settings.long_operations, *UPLOADS} <= operations
-    open_to_all = {PREFIX + each.path for each in OPERATIONS if each.scope is None}
-    assert open_to_all - {f"{PREFIX}/metrics"} <= set(settings.public_paths)
+    open_to_all = {each.path_format for each in OPERATIONS if each.scope is None}
+    assert open_to_all - {"/v1/metrics"} <= set(settings.public_paths)
