@@ -220,11 +220,13 @@ class TextsColumn(CodedColumn):
             if len(tallies) == limit or not name.startswith(prefix):
                 break
             spellings = self._spellings[name]
-            count = {spelling: int(memories[own].sum()) for spelling, own in spellings.items()}
-            if any(count.values()):
-                spelling = min(count, key=lambda one: (-count[one], one))
-                lists = np.unique([*chain(*spellings.values())])
-                tallies.append(NameTally(name, spelling, int(memories[lists].sum())))
+            counts = {spelling: int(memories[own].sum()) for spelling, own in spellings.items()}
+            spelling = min(counts, key=lambda one: (-counts[one], one))
+            count = counts[spelling]
+            if len(spellings) > 1:  # a list may hold several
+                count = int(memories[np.unique([*chain(*spellings.values())])].sum())
+            if count:
+                tallies.append(NameTally(name, spelling, count))
         return tallies
 
     @property
