@@ -11,6 +11,8 @@ import psycopg
 import pytest
 
 from salience import AsyncMemory
+from salience.access import Keyring
+from salience.access.key_text import KeyText
 from salience.errors import StoreClosed
 from salience.stores.postgres import PostgresStore
 from salience.testing import WordHashEmbedder
@@ -111,3 +113,24 @@ def test_every_event_loop_has_connections_of_its_own(database: str) -> None:
     assert asyncio.run(one("An apple.", "a")) == ("a",)
     assert "b" in asyncio.run(one("A pear.", "b"))
     store.close()
+
+
+def test_keys_are_checked_on_the_event_loop(database: str) -> None:
+    async def body() -> str:
+        store = PostgresStore(database, memory=0)
+        with Keyring(store, check_seconds=0) as keys:
+            created = await asyncio.to_thread(keys.create, "ana", "memories:read")
+            ran: set[str] = set()
+            store.database.on_trip = lambda: ran.add(threading.current_thread().name)
+            assert await keys.averify(str(KeyText.random(created.key.id))) == "unknown"
+            assert await keys.aany_key()
+            assert ran == {threading.current_thread().name}
+            principal = await keys.acheck(created.text)
+            assert principal is not None
+            assert principal.key_id == created.key.id
+        await store.aclose()
+        return created.key.id
+
+    id = asyncio.run(body())
+    with Keyring.open(database) as again:
+        assert again.get(id).last_used is not None
