@@ -222,6 +222,17 @@ def test_a_long_operation_holds_its_slot_until_its_answer_has_ended() -> None:
     with_guard(body, long_slots=1)
 
 
+def test_head_runs_what_get_runs_and_needs_a_slot_as_well() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        guarded.gate.clear()
+        first = asyncio.create_task(client.head("/v1/export"))
+        await until(lambda: b'in_flight{kind="long"} 1.0' in guarded.metrics.text())
+        guarded.gate.set()
+        assert (await first).status_code == 200
+
+    with_guard(body)
+
+
 def test_an_upload_that_waits_for_a_slot_loses_none_of_its_parts() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
         async def parts() -> Any:

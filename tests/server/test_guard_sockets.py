@@ -92,6 +92,7 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str], byt
 
 
 JSON_FIELD = "Content-Type: application/json"
+TOO_LARGE = b"Request Header Fields Too Large\r\n"
 CHUNKED = "Transfer-Encoding: chunked"
 
 
@@ -190,6 +191,28 @@ def test_a_head_that_does_not_come_is_cut_off(start: bytes) -> None:
             assert await reader.read() == b""
 
     over_socket(body, {"timeout_keep_alive": 0.2})
+
+
+@pytest.mark.parametrize("part", ["x", "X-Field: x\r\n"])
+def test_a_head_without_end_is_cut_off(part: str) -> None:
+    async def body(guarded: Guarded, port: int) -> None:
+        async with connected(port) as (reader, writer):
+            start = "GET /health HTTP/1.1\r\nHost: localhost\r\n"
+            writer.write((start + part).encode())
+            with contextlib.suppress(OSError):
+                for _ in range(100):
+                    writer.write(part.encode() * 1_000)
+                    await writer.drain()
+                    await asyncio.sleep(0)
+            with contextlib.suppress(ConnectionError):
+                assert await reader.readline() in (b"HTTP/1.1 431 " + TOO_LARGE, b"")
+                await reader.read()
+        assert guarded.in_flight.count == 0
+        async with connected(port) as (reader, writer):  # fields that are many, but end
+            writer.write((start + "X-Field: x\r\n" * 1_000 + "\r\n").encode())
+            assert (await answer(reader))[0] == 200
+
+    over_socket(body, {"timeout_keep_alive": 60})
 
 
 def test_a_head_in_time_may_have_a_slow_answer() -> None:

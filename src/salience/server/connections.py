@@ -7,6 +7,8 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 STALL_SECONDS = 30.0
+MAX_HEAD_BYTES = 65_536
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"
 
 
 class TimedHttpToolsProtocol(HttpToolsProtocol):
@@ -14,17 +16,32 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
 
     The time is uvicorn's `timeout_keep_alive`, which by itself does not hold for a first request or
     for a head that arrives byte by byte. A client that does not read its answer for `STALL_SECONDS`
-    is cut off as well. Pass the class to uvicorn as `http=`.
+    is cut off as well, and so is one whose head has more than `MAX_HEAD_BYTES`. Pass the class to
+    uvicorn as `http=`.
     """
 
     _head: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None
+    _head_bytes: int | None = None  # of a head that has begun and not ended
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._await_head()
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._head_bytes is not None:
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.transport.close()
+
+    def on_message_begin(self) -> None:
+        self._head_bytes = 0
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
+        self._head_bytes = None
         _cancel(self._head)
         super().on_headers_complete()
 

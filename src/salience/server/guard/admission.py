@@ -74,7 +74,6 @@ class Admission:
                 return
             await self._run(kind, scope, inbox.receive, send)
         finally:
-            kind.measure()
             await inbox.close()
 
     async def _wait(
@@ -88,15 +87,19 @@ class Admission:
         except TimeoutError:
             turn = Turn.QUEUE_FULL
         except BaseException:
-            kind.slots.leave(name, waiter)
+            self._leave(kind, name, waiter)
             raise
         if turn is Turn.YOURS:
             state(scope)["counts"]["queued_ms"] = round((perf_counter() - started) * 1e3, 3)
             return True
-        kind.slots.leave(name, waiter)
+        self._leave(kind, name, waiter)
         if turn is not None:
             await respond(scope, send, _BUSY)
         return False
+
+    def _leave(self, kind: Kind, name: str, waiter: Waiter) -> None:
+        kind.slots.leave(name, waiter)
+        kind.measure()
 
     async def _run(self, kind: Kind, scope: Scope, receive: Receive, send: Send) -> None:
         is_held = True

@@ -39,8 +39,9 @@ def path_of(scope: Scope) -> str:
 
 
 def operation_of(scope: Scope) -> str:
-    """The method and the path, as "POST /v1/search"."""
-    return f"{scope['method']} {path_of(scope)}"
+    """The method and the path, as "POST /v1/search"; HEAD counts as the GET that it runs."""
+    method = "GET" if scope["method"] == "HEAD" else scope["method"]
+    return f"{method} {path_of(scope)}"
 
 
 def method_of(scope: Scope) -> str:
