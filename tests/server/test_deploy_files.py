@@ -1,0 +1,187 @@
+"""The files of deploy/ name options, settings and paths that the server has, and are what they say.
+
+Neither an image is built here nor a cluster asked: each file is read by the schema of its format
+where a program for that is installed, and its commands and probes are tried on a real server.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from salience.server.guard import GuardSettings
+from salience.server.settings import ServerSettings
+from support.pages import ROOT, page
+
+yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
+typer = pytest.importorskip("typer", reason="the extra 'cli' is not installed")
+
+PAGE = "docs/deploying.md"
+FILES = ("Dockerfile", "compose.yaml", "kubernetes.yaml", "salience.service")
+SETTINGS = {f"SALIENCE_{field.name.upper()}" for field in fields(ServerSettings)}
+INSTALL = "pip install '.[deploy]'"
+
+
+def text(name: str) -> str:
+    return (ROOT / "deploy" / name).read_text("utf-8")
+
+
+def documents(name: str) -> list[Any]:
+    return list(yaml.safe_load_all(text(name)))
+
+
+def pod() -> Any:
+    [deployment] = [d for d in documents("kubernetes.yaml") if d["kind"] == "Deployment"]
+    return deployment["spec"]["template"]["spec"]
+
+
+def commands() -> Iterator[list[str]]:
+    """The arguments of `salience` in every file, and in what the files and the page tell to run."""
+    dockerfile = text("Dockerfile")
+    [default] = re.findall(r"^CMD (\[.*\])$", dockerfile, re.MULTILINE)
+    yield yaml.safe_load(default)
+    for service in documents("compose.yaml")[0]["services"].values():
+        if "command" in service:
+            yield service["command"]
+    for container in (*pod()["initContainers"], *pod()["containers"]):
+        yield container["args"]
+    [started] = re.findall(r"^ExecStart=\S+/salience (.*)$", text("salience.service"), re.MULTILINE)
+    yield shlex.split(started)
+    told = "".join(map(text, FILES)) + page(PAGE).replace("\\\n", " ")
+    for line in re.findall(r"\bsalience (keys create .*?)(?:`|>|$)", told, re.MULTILINE):
+        yield shlex.split(line)
+
+
+def test_every_command_is_one_that_salience_has_with_options_that_it_knows() -> None:
+    from salience.cli.app import app
+
+    tried = list(commands())
+    assert {arguments[0] for arguments in tried} == {"serve", "migrate", "keys"}
+    for arguments in tried:
+        command, options = typer.main.get_command(app), list(arguments)
+        while hasattr(command, "commands"):
+            command = command.commands[options.pop(0)]
+        command.make_context("salience", options)  # refuses what it does not know
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_variable_is_a_setting_of_the_server(name: str) -> None:
+    named = set(re.findall(r"\bSALIENCE_[A-Z_]+", text(name)))
+    assert named
+    assert named <= SETTINGS | {"SALIENCE_POSTGRES_MEMORY_MB"}
+
+
+def test_the_page_lists_every_setting_with_its_option_and_default() -> None:
+    from salience.cli.app import app
+
+    rows = re.findall(r"^\| `(SALIENCE_\w+)` \| `(--[\w-]+)` \| (.*?) \|", page(PAGE), re.MULTILINE)
+    assert {variable for variable, _, _ in rows} == SETTINGS
+    command = typer.main.get_command(app).commands["serve"]
+    options = {option for param in command.params for option in param.opts}
+    defaults = ServerSettings()
+    for variable, option, said in rows:
+        default = getattr(defaults, variable.removeprefix("SALIENCE_").lower())
+        expected = "none" if default == () else f"`{default or 'memory.db'}`"
+        assert option in options, option
+        assert said == expected, variable
+
+
+def test_the_limits_of_the_page_are_those_of_the_guard() -> None:
+    said = dict(re.findall(r"^\| (\w[^|]*?) \| ([^|]+?) \| [^|]+ \|$", page(PAGE), re.MULTILINE))
+    guard = GuardSettings()
+    assert guard.key_rate is not None
+    assert guard.refusal_rate is not None
+    assert guard.key_rate.window_seconds == guard.refusal_rate.window_seconds == 60
+    seconds, hours = guard.handling_seconds, guard.long_seconds / 3_600
+    expected = {
+        "body of a request": f"{guard.body_bytes >> 20} MiB",
+        "upload to `POST /v1/import`": f"{guard.import_bytes >> 20} MiB",
+        "nesting of a JSON body": f"{guard.json_depth}",
+        "time in which a body has to arrive": f"{guard.body_seconds:.0f} s",
+        "time of an operation, of upkeep and transfer": f"{seconds:.0f} s, {hours:.0f} h",
+        "requests of one key": f"{guard.key_rate.quota:,} a minute",
+        "requests with a wrong key, of one address": f"{guard.refusal_rate.quota} a minute",
+        "upkeep and transfer at once, in each worker": f"{guard.long_slots}",
+        "operations that wait": f"{guard.queue_length}",
+        "time that one waits": f"{guard.queue_seconds:.0f} s",
+    }
+    assert {name: said.get(name) for name in expected} == expected
+
+
+def test_the_dockerfile_follows_the_rules_of_hadolint() -> None:
+    hadolint = program("hadolint")
+    ran = subprocess.run(
+        [hadolint, str(ROOT / "deploy" / "Dockerfile")], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+def test_the_image_is_built_from_all_that_the_package_needs() -> None:
+    """The build reads the files that pyproject.toml names, and no process of it is root."""
+    import tomllib
+
+    copied = re.findall(r"^COPY (?!--from)(.+) \S+$", text("Dockerfile"), re.MULTILINE)
+    names = {name for line in copied for name in line.split()}
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    project = package["project"]
+    needed = {"pyproject.toml", project["readme"], *project["license-files"]}
+    packages = package["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    needed |= {Path(path).parts[0] for path in packages}
+    assert names == needed
+    [extras] = re.findall(r'"\.\[(.*?)\]"', text("Dockerfile"))
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    users = re.findall(r"^USER (\S+)$", text("Dockerfile"), re.MULTILINE)
+    security = pod()["securityContext"]
+    assert users == [f"{security['runAsUser']}:{security['runAsGroup']}"]
+    assert security["runAsUser"] > 0
+
+
+def test_the_compose_file_is_one_by_its_specification() -> None:
+    compose_spec = pytest.importorskip("compose_spec", reason=f"{INSTALL} has its schema")
+    compose_spec.PyCompose.from_yaml(text("compose.yaml"))
+
+
+def test_the_manifest_is_one_by_the_schemas_of_kubernetes() -> None:
+    kubernetes_validate = pytest.importorskip(
+        "kubernetes_validate", reason=f"{INSTALL} has its schemas"
+    )
+    for document in documents("kubernetes.yaml"):
+        kubernetes_validate.validate(document, "1.30", strict=True)
+
+
+def test_the_unit_is_one_by_systemd(tmp_path: Path) -> None:
+    analyze = shutil.which("systemd-analyze")
+    if analyze is None:
+        pytest.skip("systemd-analyze is not installed")
+    unit = tmp_path / "salience.service"
+    there = str(Path(sys.executable).parent / "salience")
+    unit.write_text(text("salience.service").replace("/opt/salience/bin/salience", there))
+    verified = subprocess.run(
+        [analyze, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stderr) == (0, "")
+    exposure = subprocess.run(
+        [analyze, "security", "--offline=yes", "--no-pager", str(unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    [level] = re.findall(r"exposure level for \S+: ([\d.]+)", exposure.stdout)
+    assert f"at {level} of 10" in page(PAGE).replace("\n", " ")
+
+
+def program(name: str) -> str:
+    """A program beside this Python."""
+    path = Path(sys.executable).parent / name
+    if not path.exists():
+        pytest.skip(f"{INSTALL} has {name}")
+    return str(path)

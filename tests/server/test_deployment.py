@@ -1,0 +1,148 @@
+"""A server as it is deployed: asked by the probes of deploy/, replaced and stopped under load."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from salience import Memory
+from salience.access import Keyring
+from support.pages import ROOT, page
+from support.real_server import RealServer, real_server
+
+yaml = pytest.importorskip("yaml", reason="the extra 'import' is not installed")
+
+
+@pytest.fixture
+def exposed(tmp_path: Path) -> Iterator[RealServer]:
+    """A server that listens at all addresses, as in a container, and knows a key."""
+    db = tmp_path / "memory.db"
+    with Keyring.open(str(db)) as keys:
+        keys.create(["ana"], ["memories:read"])
+    with real_server(db, "--host", "0.0.0.0") as running:
+        yield running
+
+
+def health_check(port: int) -> int:
+    """The exit code of the health check of the image, asked of another port."""
+    dockerfile = (ROOT / "deploy" / "Dockerfile").read_text("utf-8")
+    [command] = re.findall(r"^    CMD (\[.*\])$", dockerfile, re.MULTILINE)
+    python, *arguments = (part.replace("8420", str(port)) for part in yaml.safe_load(command))
+    assert python == "python"
+    return subprocess.call([sys.executable, *arguments], stderr=subprocess.DEVNULL)
+
+
+def test_the_health_check_of_the_image_tells_a_server_that_is_ready(exposed: RealServer) -> None:
+    assert health_check(exposed.port) == 0
+    exposed.stop()
+    assert health_check(exposed.port) == 1
+
+
+def test_the_probes_of_the_pod_are_answered_under_the_address_of_the_pod(
+    exposed: RealServer,
+) -> None:
+    manifest = (ROOT / "deploy" / "kubernetes.yaml").read_text("utf-8")
+    [deployment] = [d for d in yaml.safe_load_all(manifest) if d["kind"] == "Deployment"]
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    pod = {"Host": "10.0.0.7:8420"}
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        asked = container[probe]["httpGet"]
+        headers = {header["name"]: header["value"] for header in asked["httpHeaders"]}
+        assert httpx.get(exposed.url + asked["path"], headers=pod | headers).status_code == 200
+        # Which they would not be without that header field.
+        assert httpx.get(exposed.url + asked["path"], headers=pod).status_code == 421
+
+
+def test_a_proxy_that_names_itself_is_not_taken_for_a_local_program(server: RealServer) -> None:
+    stats = f"{server.url}/v1/stats"
+    assert httpx.get(stats).status_code == 200
+    assert httpx.get(stats, headers={"X-Forwarded-For": "203.0.113.9"}).status_code == 401
+
+
+class Clients:
+    """Clients that search and write without pause, each request over a new connection."""
+
+    def __init__(self, server: RealServer) -> None:
+        self.server = server
+        self.accepted: list[str] = []
+        self.failures: list[str] = []
+        self._is_over = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, args=(n,)) for n in range(3)]
+
+    def __enter__(self) -> Clients:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._is_over.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _ask(self, client: int) -> None:
+        number = 0
+        while not self._is_over.is_set():
+            number += 1
+            body = {"id": f"{client}-{number}", "content": f"Note {number} of client {client}."}
+            for path, request in (("memories", body), ("search", {"query": "note"})):
+                try:
+                    answer = httpx.post(f"{self.server.url}/v1/{path}", json=request, timeout=60)
+                    answer.raise_for_status()
+                except httpx.HTTPError as error:
+                    self.failures.append(f"{path}: {error!r}")
+                else:
+                    if path == "memories":
+                        self.accepted.append(body["id"])
+
+
+def workers(server: RealServer) -> set[int]:
+    children = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    named = {pid: Path(f"/proc/{pid}/cmdline").read_text() for pid in children.read_text().split()}
+    return {int(pid) for pid, command in named.items() if "spawn_main" in command}
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are counted in /proc")
+def test_a_reload_replaces_the_workers_and_no_request_fails(tmp_path: Path) -> None:
+    with real_server(tmp_path / "memory.db", "--workers", "2") as server:
+        before = workers(server)
+        assert len(before) == 2
+        with Clients(server) as clients:
+            server.process.send_signal(signal.SIGHUP)
+            until = time.monotonic() + 60
+            while len(workers(server) - before) < 2 and time.monotonic() < until:
+                time.sleep(0.1)
+            so_far = len(clients.accepted)
+            while len(clients.accepted) < so_far + 10 and time.monotonic() < until:
+                time.sleep(0.1)
+        after = workers(server)
+        assert len(after) == 2
+        assert not after & before
+        assert clients.failures == []
+        assert server.stop() == 0
+    with Memory.open(str(tmp_path / "memory.db")) as memory:
+        assert None not in memory.get_many(clients.accepted)
+        assert len(memory) == len(clients.accepted)
+
+
+def test_every_metric_of_the_page_is_one_of_the_server(server: RealServer) -> None:
+    httpx.post(f"{server.url}/v1/search", json={"query": "tea"}).raise_for_status()
+    told = httpx.get(f"{server.url}/metrics").text
+    there = set(re.findall(r"^# TYPE (\w+) ", told, re.MULTILINE))
+    named = set(re.findall(r"\bsalience_\w+", page("docs/deploying.md")))
+    assert {name.removesuffix("_bucket") for name in named} <= there
+    assert '/v1/search"' in told  # the label of the rule
+
+
+def test_a_search_says_how_long_its_steps_took(server: RealServer) -> None:
+    answer = httpx.post(f"{server.url}/v1/search", json={"query": "tea"})
+    steps = dict(re.findall(r"(\w+);dur=([\d.]+)", answer.headers["Server-Timing"]))
+    assert {name: float(ms) for name, ms in steps.items()} == answer.json()["timings_ms"]
