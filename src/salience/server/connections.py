@@ -9,6 +9,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 STALL_SECONDS = 30.0
 MAX_HEAD_BYTES = 65_536
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"
+ARRIVAL_SECONDS = 2.0  # in which the request of a new connection is to arrive when the server stops
 
 
 class TimedHttpToolsProtocol(HttpToolsProtocol):
@@ -18,8 +19,12 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
     for a head that arrives byte by byte. A client that does not read its answer for `STALL_SECONDS`
     is cut off as well, and so is one whose head has more than `MAX_HEAD_BYTES`. Pass the class to
     uvicorn as `http=`.
+
+    When the server stops, a connection that has just been made is not closed under the request that
+    its client is about to send: that is answered, and then the connection is closed.
     """
 
+    _is_stopping = False
     _head: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None
     _head_bytes: int | None = None  # of a head that has begun and not ended
@@ -44,6 +49,8 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
         self._head_bytes = None
         _cancel(self._head)
         super().on_headers_complete()
+        if self._is_stopping:
+            self.cycle.keep_alive = False
 
     def on_response_complete(self) -> None:
         is_idle = not self.pipeline
@@ -63,6 +70,15 @@ class TimedHttpToolsProtocol(HttpToolsProtocol):
         _cancel(self._head)
         _cancel(self._stall)
         super().connection_lost(exc)
+
+    def shutdown(self) -> None:
+        """Close the connection after the request that is under way, or about to be."""
+        self._is_stopping = True
+        if self.cycle is None:
+            _cancel(self._head)
+            self._head = self.loop.call_later(ARRIVAL_SECONDS, self.transport.close)
+        else:
+            super().shutdown()
 
     def _await_head(self) -> None:
         _cancel(self._head)

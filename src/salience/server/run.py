@@ -18,6 +18,7 @@ from salience.stores import open_store
 
 IDLE_SECONDS = 15  # in which the head of a request has to arrive
 GRACE_SECONDS = 30  # that requests in flight have when the server is told to stop
+START_SECONDS = 60  # in which a worker is ready, or it is given up
 MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"  # the folder where workers share their metrics
 _LOGGING: dict[str, Any] = {
     "version": 1,
@@ -61,6 +62,7 @@ def serve(settings: ServerSettings) -> None:
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
+            timeout_worker_healthcheck=START_SECONDS,
         )
 
 
