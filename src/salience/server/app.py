@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import salience
@@ -56,9 +57,11 @@ def create_app(
     app.state.server = server
     for operation in OPERATIONS:
         endpoint = server.endpoint(operation)
-        app.add_route(operation.path_format, endpoint, [operation.method])
+        paths = [operation.path_format]
         if operation.path in ALSO_WITHOUT_PREFIX:
-            app.add_route(operation.path, endpoint, [operation.method])
+            paths.append(operation.path)
+        for path in paths:
+            app.router.routes.append(KnownRoute(path, endpoint, methods=[operation.method]))
     if server.tokens is not None:
         app.add_route(server.tokens.settings.metadata_path, server.resource_metadata, ["GET"])
     for error in (SalienceError, ImportProblem, Refused, HTTPException, Exception):
@@ -73,6 +76,14 @@ def create_app(
     app.add_middleware(EncodedPaths)
     app.openapi = lambda: document(OPERATIONS)  # type: ignore[method-assign]
     return app
+
+
+class KnownRoute(Route):
+    """A route that enters itself into the scope: logs and metrics name its template."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        match, found = super().matches(scope)
+        return match, found if match is Match.NONE else {**found, "route": self}
 
 
 class EncodedPaths:
