@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -96,3 +98,11 @@ def test_every_operation_that_waits_for_a_slot_exists() -> None:
     assert {*settings.heavy_operations, *settings.long_operations, *UPLOADS} <= operations
     open_to_all = {each.path_format for each in OPERATIONS if each.scope is None}
     assert open_to_all - {"/v1/metrics"} <= set(settings.public_paths)
+
+
+def test_every_limit_that_the_environment_gives_is_documented() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "server-security.md"
+    text = page.read_text("utf-8")
+    lists = {each.name for each in fields(GuardSettings) if str(each.type).startswith("tuple")}
+    for each in fields(GuardSettings):
+        assert (f"SALIENCE_{each.name.upper()}" in text) == (each.name not in lists), each.name
