@@ -72,6 +72,7 @@ def test_each_error_has_its_status_and_code(error: Exception, code: str, status:
 def test_every_error_of_the_engine_is_in_the_table() -> None:
     classes = inspect.getmembers(salience.errors, inspect.isclass)
     errors = {name for name, each in classes if issubclass(each, SalienceError)}
+    errors -= {"AccessDenied", "ServerBusy"}  # a client's, for what a server has refused
     assert errors <= KINDS.keys()
     assert errors <= {code for _, code, _ in ERRORS}
 
