@@ -16,6 +16,8 @@ export type Filters = Schemas["Filters"];
 export type ContextRequest = Body<"/v1/context">;
 export type SearchRequest = Body<"/v1/search">;
 export type MemoryRecord = Schemas["MemoryRecord"];
+export type NamesQuery = Omit<Query<"/v1/tags">, "filters"> & { filters?: Filters | null };
+export type NameCount = Schemas["NameCount"];
 export type Page = Schemas["Page"];
 
 /** The settings of a client; `profile` ranks the searches and contexts that name none. */
@@ -280,6 +282,27 @@ export class Salience {
     return this.#ask("/v1/stats", query, options);
   }
 
+  /** The tags of the namespace with their numbers, read page by page. */
+  tags(query: NamesQuery = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
+    return this.#names("/v1/tags", query, options);
+  }
+
+  /** The entities of the namespace with their numbers, read page by page. */
+  entities(query: NamesQuery = {}, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
+    return this.#names("/v1/entities", query, options);
+  }
+
+  /** What has happened in the namespace after a cursor, oldest first, read page by page. */
+  events(
+    query: Query<"/v1/events"> = {},
+    options?: CallOptions,
+  ): Listing<Schemas["Event"], Schemas["EventPage"]> {
+    return new Listing<Schemas["Event"], Schemas["EventPage"]>(
+      (after) => this.#ask("/v1/events", { ...query, ...(after && { after }) }, options),
+      (page) => page.events,
+    );
+  }
+
   /** The profiles that rank. */
   profiles(options?: CallOptions): Promise<Answer<"/v1/profiles", "get">> {
     return this.#ask("/v1/profiles", {}, options);
@@ -328,6 +351,13 @@ export class Salience {
   #erase(body: Body<"/v1/memories/delete">, options?: WriteOptions): Promise<number> {
     const answer = this.#write<Answer<"/v1/memories/delete">>("/v1/memories/delete", body, options);
     return answer.then(({ deleted }) => deleted);
+  }
+
+  #names(path: string, query: NamesQuery, options?: CallOptions): Listing<NameCount, Schemas["NamePage"]> {
+    return new Listing<NameCount, Schemas["NamePage"]>(
+      (cursor) => this.#ask(path, { ...query, ...(cursor && { cursor }) }, options),
+      (page) => page.names,
+    );
   }
 
   #ask<Value>(path: string, query: Request["query"] & object, options?: CallOptions): Promise<Value> {

@@ -3,6 +3,7 @@ export {
   type ContextRequest,
   type Filters,
   type MemoryRecord,
+  type NameCount,
   type NewMemory,
   type Page,
   type SalienceSettings,

@@ -1,4 +1,4 @@
-/** One page: the cursor leads to the next, null at the end. */
+/** One page: the cursor leads to the next; it is null at the end, or leads to an empty page. */
 export interface Cursor {
   cursor: string | null;
 }
@@ -31,7 +31,7 @@ export class Listing<Item, Page extends Cursor> implements PromiseLike<Page>, As
     do {
       const page = await this.#read(cursor);
       yield page;
-      cursor = page.cursor ?? undefined;
+      cursor = this.#items(page).length === 0 ? undefined : (page.cursor ?? undefined);
     } while (cursor !== undefined);
   }
 
