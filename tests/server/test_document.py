@@ -97,6 +97,8 @@ def test_every_example_is_answered_as_the_document_says(
             headers = {"Content-Type": "application/x-ndjson"}
             headers["Salience-Namespace"] = notes.headers["Salience-Namespace"] + "-copy"
             options = {"content": export, "headers": headers}
+        elif each.method == "POST":
+            options["headers"] = {"Idempotency-Key": f"example-{each.id}"}
         response = notes.request(each.method, path, **options)
         assert response.status_code in each.answers, f"{each.id}: {response.text}"
         if each.id in ("delete", "delete_many"):  # those that come after need them

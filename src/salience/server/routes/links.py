@@ -12,7 +12,7 @@ from salience.server.encoding import answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.constraints import FACETS_OR_NULL, LINK, MESSAGES
 from salience.server.operation import READ, WRITE, Answer, Call, operation
-from salience.server.routes.memories import added, with_key
+from salience.server.routes.memories import added
 from salience.write.outcomes import AddResult
 
 TAG = "Links and chats"
@@ -108,4 +108,4 @@ async def pending_links(call: Call) -> Response:
 )
 async def add_chat(call: Call) -> Response:
     """Add a chat."""
-    return added(call, await call.memory.add_chat(**with_key(call)))
+    return added(call, await call.memory.add_chat(**call.arguments))
