@@ -139,6 +139,13 @@ def bench(
     check_recall: Annotated[
         bool, typer.Option("--check-recall", help="Also compare with an exact full scan.")
     ] = False,
+    mixed: Annotated[
+        bool,
+        typer.Option(
+            "--mixed",
+            help="Also search with writes in between: 1 and 4 threads, 1, 8 and 32 awaited.",
+        ),
+    ] = False,
     clients: Annotated[
         int,
         typer.Option(
@@ -150,9 +157,10 @@ def bench(
     ] = None,
 ) -> None:
     """Measure the speed of writing, opening and searching."""
-    from salience.evaluation.benchmark import Setup
+    from salience.evaluation.benchmark import Extra, Setup
     from salience.evaluation.benchmark import bench as measure
 
+    extras: dict[Extra, bool] = {"recall": check_recall, "mixed": mixed}
     with output.progress() as progress:
         figures = measure(
             Setup(memories, namespaces, queries, limit),
@@ -161,7 +169,7 @@ def bench(
             keep=keep,
             url=_server(settings),
             clients=clients,
-            check_recall=check_recall,
+            also=[name for name, wanted in extras.items() if wanted],
             progress=progress,
         )
     if settings.json:

@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, SalienceError, shown
@@ -38,7 +38,15 @@ _MAXIMA = {
     "limit": MAX_HITS,
 }
 _INGEST_FIGURES = ("ingest_per_s", "ingest_s", "ingest_peak_rss_mb")
-_TITLES = {"ingest": "writing", "search": "searching", "recall": "comparing with a full scan"}
+_TITLES = {
+    "ingest": "writing",
+    "search": "searching",
+    "mixed": "searching and writing",
+    "recall": "comparing with a full scan",
+}
+
+Extra = Literal["recall", "mixed"]
+"""What can be measured besides."""
 
 Progress = Callable[[str, int, int], None]
 """Takes the step, how much of it is done, and how much there is."""
@@ -74,7 +82,7 @@ def bench(
     keep: Path | None = None,
     url: str | None = None,
     clients: int = 1,
-    check_recall: bool = False,
+    also: Collection[Extra] = (),
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Measure; the figures by name, JSON-ready.
@@ -87,7 +95,8 @@ def bench(
             and the figures of writing are null.
         url: a database to write to and keep instead; likewise.
         clients: processes that search at the same time.
-        check_recall: also measure the share of the first hits that an exact scan returns.
+        also: "recall" for the share of the first hits that an exact scan returns, "mixed" for
+            searches with writes in between, from threads and awaited.
         progress: called with each step.
 
     Raises:
@@ -117,8 +126,8 @@ def bench(
         if clients > 1:
             figures |= _concurrent_search(clients, {**job, "asked": questions}, report_progress)
         figures["file_mb"] = _size(place)
-        if check_recall:
-            figures |= _run_task("recall", {**job, "asked": questions}, report_progress)
+        for extra in dict.fromkeys(also):
+            figures |= _run_task(extra, {**job, "asked": questions}, report_progress)
         return figures
 
 
