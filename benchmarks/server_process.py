@@ -95,6 +95,10 @@ class Server:
             return False
         return True
 
+    def processor_s(self) -> float:
+        """The processor time that all its processes have taken."""
+        return sum(map(_processor_s, [self.process.pid, *_descendants(self.process.pid)]))
+
     def rss_mb(self) -> float:
         """The memory of all its processes, in millions of bytes."""
         return sum(map(_rss_mb, [self.process.pid, *_descendants(self.process.pid)]))
@@ -114,6 +118,12 @@ def _descendants(pid: int) -> Iterator[int]:
         for child in map(int, task.read_text().split()):
             yield child
             yield from _descendants(child)
+
+
+def _processor_s(pid: int) -> float:
+    # The name of the program, in parentheses, may hold spaces.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _rss_mb(pid: int) -> float:
