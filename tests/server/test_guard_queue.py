@@ -165,6 +165,8 @@ def test_a_full_queue_answers_503_and_when_to_ask_again() -> None:
         assert answer.status_code == 503
         assert answer.json()["code"] == "Busy"
         assert int(answer.headers["retry-after"]) >= 1
+        page = guarded.metrics.text().decode()
+        assert 'method="POST",route="/v1/search",status="503"} 1.0' in page
         guarded.gate.set()
         assert [(await each).status_code for each in searches] == [200, 200]
 

@@ -29,6 +29,10 @@ def test_a_memory_is_added_once_however_often_its_request_comes(tmp_path: Path) 
     with real_server(db) as server, server.client() as client:
         replayed = client.post("/memories", json=BODY, headers=KEY)
         assert replayed.headers["idempotency-replayed"] == "true"
+        again = client.post("/memories", json=BODY, headers=KEY)
+        assert again.headers["idempotency-replayed"] == "true"
+        metrics = client.get("/metrics").text
+        assert 'method="POST",route="/v1/memories",status="201"} 2.0' in metrics
         assert replayed.json()["id"] == first.json()["id"]
         assert client.post("/memories/count").json() == {"count": 1}
 

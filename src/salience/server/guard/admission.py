@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.server.guard.fair_queue import Slots, Turn, Waiter
 from salience.server.guard.metrics import Metrics
-from salience.server.guard.request import identity, operation_of, state
+from salience.server.guard.request import identity, operation_of, path_of, state
 from salience.server.guard.settings import GuardSettings
 from salience.server.problems import Problem, respond
 
@@ -65,6 +65,7 @@ class Admission:
         if kind is None:
             await self.app(scope, receive, send)
             return
+        state(scope)["route"] = path_of(scope)  # for a refusal; it has no places to fill in
         name = identity(scope)
         waiter = kind.slots.enter(name)
         kind.measure()

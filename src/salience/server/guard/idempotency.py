@@ -13,7 +13,15 @@ from typing import Protocol
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from salience.server.guard.body import UPLOADS, after
-from salience.server.guard.request import header, header_values, identity, operation_of, state
+from salience.server.guard.request import (
+    UNMATCHED,
+    header,
+    header_values,
+    identity,
+    operation_of,
+    route_template,
+    state,
+)
 from salience.server.problems import FieldProblem, Problem, respond
 
 MAX_ANSWER_BYTES = 1 << 20
@@ -30,15 +38,17 @@ _TOO_LARGE = Problem(
     "the first request of this idempotency key was done, and its answer was too large to be kept",
 )
 _FIELD = "Idempotency-Key"
+_REPLAYED = (b"idempotency-replayed", b"true")
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer."""
+    """A whole answer, and the template of the path that gave it."""
 
     status: int
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
+    route: str = UNMATCHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +168,7 @@ class Idempotency:
             await _repeat(first, fingerprint, scope, send)
 
     async def _run(self, name: str, scope: Scope, receive: Receive, send: Send) -> None:
-        recording = _Recording(self.answers, name, send)
+        recording = _Recording(self.answers, name, scope, send)
         try:
             await self.app(scope, receive, recording.send)
         finally:
@@ -169,8 +179,9 @@ class Idempotency:
 class _Recording:
     """An answer that is kept before its last part is sent."""
 
-    def __init__(self, answers: AnswerStore, name: str, send: Send) -> None:
+    def __init__(self, answers: AnswerStore, name: str, scope: Scope, send: Send) -> None:
         self.is_kept = False
+        self._scope = scope
         self._answers = answers
         self._name = name
         self._send = send
@@ -189,7 +200,8 @@ class _Recording:
                 self._body.clear()
         is_last = message["type"] != "http.response.start" and not message.get("more_body", False)
         if is_last and self._start["status"] < 500 and self._start["status"] not in _NOT_FINAL:
-            answer = Answer(self._start["status"], self._start["headers"], bytes(self._body))
+            status, headers = self._start["status"], self._start["headers"]
+            answer = Answer(status, headers, bytes(self._body), route_template(self._scope))
             await self._answers.finish(self._name, None if self._is_too_large else answer)
             self.is_kept = True
         await self._send(message)
@@ -204,7 +216,9 @@ async def _repeat(first: KeptRequest, fingerprint: bytes, scope: Scope, send: Se
     elif first.answer is None:
         await respond(scope, send, _TOO_LARGE)
     else:
-        headers = [*first.answer.headers, (b"idempotency-replayed", b"true")]
+        state(scope)["route"] = first.answer.route
+        headers = [field for field in first.answer.headers if field[0] != _REPLAYED[0]]
+        headers.append(_REPLAYED)
         status = first.answer.status
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": first.answer.body})
