@@ -38,3 +38,4 @@ $(READY): pyproject.toml
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf clients/typescript/node_modules clients/typescript/dist clients/typescript/build
