@@ -218,6 +218,28 @@ def test_a_check_reads_the_store_once_in_a_while(url: str) -> None:
     store.close()
 
 
+def test_a_slow_look_up_does_not_lengthen_the_life_of_a_revoked_key(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = [0.0]
+    monkeypatch.setattr("salience.access.keyring.time.monotonic", lambda: moments[-1])
+
+    class SlowStore(CountingStore):
+        def batch(self, ops: Sequence[Op]) -> Sequence[Any]:
+            answers = super().batch(ops)
+            moments.append(moments[-1] + 5.0)
+            return answers
+
+    store = SlowStore(url)
+    with Keyring.open(store, check_seconds=5.0) as keys:
+        created = create(keys)
+        with Keyring.open(url) as others:
+            assert keys.check(created.text)
+            others.revoke(created.key.id)
+            assert keys.verify(created.text) == "revoked"
+    store.close()
+
+
 def test_another_process_notices_a_revocation(url: str, clock: Clock) -> None:
     with (
         Keyring.open(url, clock=clock, check_seconds=0) as keys,

@@ -18,7 +18,6 @@ from salience.access.key_text import KeyText
 from salience.access.plans import NewKey
 from salience.access.principal import Principal
 from salience.access.scopes import Scope
-from salience.errors import SalienceError
 from salience.records.access_key import AccessKey
 from salience.retrieval.operations import ReadKeys, UseKey
 from salience.retrieval.plan import Plan, T, ask, drive, in_thread
@@ -30,7 +29,8 @@ CHECK_SECONDS = 5.0
 """The time for which a key that was looked up counts as read: the longest a revoked one lives."""
 USE_SECONDS = 60.0
 """The time between two notes of the last use of a key."""
-_MAX_KNOWN = 10_000  # keys that are known at a time, and ids that no key has
+_MAX_KNOWN = 10_000  # look-ups that are remembered, also of ids that no key has
+_ALL = ""  # the look-up of all keys
 _log = logging.getLogger(__name__)
 
 Refusal = Literal["malformed", "unknown", "expired", "revoked"]
@@ -43,10 +43,10 @@ def _utc_now() -> datetime:
 
 
 class _Known(NamedTuple):
-    """The key that an id had when it was looked up, and when that was, by a steady clock."""
+    """The keys that a look-up found, and when it began, by a steady clock."""
 
-    key: AccessKey | None
-    read_at: float
+    keys: Sequence[AccessKey]
+    asked_at: float
 
 
 class Keyring:
@@ -69,7 +69,6 @@ class Keyring:
         self._check_seconds = check_seconds
         self._owns_store = owns_store
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._any_since: tuple[float, bool] | None = None
         self._noted: dict[str, datetime] = {}
         self._notes = ThreadPoolExecutor(1, "salience-key-use")
 
@@ -111,7 +110,6 @@ class Keyring:
         plan = plans.create(namespaces, scopes, expires_at, name, self._clock())
         created = self._run(plan)
         self._forget(created.key.id)
-        self._any_since = None
         return created
 
     def list(self) -> list[AccessKey]:
@@ -167,37 +165,46 @@ class Keyring:
         text = KeyText.parse(presented)
         if text is None:
             return "malformed"
-        known = self._recall(text.id)
-        if known is None:
-            known = self._learn(text.id, self._store.batch([ReadKeys((text.id,))])[0])
-        return self._verdict(text, known.key)
+        keys, asked_at = self._recall(text.id), time.monotonic()
+        if keys is None:
+            keys = self._run(ask(ReadKeys((text.id,))))
+            self._learn(text.id, keys, asked_at)
+        return self._verdict(text, keys)
 
     async def averify(self, presented: str) -> Principal | Refusal:
         """`verify`, awaited; most checks read nothing."""
         text = KeyText.parse(presented)
         if text is None:
             return "malformed"
-        known = self._recall(text.id)
-        if known is None:
-            known = self._learn(text.id, await self._aread(ReadKeys((text.id,))))
-        return self._verdict(text, known.key)
+        keys, asked_at = self._recall(text.id), time.monotonic()
+        if keys is None:
+            keys = await self._aread(ReadKeys((text.id,)))
+            self._learn(text.id, keys, asked_at)
+        return self._verdict(text, keys)
 
     def any_key(self) -> bool:
         """Test whether the store has ever had a key; after the first, it never is open again."""
-        answer = self._any()
-        return self._note_any(self._run(ask(ReadKeys()))) if answer is None else answer
+        keys, asked_at = self._recall(_ALL), time.monotonic()
+        if keys is None:
+            keys = self._run(ask(ReadKeys()))
+            self._learn(_ALL, keys, asked_at)
+        return bool(keys)
 
     async def aany_key(self) -> bool:
         """`any_key`, awaited."""
-        answer = self._any()
-        return self._note_any(await self._aread(ReadKeys())) if answer is None else answer
+        keys, asked_at = self._recall(_ALL), time.monotonic()
+        if keys is None:
+            keys = await self._aread(ReadKeys())
+            self._learn(_ALL, keys, asked_at)
+        return bool(keys)
 
-    def _verdict(self, text: KeyText, key: AccessKey | None) -> Principal | Refusal:
+    def _verdict(self, text: KeyText, keys: Sequence[AccessKey]) -> Principal | Refusal:
         """The owner of a presented key, by what the store has under its id."""
         digest, now = text.digest, self._clock()
-        if key is None:
+        if not keys:
             hmac.compare_digest(digest, digest)  # as long as with a wrong secret
             return "unknown"
+        [key] = keys
         is_current = hmac.compare_digest(digest, key.digest)
         is_former = hmac.compare_digest(digest, key.former_digest or "")
         if not is_current and not is_former:
@@ -212,32 +219,23 @@ class Keyring:
 
     # What is known
 
-    def _recall(self, id: str) -> _Known | None:
+    def _recall(self, id: str) -> Sequence[AccessKey] | None:
+        """The keys that a look-up found lately; None if it has to be made."""
         known = self._known.get(id)
-        is_fresh = known is not None and time.monotonic() - known.read_at < self._check_seconds
-        return known if is_fresh else None
+        if known is None or time.monotonic() - known.asked_at >= self._check_seconds:
+            return None
+        return known.keys
 
-    def _learn(self, id: str, keys: Sequence[AccessKey]) -> _Known:
-        known = self._known[id] = _Known(keys[0] if keys else None, time.monotonic())
+    def _learn(self, id: str, keys: Sequence[AccessKey], asked_at: float) -> None:
+        self._known[id] = _Known(keys, asked_at)
         with suppress(KeyError):  # another thread has done it
             self._known.move_to_end(id)
             if len(self._known) > _MAX_KNOWN:
                 self._known.popitem(last=False)
-        return known
 
     def _forget(self, id: str) -> None:
-        self._known.pop(id, None)
-
-    def _any(self) -> bool | None:
-        """The answer of `any_key`, if it is known."""
-        if self._any_since is None:
-            return None
-        read_at, answer = self._any_since
-        return answer if answer or time.monotonic() - read_at < self._check_seconds else None
-
-    def _note_any(self, keys: Sequence[AccessKey]) -> bool:
-        self._any_since = time.monotonic(), bool(keys)
-        return bool(keys)
+        for each in (id, _ALL):
+            self._known.pop(each, None)
 
     # The last use
 
@@ -252,7 +250,7 @@ class Keyring:
     def _write_use(self, op: UseKey) -> None:
         try:
             self._store.batch([op])
-        except SalienceError as problem:
+        except Exception as problem:  # nobody waits for it who could be told
             _log.warning("the last use of the key %s is not noted: %s", op.id, problem)
 
     # The store
