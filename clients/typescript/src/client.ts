@@ -86,7 +86,7 @@ export class Salience {
     options: ChangeOptions = {},
   ): Promise<MemoryRecord> {
     return this.#transport.json(
-      { method: "PATCH", path: place(id), body: changes, headers: ifMatch(options), repeatable: "refused" },
+      { method: "PATCH", path: ["memories", id], body: changes, headers: ifMatch(options), repeatable: "refused" },
       options,
     );
   }
@@ -94,7 +94,7 @@ export class Salience {
   /** Erases a memory; false if there is none. */
   async delete(id: string, options: ChangeOptions = {}): Promise<boolean> {
     const erased = this.#transport.json(
-      { method: "DELETE", path: place(id), headers: ifMatch(options), repeatable: "refused" },
+      { method: "DELETE", path: ["memories", id], headers: ifMatch(options), repeatable: "refused" },
       options,
     );
     return (await orNull(erased.then(() => true))) !== null;
@@ -114,7 +114,7 @@ export class Salience {
 
   /** The memory of an id, null if there is none. */
   get(id: string, options?: CallOptions): Promise<MemoryRecord | null> {
-    return orNull(this.#ask<MemoryRecord>(place(id), {}, options));
+    return orNull(this.#ask<MemoryRecord>(["memories", id], {}, options));
   }
 
   /** The memories of some ids, in their order, null for those that are not there. */
@@ -138,7 +138,7 @@ export class Salience {
 
   /** Everything that happened to a memory. */
   history(id: string, options?: CallOptions): Promise<Answer<"/v1/memories/{id}/history", "get">> {
-    return this.#ask(`${place(id)}/history`, {}, options);
+    return this.#ask(["memories", id, "history"], {}, options);
   }
 
   /** The memories that a query calls for, best first: `hits`, by their other name `results`. */
@@ -190,27 +190,27 @@ export class Salience {
 
   /** Raises the value of a memory. */
   promote(id: string, options?: WriteOptions): Promise<MemoryRecord> {
-    return this.#write(`${place(id)}/promote`, {}, options);
+    return this.#write(["memories", id, "promote"], {}, options);
   }
 
   /** Lowers the value of a memory. */
   demote(id: string, options?: WriteOptions): Promise<MemoryRecord> {
-    return this.#write(`${place(id)}/demote`, {}, options);
+    return this.#write(["memories", id, "demote"], {}, options);
   }
 
   /** Strengthens a memory. */
   reinforce(id: string, options?: WriteOptions): Promise<MemoryRecord> {
-    return this.#write(`${place(id)}/reinforce`, {}, options);
+    return this.#write(["memories", id, "reinforce"], {}, options);
   }
 
   /** Keeps a memory from being archived automatically. */
   pin(id: string, options: WriteOptions & ChangeOptions = {}): Promise<MemoryRecord> {
-    return this.#write(`${place(id)}/pin`, version(options), options);
+    return this.#write(["memories", id, "pin"], version(options), options);
   }
 
   /** Lets a memory be archived again. */
   unpin(id: string, options: WriteOptions & ChangeOptions = {}): Promise<MemoryRecord> {
-    return this.#write(`${place(id)}/unpin`, version(options), options);
+    return this.#write(["memories", id, "unpin"], version(options), options);
   }
 
   /** Counts a use of memories. */
@@ -310,7 +310,7 @@ export class Salience {
 
   /** One profile: its formula, and itself as JSON. */
   profile(name: string, options?: CallOptions): Promise<Answer<"/v1/profiles/{name}", "get">> {
-    return this.#ask(`/v1/profiles/${segment("name", name)}`, {}, options);
+    return this.#ask(["profiles", name], {}, options);
   }
 
   /** Everything of the namespace, as lines of JSON. */
@@ -360,7 +360,7 @@ export class Salience {
     );
   }
 
-  #ask<Value>(path: string, query: Request["query"] & object, options?: CallOptions): Promise<Value> {
+  #ask<Value>(path: Request["path"], query: Request["query"] & object, options?: CallOptions): Promise<Value> {
     return this.#transport.json({ method: "GET", path, query, repeatable: "always" }, options);
   }
 
@@ -368,25 +368,10 @@ export class Salience {
     return this.#transport.json({ method: "POST", path, body, repeatable: "always" }, options);
   }
 
-  #write<Value>(path: string, body: unknown, options: WriteOptions = {}): Promise<Value> {
+  #write<Value>(path: Request["path"], body: unknown, options: WriteOptions = {}): Promise<Value> {
     const headers = idempotency(options);
     return this.#transport.json({ method: "POST", path, body, headers, repeatable: "always" }, options);
   }
-}
-
-function place(id: string): string {
-  return `/v1/memories/${segment("id", id)}`;
-}
-
-/** A segment of a path; "." and ".." would be taken for folders on their way. */
-function segment(field: string, name: string): string {
-  if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
-  const problem = `${JSON.stringify(name)} cannot stand in an address`;
-  const remedy = "use a method that takes several ids, such as getMany or deleteMany";
-  throw new SalienceError(`${field}: ${problem}; ${remedy}`, {
-    code: "InvalidInput",
-    errors: [{ field, problem, remedy }],
-  });
 }
 
 function ifMatch({ ifVersion }: ChangeOptions): Record<string, string> {

@@ -50,20 +50,21 @@ export type Repeatable = "always" | "refused";
 /** A request to an operation of the server. */
 export interface Request {
   method: "GET" | "POST" | "PATCH" | "DELETE";
-  path: string;
+  /** A path, or the segments of one below /v1, which are encoded. */
+  path: string | readonly string[];
   query?: Readonly<Record<string, unknown>>;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
   repeatable: Repeatable;
 }
 
-export const DEFAULT_URL = "http://127.0.0.1:8420";
+const DEFAULT_URL = "http://127.0.0.1:8420";
 const DEFAULT_TIMEOUT = 60_000;
 const DEFAULT_RETRIES = 2;
 const FIRST_PAUSE = 250; // milliseconds; each further one is twice as long
 const LONGEST_PAUSE = 30_000; // a server that asks for more is not waited for
 const TURNED_AWAY = new Set(["Busy", "Stopping"]); // before anything was done
-const HOPELESS = new Set(["NotSalience", "TimeLimit"]); // the next time as well
+const HOPELESS = new Set(["NotSalience", "Redirected", "TimeLimit"]); // the next time as well
 const UNANSWERED = new Set([0, 408, 502, 503, 504]);
 
 /** Sends requests with the key and the namespace, within a time limit, again where that is safe. */
@@ -74,12 +75,14 @@ export class Transport {
   constructor(settings: Settings) {
     this.settings = settings;
     this.#base = checkedAddress(settings.baseUrl ?? DEFAULT_URL);
+    if (settings.apiKey !== undefined && !/^[!-~]+$/.test(settings.apiKey)) {
+      throw new TypeError("apiKey has characters that no key has"); // it is not shown: it may be one
+    }
   }
 
   /** The answer as JSON; undefined for one without a body. */
   async json<Answer>(request: Request, options: CallOptions = {}): Promise<Answer> {
-    return this.#repeat(request, options, async (deadline) => {
-      const response = await this.#send(request, options, deadline);
+    return this.#repeat(request, options, async (response, deadline) => {
       const text = await response.text();
       deadline.end();
       return (text === "" ? undefined : JSON.parse(text)) as Answer;
@@ -88,8 +91,8 @@ export class Transport {
 
   /** The lines of the answer, as they come in; the time limit holds for each piece of it. */
   async *lines(request: Request, options: CallOptions = {}): AsyncGenerator<string, void, undefined> {
-    const { response, deadline } = await this.#repeat(request, options, async (deadline) => {
-      return { response: await this.#send(request, options, deadline), deadline };
+    const { response, deadline } = await this.#repeat(request, options, async (response, deadline) => {
+      return { response, deadline };
     });
     try {
       yield* linesOf(response, deadline);
@@ -103,13 +106,15 @@ export class Transport {
   async #repeat<Value>(
     request: Request,
     options: CallOptions,
-    attempt: (deadline: Deadline) => Promise<Value>,
+    read: (response: Response, deadline: Deadline) => Promise<Value>,
   ): Promise<Value> {
+    const url = this.#url(request);
+    const init = this.#init(request, options);
     const retries = this.settings.maxRetries ?? DEFAULT_RETRIES;
     for (let retry = 0; ; retry++) {
       const deadline = new Deadline(this.#timeout(options), options.signal);
       try {
-        return await attempt(deadline);
+        return await read(await this.#send(url, init, deadline), deadline);
       } catch (error) {
         deadline.end();
         const failure = this.#failure(error, options, deadline);
@@ -121,15 +126,9 @@ export class Transport {
     }
   }
 
-  async #send(request: Request, options: CallOptions, deadline: Deadline): Promise<Response> {
+  async #send(url: string, init: RequestInit, { signal }: Deadline): Promise<Response> {
     const fetch = this.settings.fetch ?? globalThis.fetch;
-    const response = await fetch(this.#url(request), {
-      method: request.method,
-      headers: this.#headers(request, options),
-      redirect: "manual", // a key is not carried elsewhere
-      signal: deadline.signal,
-      ...(request.body === undefined ? {} : { body: encoded(request.body) }),
-    });
+    const response = await fetch(url, { ...init, signal });
     if (response.ok) return response;
     if (response.type === "opaqueredirect" || isRedirect(response)) {
       throw new SalienceError(
@@ -141,22 +140,25 @@ export class Transport {
   }
 
   #url({ path, query = {} }: Request): string {
+    const place = typeof path === "string" ? path : `/v1/${path.map(encodedSegment).join("/")}`;
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
       if (value === undefined || value === null) continue;
       parameters.set(name, typeof value === "object" ? JSON.stringify(value) : String(value));
     }
-    return `${this.#base}${path}${parameters.size === 0 ? "" : `?${parameters}`}`;
+    return `${this.#base}${place}${parameters.size === 0 ? "" : `?${parameters}`}`;
   }
 
-  #headers({ body, headers }: Request, options: CallOptions): Headers {
-    const { apiKey, namespace } = { ...this.settings, ...defined({ namespace: options.namespace }) };
+  #init({ method, body, headers }: Request, options: CallOptions): RequestInit {
+    const { apiKey } = this.settings;
+    const namespace = options.namespace ?? this.settings.namespace;
     const fields = new Headers(headers);
     if (body !== undefined) fields.set("content-type", mediaType(body));
     if (apiKey !== undefined) fields.set("authorization", `Bearer ${apiKey}`);
-    if (namespace !== undefined) fields.set("salience-namespace", namespace);
+    if (namespace !== undefined) fields.set("salience-namespace", encodedText("namespace", namespace));
     for (const [name, value] of Object.entries(options.headers ?? {})) fields.set(name, value);
-    return fields;
+    const content = body === undefined ? {} : { body: encodedBody(body) };
+    return { method, headers: fields, redirect: "manual", ...content }; // a key is not carried elsewhere
   }
 
   #timeout(options: CallOptions): number {
@@ -216,7 +218,7 @@ function isRedirect(response: Response): boolean {
   return response.status >= 300 && response.status < 400;
 }
 
-function encoded(body: unknown): BodyInit {
+function encodedBody(body: unknown): BodyInit {
   return body instanceof Blob ? body : JSON.stringify(body);
 }
 
@@ -224,10 +226,23 @@ function mediaType(body: unknown): string {
   return body instanceof Blob ? body.type : "application/json";
 }
 
-/** The entries that have a value. */
-function defined<Values extends object>(values: Values): Partial<Values> {
-  const entries = Object.entries(values).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as Partial<Values>;
+/** A segment of a path; "." and ".." would be taken for folders on their way. */
+function encodedSegment(id: string): string {
+  if (!/^\.{0,2}$/.test(id)) return encodedText("id", id);
+  throw invalid("id", `is ${JSON.stringify(id)}`, "use a method of several ids, such as getMany");
+}
+
+function encodedText(field: string, text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw invalid(field, "has half a character", "give whole ones");
+  }
+}
+
+function invalid(field: string, problem: string, remedy: string): SalienceError {
+  const errors = [{ field, problem, remedy }];
+  return new SalienceError(`${field} ${problem}; ${remedy}`, { code: "InvalidInput", errors });
 }
 
 async function* linesOf(response: Response, deadline: Deadline): AsyncGenerator<string, void> {

@@ -14,7 +14,7 @@ async function refusal(promise: Promise<unknown>): Promise<(number | string)[]> 
 }
 
 test("a key opens its own namespace, and does what it may", async () => {
-  await connect({ namespace: "library" }).add({ id: "dune", content: "Dune is by Frank Herbert." });
+  await connect({ namespace: "library" }).add({ id: "dune", content: "Dune is by Frank Herbert.", on_conflict: "replace" });
   const reader = new Salience({ baseUrl, apiKey: readerKey });
   assert.equal((await reader.get("dune"))?.namespace, "library");
   assert.deepEqual(await refusal(reader.add("Dune is by nobody.")), [403, "ScopeMissing"]);

@@ -67,6 +67,13 @@ test("memories are added, read, changed and erased", async () => {
   assert.equal(await client.count(), 0);
 });
 
+test("a namespace of any script is one of its own", async () => {
+  const client = watched();
+  const names = ["zoë/100%25", "zoë/100%", "動物園"].map((name) => `${crypto.randomUUID()}/${name}`);
+  for (const name of names) await client.within(name).add({ id: "here", content: "Here I am." });
+  for (const name of names) assert.equal((await client.get("here", { namespace: name }))?.namespace, name);
+});
+
 test("a write with the same key is done once", async () => {
   const client = watched();
   const first = await client.add("Ana moved.", { idempotencyKey: "once" });

@@ -22,13 +22,13 @@ test("a request carries the key and the namespace in headers, and never in its a
   const client = new Salience({ baseUrl: `${server.url}/v1/`, apiKey: "sal_secret", namespace: "ana" });
   await client.get("a b/ü");
   await client.within("ben").get("x");
-  await client.get("x", { namespace: "eve", headers: { traceparent: "00-1-2-01" } });
+  await client.get("x", { namespace: "é/ve%", headers: { traceparent: "00-1-2-01" } });
   const [first, second, third] = server.asked;
   assert.equal(first?.url, "/v1/memories/a%20b%2F%C3%BC");
   assert.equal(first.headers.authorization, "Bearer sal_secret");
   assert.equal(first.headers["salience-namespace"], "ana");
   assert.equal(second?.headers["salience-namespace"], "ben");
-  assert.equal(third?.headers["salience-namespace"], "eve");
+  assert.equal(third?.headers["salience-namespace"], "%C3%A9%2Fve%25");
   assert.equal(third.headers.traceparent, "00-1-2-01");
 });
 
@@ -136,6 +136,12 @@ test("a key is not carried to another address", async () => {
   const error = await failure(new Salience({ baseUrl: server.url, apiKey: "sal_secret" }).get("a"));
   assert.equal(error.code, "Redirected");
   assert.equal(elsewhere.asked.length, 0);
+});
+
+test("a key that cannot be one is refused, and not shown", () => {
+  for (const apiKey of ["", "sal_secret\n", "sal_sécret"]) {
+    assert.throws(() => new Salience({ apiKey }), (error: Error) => !error.message.includes("sal_"));
+  }
 });
 
 test("an address that cannot be one is refused at once", () => {
@@ -267,8 +273,9 @@ test("an import sends lines of any source", async () => {
 
 test("a name that an address cannot hold is refused before it goes astray", async () => {
   const client = new Salience();
-  for (const id of ["", ".", ".."]) {
-    const error = await failure(Promise.resolve().then(() => client.get(id)));
+  for (const id of ["", ".", "..", "\ud800"]) {
+    const error = await failure(client.get(id));
     assert.deepEqual([error.code, error.errors[0]?.field], ["InvalidInput", "id"]);
   }
+  await assert.rejects(client.add({ content: "x", metadata: { number: 1n } }), TypeError);
 });
