@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,4 +25,7 @@ class TestServedRam(StoreConformance):
 
 
 def test_the_list_of_what_does_not_apply_names_tests_that_there_are() -> None:
-    assert [name for name in NOT_OVER_HTTP if not hasattr(StoreConformance, name)] == []
+    tests = Path(__file__).parents[1]
+    others = "".join(path.read_text("utf-8") for path in tests.rglob("test_*.py"))
+    names = [name for name in NOT_OVER_HTTP if not hasattr(StoreConformance, name)]
+    assert [name for name in names if f"def {name}(" not in others] == []

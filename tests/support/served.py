@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
+import pytest
 import uvicorn
 
 from salience import AsyncMemory, Memory
@@ -22,6 +25,7 @@ NOT_OVER_HTTP = {
     "test_consolidation_looks_at_what_is_new": "no progress is told of work inside the server",
     "test_a_lock_whose_owner_is_silent_goes_stale": "a server tells nobody whose a lock is",
     "test_each_thing_that_happens_is_an_event": "the log has the key by which a write is done once",
+    "test_sync_and_async_agree": "two memories over one store are compared",
 }
 """Tests that do not apply to a memory at a server, and why."""
 _CLIENTS_OWN = ("namespace", "profile", "dedup")
@@ -69,6 +73,10 @@ class Served(RemoteMemory):
     _behind: Memory
     _server: Server
 
+    @property
+    def url(self) -> str:
+        return self._remote.url
+
     def within(self, namespace: str) -> Served:
         other = super().within(namespace)
         other._server, other._behind = self._server, self._behind.within(namespace)
@@ -87,10 +95,46 @@ def opened(address: str, **settings: Any) -> Memory:
     return Memory.open(address, **settings)
 
 
+@pytest.fixture(autouse=True, params=["embedded", "http"])
+def transport(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test of a folder twice: as it is, and with its memories at servers.
+
+    For a folder, its conftest imports this.
+    """
+    if request.param == "embedded":
+        yield
+        return
+    if reason := NOT_OVER_HTTP.get(request.function.__name__):
+        pytest.skip(reason)
+    if hasattr(request.function, "hypothesis"):
+        pytest.skip("a hundred examples would open as many servers")
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        open_memory, open_awaited = Memory.open, AsyncMemory.open
+
+        def open_served(url: Any = None, **settings: Any) -> Memory:
+            if url != "ram://":
+                return open_memory(url, **settings)
+            memory = serve_memory(url, **settings)
+            stack.callback(memory.close)
+            return memory
+
+        async def open_awaited_served(url: Any = None, **settings: Any) -> AsyncMemory:
+            if url != "ram://":
+                return await open_awaited(url, **settings)
+            memory = serve_memory(url, **settings)
+            stack.callback(memory.close)
+            own = {name: settings[name] for name in _CLIENTS_OWN if name in settings}
+            return await AsyncMemory(memory.url, **own)
+
+        patch.setattr(Memory, "open", open_served)
+        patch.setattr(AsyncMemory, "open", open_awaited_served)
+        yield
+
+
 def serve_memory(address: str | Store, **settings: Any) -> Served:
     """The memory at a server that opens a store with the settings; what a client sets, it sets."""
     store = open_store(address) if isinstance(address, str) else address
-    behind = Memory.open(store, **settings)
+    behind = Memory(store, **settings)
     own = {name: settings.pop(name) for name in _CLIENTS_OWN if name in settings}
     app = create_app(ServerSettings(db="ram://"), lambda _: AsyncMemory(store, **settings))
     server = Server(app)

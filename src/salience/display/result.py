@@ -138,6 +138,11 @@ def _tuple_reader(*kinds: Any) -> Callable[[Any], Any]:
     return lambda values: tuple(read(v) for read, v in zip(readers, values, strict=True))
 
 
+def with_tuples(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of any type by name, whose lists in JSON were tuples."""
+    return {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+
+
 def _or_none(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda value: None if value is None else read(value)
 

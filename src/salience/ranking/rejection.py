@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from salience.display.result import Result
+from salience.display.result import Result, with_tuples
 from salience.ranking.explanation import Explanation, figure
 from salience.retrieval.candidates import Candidates
 from salience.retrieval.query import Query
@@ -16,6 +16,8 @@ from salience.retrieval.query import Query
 @dataclass(frozen=True, slots=True, repr=False)
 class Unmet(Result):
     """A condition of the filter that a memory does not meet, and the values it has instead."""
+
+    _readers: ClassVar[Mapping[str, Any]] = {"values": with_tuples}
 
     condition: str
     values: Mapping[str, Any]

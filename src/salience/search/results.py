@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from salience.display.frames import data_frame
 from salience.display.html import HtmlResult, header, memory_cell, section, table
-from salience.display.result import field_names, field_readers, to_json
+from salience.display.result import field_names, field_readers, to_json, with_tuples
 from salience.language.analysis_types import TimeRange
 from salience.ranking.explanation import Explanation, figure, tree_html
 from salience.ranking.signals.vitality import Zone
@@ -38,6 +38,7 @@ class Hit(MemoryRecord):
         "_explanation", "details", "importance", "neighbors", "rank", "record", "relevance_score",
         "routes", "score", "similarity", "zone",
     )  # fmt: skip
+    _readers: ClassVar[Mapping[str, Any]] = {"details": with_tuples}
     _shown = ("rank", "score", "id", "content")
 
     _: KW_ONLY

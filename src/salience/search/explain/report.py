@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from salience.display.html import HtmlResult
-from salience.display.result import to_json
+from salience.display.result import to_json, with_tuples
 from salience.errors import NotFound
 from salience.language.tokens import shorten
 from salience.ranking.explanation import Explanation, computation, figure
@@ -43,7 +43,10 @@ class ExplainReport(HtmlResult):
     all, and of how many, where the store tells the best without reading all.
     """
 
-    _readers: ClassVar[Mapping[str, Any]] = {"read": itemgetter("memories", "of")}
+    _readers: ClassVar[Mapping[str, Any]] = {
+        "read": itemgetter("memories", "of"),
+        "left": with_tuples,
+    }
     _shown = ("id", "verdict", "query", "profile")
 
     query: str
