@@ -15,6 +15,7 @@ from salience.engine.memory import Memory
 from salience.errors import InvalidInput, StoreError
 from salience.ranking.profile import Profile
 from salience.stores.address import SQLITE, store_url
+from salience.stores.schemes import remote_scheme
 
 
 @dataclass(frozen=True)
@@ -97,16 +98,19 @@ class Settings:
         if not make:
             self.require()
         try:
-            with Memory.open(
-                self.url,
-                namespace=self.namespace or "default",
-                embedder=(self.embedder or "default") if embeds else None,
-                profile=profile,
-            ) as memory:
+            with Memory.open(self.url, profile=profile, **self._options(embeds)) as memory:
                 yield memory
         finally:
             if new_file is not None and new_file.exists():
                 _remove_if_empty(new_file)
+
+    def _options(self, embeds: bool) -> dict[str, Any]:
+        """The settings of the memory; a server has its own embedder, and knows whose the key is."""
+        named = {"namespace": self.namespace, "embedder": self.embedder}
+        given = {name: value for name, value in named.items() if value is not None}
+        if remote_scheme(self.url):
+            return given
+        return given if embeds else {**given, "embedder": None}
 
 
 def _remove_if_empty(path: Path) -> None:

@@ -40,7 +40,6 @@ from salience.stores import open_store
 from salience.stores.address import Address, public_url, store_url
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.protocol import Store
-from salience.stores.schemes import remote_scheme
 from salience.write.dedup import DedupPolicy
 from salience.write.items import WriteContext
 
@@ -89,7 +88,7 @@ class Core:
         """
         check_names("Memory.open", settings, Settings)
         values: dict[str, Any] = {**SETTINGS, **settings}
-        _refuse_those_of_servers(url, settings)
+        _refuse_those_of_servers(settings)
         callable_or_none("clock", values["clock"])
         counter = function("count_tokens", values["count_tokens"])
         entities, embedder = values["entities"], values["embedder"]
@@ -239,15 +238,12 @@ def _release(dispatcher: Dispatcher, source: Address | Store | None) -> None:
         dispatcher.close()
 
 
-def _refuse_those_of_servers(url: Any, settings: Mapping[str, Any]) -> None:
-    """Refuse the address of a server, and the settings that only one has.
+def _refuse_those_of_servers(settings: Mapping[str, Any]) -> None:
+    """Refuse the settings that only a memory at a server has.
 
     Raises:
         InvalidInput: names which.
     """
-    if remote_scheme(url):
-        remedy = "use Memory.open(url) or AsyncMemory(url); for all else name the store itself"
-        raise InvalidInput("url", "is the address of a server, not of a store", remedy)
     for name in ("api_key", "timeout"):
         if settings.get(name, SETTINGS[name]) != SETTINGS[name]:
             remedy = "leave it out, or give the address of a server, as http://host:port"

@@ -49,6 +49,8 @@ def profile_to_wire(path: str, profile: Any) -> Any:
     """A profile: by its name, or as its JSON if it is an object or in a file on this machine."""
     if isinstance(profile, PurePath) or (isinstance(profile, str) and _is_file_name(profile)):
         profile = profiles.get(profile)  # type: ignore[arg-type]
+    if isinstance(profile, Profile) and profiles.BUILT_IN.get(profile.name) is profile:
+        return profile.name
     return to_wire(path, profile)
 
 

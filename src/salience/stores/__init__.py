@@ -11,6 +11,7 @@ from salience.stores.address import SQLITE, Address, store_url, unknown_store
 from salience.stores.embedded import EmbeddedStore
 from salience.stores.migrations import migrations
 from salience.stores.protocol import Store
+from salience.stores.schemes import remote_scheme
 
 __all__ = [
     "EmbeddedStore",
@@ -39,6 +40,9 @@ def open_store(address: Address | None = None) -> Store:
         StoreError: the store cannot be opened.
     """
     url = store_url(address)
+    if remote_scheme(url):
+        remedy = "this needs the store itself: name that, on the machine where it is"
+        raise InvalidInput("url", "is the address of a server, not of a store", remedy)
     scheme = _scheme(url)
     opener = _BUILT_IN.get(scheme) or _registered.get(scheme) or _from_entry_point(scheme)
     if opener is None:
