@@ -1,7 +1,8 @@
 """A load generator: HTTP requests over connections, each with one request under way at a time.
 
-It reads a job as JSON from stdin, and writes as JSON to stdout how long every request took. It runs
-in a process of its own and does nothing but send and count, so that the server has the machine.
+It reads a job as JSON from stdin. It writes a line when it begins, and in the end as JSON how long
+every request took. It runs in a process of its own and does nothing but send and count, so that the
+server has the machine.
 
     host, port, headers    the address, and what every request says besides
     connections            how many; all are open before the clock starts
@@ -148,6 +149,7 @@ async def run(job: dict[str, Any]) -> dict[str, Any]:
         await loop.create_connection(connect, job["host"], job["port"])
         for _ in range(job["connections"])
     ]
+    print("begun", flush=True)
     processor = time.process_time()
     load.began = _CLOCK()
     load.ends = load.began + job["seconds"]

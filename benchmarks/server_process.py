@@ -134,7 +134,7 @@ def _rss_mb(pid: int) -> float:
 def start_load(
     server: Server, requests: Sequence[Any], connections: int, seconds: float, rate: float = 0.0
 ) -> subprocess.Popen[str]:
-    """A process that loads a server, and then writes its figures."""
+    """A process that loads a server from now on, and then writes its figures."""
     job = {
         "host": "127.0.0.1",
         "port": server.port,
@@ -151,15 +151,18 @@ def start_load(
         text=True,
     )
     assert process.stdin is not None
+    assert process.stdout is not None
     process.stdin.write(json.dumps(job))
     process.stdin.close()
-    process.stdin = None  # so that communicate leaves it alone
+    process.stdout.readline()  # it has begun
     return process
 
 
 def end_of(process: subprocess.Popen[str]) -> dict[str, Any]:
     """The figures of a load, once it has ended."""
-    written, _ = process.communicate()
+    assert process.stdout is not None
+    with process:
+        written = process.stdout.read()
     if process.returncode:
         raise SystemExit("the load ended early")
     return dict(json.loads(written))
