@@ -79,6 +79,10 @@ def test_a_request_that_failed_or_was_cancelled_may_be_sent_again() -> None:
             answer = await client.post("/v1/fail/store", json={}, headers=KEY)
             assert answer.status_code == 503
             assert "idempotency-replayed" not in answer.headers
+        for times in (1, 2):
+            assert (await client.post("/v1/fail/locked", headers=KEY)).status_code == 409
+            assert guarded.calls == ["locked"] * times
+        guarded.calls.clear()
         guarded.gate.clear()
         first = asyncio.create_task(client.post("/v1/search", json={}, headers=KEY))
         await until(lambda: len(guarded.calls) == 1)

@@ -237,8 +237,11 @@ def test_head_runs_what_get_runs_and_needs_a_slot_as_well() -> None:
 
 def test_an_upload_that_waits_for_a_slot_loses_none_of_its_parts() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        taken = 0
+
         async def parts() -> Any:
-            for _ in range(5):
+            nonlocal taken
+            for taken in range(1, 6):  # noqa: B007
                 yield b"{}\n"
 
         guarded.gate.clear()
@@ -247,6 +250,10 @@ def test_an_upload_that_waits_for_a_slot_loses_none_of_its_parts() -> None:
         headers = {"Content-Type": "application/x-ndjson"}
         upload = asyncio.create_task(client.post("/v1/import", content=parts(), headers=headers))
         await until(lambda: b'waiting{kind="long"} 1.0' in guarded.metrics.text())
+        await until(lambda: taken > 0)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert taken == 1  # the others stay with the client
         guarded.gate.set()
         assert (await upload).json() == {"bytes": 15}
         await export
@@ -264,6 +271,18 @@ def test_an_operation_that_takes_too_long_is_given_up_and_its_slot_is_free() -> 
         assert (await search(client)).status_code == 200
 
     with_guard(body, heavy_slots=1, handling_seconds=0.02)
+
+
+def test_an_answer_that_has_begun_in_time_may_take_longer() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        guarded.gate.clear()
+        answer = asyncio.create_task(client.get("/v1/fail/slow"))
+        await until(lambda: guarded.in_flight.count == 1)
+        await asyncio.sleep(0.2)
+        guarded.gate.set()
+        assert (await answer).text == "the first part, and the last"
+
+    with_guard(body, handling_seconds=0.1)
 
 
 def test_a_long_answer_may_take_longer_but_not_forever() -> None:

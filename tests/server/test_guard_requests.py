@@ -142,6 +142,7 @@ def test_two_hosts_are_none() -> None:
         ({"Origin": OTHER_PAGE}, 403),
         ({"Origin": "http://localhost:3000", "Sec-Fetch-Site": "same-site"}, 403),
         ({"Origin": "http://localhost"}, 403),
+        ({"Origin": "ftp://localhost:8420"}, 403),
         ({"Origin": OWN_PAGE + ".evil.example"}, 403),
         ({"Origin": ""}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
@@ -160,6 +161,15 @@ def test_pages_of_other_origins_are_refused(
         )
         assert answer.status_code == status
         assert bool(guarded.calls) == (method == "POST" and status == 200)
+
+    with_guard(body, origins=(OWN_PAGE,))
+
+
+def test_two_origins_are_none() -> None:
+    async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        headers = [("Host", "localhost"), ("Origin", OWN_PAGE), ("Origin", OTHER_PAGE)]
+        request = httpx.Request("GET", "http://localhost/health", headers=headers)
+        assert (await client.send(request)).status_code == 403
 
     with_guard(body, origins=(OWN_PAGE,))
 
@@ -273,6 +283,7 @@ def test_a_websocket_is_refused() -> None:
 
 def test_a_draining_server_refuses_new_requests_and_waits_for_the_others() -> None:
     async def body(guarded: Guarded, client: httpx.AsyncClient) -> None:
+        assert (await client.get("/health")).status_code == 200
         guarded.gate.clear()
         running = asyncio.create_task(client.post("/v1/search", json={}))
         while not guarded.calls:

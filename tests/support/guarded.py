@@ -106,6 +106,17 @@ class Guarded:
                     raise ValueError(SECRET)
 
                 return StreamingResponse(parts())
+            case "locked":
+                self.calls.append("locked")
+                return JSONResponse({}, 409)
+            case "slow":
+
+                async def slow_parts() -> AsyncIterator[bytes]:
+                    yield b"the first part, "
+                    await self.gate.wait()
+                    yield b"and the last"
+
+                return StreamingResponse(slow_parts())
             case "endless":
 
                 async def all_parts() -> AsyncIterator[bytes]:

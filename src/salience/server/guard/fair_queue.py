@@ -95,7 +95,7 @@ class Slots:
 
         Whoever has a slot calls `release` in the end. Whoever stops waiting calls `leave`.
         """
-        if self.taken < self._capacity and not self.queue:
+        if self.taken < self._capacity:  # then nobody waits
             self.taken += 1
             return None
         waiter: Waiter = asyncio.get_running_loop().create_future()
