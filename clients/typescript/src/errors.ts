@@ -1,25 +1,24 @@
-/** One wrong value: its place in the request, what is wrong with it, and what to do. */
-export interface FieldError {
-  pointer?: string | null;
-  field: string;
-  problem: string;
-  remedy?: string | null;
-}
+import type { Schemas } from "./types.js";
 
 /** The body of a refusal, as `application/problem+json` has it. */
-export interface Problem {
-  title?: string;
-  detail?: string;
-  instance?: string;
-  code?: string;
-  errors?: FieldError[];
-  record?: unknown;
-}
+export type Problem = Schemas["Problem"];
+
+/** One wrong value: its place in the request, what is wrong with it, and what to do. */
+export type FieldError = Problem["errors"][number];
+
+/** The name of an error: one that the server knows, or one of the client; of a proxy "HTTP502". */
+export type ErrorCode =
+  | Problem["code"]
+  | "NotSalience"
+  | "Redirected"
+  | "Timeout"
+  | "Unreachable"
+  | `HTTP${number}`;
 
 /** The contents of an error, beside its message. */
 interface Known {
   status?: number;
-  code: string;
+  code: ErrorCode;
   errors?: readonly FieldError[];
   requestId?: string | null;
   retryAfter?: number | null;
@@ -36,7 +35,7 @@ interface Known {
 export class SalienceError extends Error {
   override readonly name: string = "SalienceError";
   readonly status: number;
-  readonly code: string;
+  readonly code: ErrorCode;
   readonly errors: readonly FieldError[];
   readonly requestId: string | null;
   readonly retryAfter: number | null;
@@ -52,11 +51,11 @@ export class SalienceError extends Error {
 }
 
 /** A change of a version that is not the present one; `record` is the memory as it is now. */
-export class VersionConflict<Record = unknown> extends SalienceError {
+export class VersionConflict extends SalienceError {
   override readonly name = "VersionConflict";
-  readonly record: Record | null;
+  readonly record: Schemas["MemoryRecord"] | null;
 
-  constructor(message: string, known: Known, record: Record | null) {
+  constructor(message: string, known: Known, record: Schemas["MemoryRecord"] | null) {
     super(message, known);
     this.record = record;
   }
@@ -66,7 +65,7 @@ export class VersionConflict<Record = unknown> extends SalienceError {
 export async function refusal(response: Response): Promise<SalienceError> {
   const text = await response.text();
   const problem = problemIn(text);
-  const known = {
+  const known: Known = {
     status: response.status,
     code: problem?.code ?? `HTTP${response.status}`,
     errors: problem?.errors ?? [],
@@ -88,18 +87,18 @@ function seconds(value: string | null): number | null {
 
 function problemIn(text: string): Problem | null {
   try {
-    const value = JSON.parse(text) as Problem | null;
-    return typeof value?.code === "string" ? value : null;
+    const value = JSON.parse(text) as Partial<Problem> | null;
+    const { code, detail, errors } = value ?? {};
+    return code !== undefined && detail !== undefined && errors !== undefined ? (value as Problem) : null;
   } catch {
     return null; // a proxy answered, not the server
   }
 }
 
 /** The detail, with the fields that it does not name. */
-function sentence({ title, detail, errors = [] }: Problem): string {
-  const said = detail ?? title ?? "the server refused the request";
+function sentence({ detail, errors }: Problem): string {
   const fields = errors
     .map(({ field, problem, remedy }) => `${field}: ${problem}${remedy ? `; ${remedy}` : ""}`)
-    .filter((text) => !said.includes(text));
-  return [said, ...fields].join("\n");
+    .filter((text) => !detail.includes(text));
+  return [detail, ...fields].join("\n");
 }

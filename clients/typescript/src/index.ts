@@ -9,7 +9,7 @@ export {
   type SalienceSettings,
   type SearchRequest,
 } from "./client.js";
-export { SalienceError, VersionConflict, type FieldError } from "./errors.js";
+export { SalienceError, VersionConflict, type ErrorCode, type FieldError } from "./errors.js";
 export { Listing } from "./listing.js";
 export type { FoundMemory, SearchAnswer } from "./names.js";
 export type { CallOptions, ChangeOptions, WriteOptions } from "./transport.js";

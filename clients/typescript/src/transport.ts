@@ -1,5 +1,5 @@
 import { Deadline, pause } from "./deadline.js";
-import { refusal, SalienceError } from "./errors.js";
+import { type ErrorCode, refusal, SalienceError } from "./errors.js";
 
 /** The server, and the conduct of every request; `timeout` is in milliseconds. */
 export interface Settings {
@@ -63,8 +63,8 @@ const DEFAULT_TIMEOUT = 60_000;
 const DEFAULT_RETRIES = 2;
 const FIRST_PAUSE = 250; // milliseconds; each further one is twice as long
 const LONGEST_PAUSE = 30_000; // a server that asks for more is not waited for
-const TURNED_AWAY = new Set(["Busy", "Stopping"]); // before anything was done
-const HOPELESS = new Set(["NotSalience", "Redirected", "TimeLimit"]); // the next time as well
+const TURNED_AWAY = new Set<ErrorCode>(["Busy", "Stopping"]); // before anything was done
+const HOPELESS = new Set<ErrorCode>(["NotSalience", "Redirected", "TimeLimit"]); // the next time as well
 const UNANSWERED = new Set([0, 408, 502, 503, 504]);
 
 /** Sends requests with the key and the namespace, within a time limit, again where that is safe. */
