@@ -113,3 +113,10 @@ def test_times_close_together_ascend(microseconds: int) -> None:
     times = list(evenly_spaced(first, last, 53))
     assert times == sorted(times)
     assert (times[0], times[-1], len(times)) == (first, last, 53)
+
+
+def test_times_of_all_centuries_are_evenly_spaced() -> None:
+    first, last = (datetime(year, 1, 1, tzinfo=timezone.utc) for year in (1, 9999))
+    times = list(evenly_spaced(first, last, 10_000))
+    assert (times[0], times[-1]) == (first, last)
+    assert times == sorted(set(times))

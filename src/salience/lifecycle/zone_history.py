@@ -230,4 +230,4 @@ MAX_POINTS = 10_000
 def evenly_spaced(first: datetime, last: datetime, points: int) -> Iterator[datetime]:
     """Times at equal distances from the first to the last, both of them included."""
     for point in range(points):  # each rounded by itself, so that they ascend however close
-        yield first + (last - first) * point / max(1, points - 1)
+        yield first + (last - first) * (point / max(1, points - 1))

@@ -21,7 +21,7 @@ MAX_IDS = 1_000_000  # in one call
 MAX_TAG_CHARACTERS = 512
 _EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
 _PRESENT_YEARS = range(100, 9900)
-_LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
+LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
 EXACT_SCALARS = frozenset({str, int, float, bool, type(None), datetime})
 _EXACT_TYPES = EXACT_SCALARS | {dict, list, tuple}
 
@@ -137,7 +137,7 @@ def number(name: str, value: Any, maximum: float | None = None) -> float | None:
         raise InvalidInput(name, f"must be a number, not {type(value).__name__}")
     if maximum is None and name in FIELDS:
         maximum = FIELDS[name].maximum
-    if not 0.0 <= value <= (_LARGEST_NUMBER if maximum is None else maximum):
+    if not 0.0 <= value <= (LARGEST_NUMBER if maximum is None else maximum):
         limits = "0 or more" if maximum is None else f"between 0 and {maximum:g}"
         raise InvalidInput(name, f"is {shown(value)}", f"give a finite number, {limits}")
     return float(value)
@@ -145,7 +145,7 @@ def number(name: str, value: Any, maximum: float | None = None) -> float | None:
 
 def finite(value: float) -> bool:
     """Test whether a number is finite, and small enough for sums of such numbers to be."""
-    return -_LARGEST_NUMBER <= value <= _LARGEST_NUMBER
+    return -LARGEST_NUMBER <= value <= LARGEST_NUMBER
 
 
 def unit(name: str, value: Any) -> float | None:

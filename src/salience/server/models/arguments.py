@@ -115,11 +115,7 @@ class Arguments:
         for name, text in query:
             if name in values:
                 raise _refused([FieldProblem(name, "is there twice", "give it once")])
-            is_text = name in self.members and _allows(self.members[name].type, str)
-            try:
-                values[name] = text if is_text else msgspec.json.decode(text)
-            except (msgspec.DecodeError, RecursionError, UnicodeError):
-                values[name] = text
+            values[name] = _value(text, self.members[name].type) if name in self.members else text
         return self.parse(msgspec.json.encode(values))
 
     def schema(self) -> Schema:
@@ -168,6 +164,18 @@ def descriptions(docstring: str) -> dict[str, str]:
 def sentence(text: str) -> str:
     """A text that begins with a capital letter and ends with a full stop."""
     return text[:1].upper() + text[1:].rstrip(".") + "." if text else text
+
+
+def _value(text: str, annotation: Any) -> Any:
+    """The value that a parameter of a URL stands for: JSON, or text where that is allowed."""
+    if _allows(annotation, str) and not _allows(annotation, float):
+        return text
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return text
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number or not _allows(annotation, str) else text
 
 
 def _allows(annotation: Any, kind: type) -> bool:

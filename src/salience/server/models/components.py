@@ -7,13 +7,14 @@ from typing import Any, get_type_hints
 
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput
-from salience.ranking.profiles import BUILT_IN
+from salience.ranking.profiles import names
+from salience.records.field_types import STATUSES
 from salience.records.fields import FIELDS, field_type
 from salience.records.filters import MAX_FILTER_VALUES
 from salience.search.context.sections import STANDARD, Section
 from salience.search.request import MAX_HITS
 from salience.server.models.arguments import parameters
-from salience.server.models.constraints import LINK, NAMESPACE, RECORD, TEXT
+from salience.server.models.constraints import ID, LINK, METADATA, NAMESPACE, NO_NUL, RECORD, TEXT
 from salience.server.models.schema import Schema, schema_of
 from salience.server.problems import KINDS
 from salience.write.items import LINK_KEYS
@@ -29,12 +30,31 @@ MOMENT: Schema = {
     ],
 }
 _VALUES: dict[str, Schema] = {
-    "text": {"type": "string", "pattern": r"^[^\u0000]*$"},
+    "text": {"type": "string", "pattern": NO_NUL},
     "number": {"type": "number"},
     "time": {"$ref": f"{_REF}Moment"},
-    "list": {"type": "string", "pattern": r"^[^\u0000]*$"},
-    "json": {},
+    "list": {"type": "string", "pattern": NO_NUL},
+    "json": {"$ref": f"{_REF}JsonValue"},
 }
+_KEYS = METADATA["propertyNames"]
+_JSON_PARTS: dict[str, Schema] = {
+    "null": {"type": "null"},
+    "scalar": {"type": ["boolean", "number"]},
+    "text": {"type": "string", "pattern": NO_NUL},
+    "array": {"type": "array", "items": {"$ref": f"{_REF}JsonValue"}},
+    "object": {
+        "type": "object",
+        "additionalProperties": {"$ref": f"{_REF}JsonValue"},
+        "propertyNames": _KEYS,
+    },
+}
+
+
+def _json_value(without: str = "") -> Schema:
+    """The schema of a value of JSON, of all kinds but one."""
+    return {"anyOf": [part for kind, part in _JSON_PARTS.items() if kind != without]}
+
+
 _ORDER = ("gt", "gte", "lt", "lte")
 
 
@@ -56,7 +76,7 @@ def filters() -> dict[str, Schema]:
     properties["metadata"] = {
         "type": "object",
         "additionalProperties": {"$ref": f"{_REF}JsonCondition"},
-        "propertyNames": {"minLength": 1, "pattern": r"^[^\u0000]+$"},
+        "propertyNames": {"minLength": 1, "pattern": NO_NUL},
     }
     conditions = {f"{kind.capitalize()}Condition": _condition(kind) for kind in _VALUES}
     chosen = {
@@ -88,10 +108,10 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
     exact: Schema = {"type": "string", "enum": list(choices)} if choices else value
     if kind == "list":
         exact = {"anyOf": [value, {"type": "array", "items": value}]}
-    equal = {"anyOf": [exact, {"type": "null"}]} if exact else {}
+    equal = exact if kind == "json" else {"anyOf": [exact, {"type": "null"}]}
     among = {"type": "array", "items": equal}
     operators: dict[str, Schema] = {"eq": equal, "ne": equal, "in": among, "nin": among}
-    present = value or {"not": {"type": "null"}}
+    present = _json_value(without="null") if kind == "json" else value
     if kind != "list":
         operators |= dict.fromkeys(_ORDER, present)
     operators["contains"] = present
@@ -103,7 +123,7 @@ def _condition(kind: str, choices: tuple[str, ...] = ()) -> Schema:
         "additionalProperties": False,
         "minProperties": 1,
     }
-    plain = {"type": ["string", "number", "boolean", "null", "array"]} if kind == "json" else equal
+    plain = _json_value(without="object") if kind == "json" else equal
     return {"anyOf": [plain, compared]}
 
 
@@ -118,10 +138,11 @@ def requests() -> dict[str, Schema]:
     members["content"] = schema_of(str, RECORD["content"])
     return {
         "Moment": MOMENT,
+        "JsonValue": {"description": "A value of JSON, whose texts have no NUL."} | _json_value(),
         "Profile": {
             "description": "The name of a profile, or a profile as GET /v1/profiles/{name} gives "
             "one; never a path.",
-            "anyOf": [{"type": "string", "enum": sorted(BUILT_IN)}, {"type": "object"}],
+            "anyOf": [{"type": "string", "enum": sorted(names())}, _profile()],
         },
         "LinkInput": {
             "type": "object",
@@ -145,10 +166,11 @@ def requests() -> dict[str, Schema]:
                 "content": {
                     "description": "The text, or parts of it.",
                     "type": ["string", "array", "null"],
+                    "items": {"type": ["string", "object"]},
                 },
                 "name": {"type": ["string", "null"]},
                 "created_at": {"anyOf": [{"$ref": f"{_REF}Moment"}, {"type": "null"}]},
-                "id": {"type": ["string", "null"]},
+                "id": {"type": ["string", "null"], **ID},
             },
             "required": ["role", "content"],
         },
@@ -160,6 +182,21 @@ def requests() -> dict[str, Schema]:
 _NOT_OF_ITEMS = ("content", "dedup", "on_conflict")
 
 
+def _profile() -> Schema:
+    """The schema of a profile as JSON; the engine checks its stages, and names the wrong node."""
+    return {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "doc": {"type": "string"},
+            "statuses": {"type": "array", "items": {"type": "string", "enum": list(STATUSES)}},
+            "stages": {"type": "array", "items": _JSON_PARTS["object"]},
+        },
+        "required": ["name", "stages"],
+        "additionalProperties": False,
+    }
+
+
 def _section() -> Schema:
     """The schema of a section of a context."""
     limits: dict[str, Any] = {
@@ -167,7 +204,7 @@ def _section() -> Schema:
         "namespace": NAMESPACE,
         "filters": {"$ref": f"{_REF}Filters"},
         "limit": {"minimum": 1, "maximum": MAX_HITS},
-        "title": {"pattern": r"^[^\u0000]*$"},
+        "title": {"pattern": NO_NUL},
     }
     hints = get_type_hints(Section)
     properties = {f.name: schema_of(hints[f.name], limits.get(f.name, {})) for f in fields(Section)}

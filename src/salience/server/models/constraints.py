@@ -10,9 +10,10 @@ from salience.lifecycle.maintenance import STEPS
 from salience.lifecycle.zone_history import MAX_POINTS
 from salience.ranking.profiles import BUILT_IN
 from salience.records.fields import FIELDS
+from salience.records.json_values import MAX_KEY_CHARACTERS
 from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import LINK_TYPES
-from salience.records.validation import MAX_IDS, MAX_TAG_CHARACTERS
+from salience.records.validation import LARGEST_NUMBER, MAX_IDS, MAX_TAG_CHARACTERS
 from salience.search.context.sections import STANDARD
 from salience.search.request import MAX_HITS
 from salience.write.facets import FACETS
@@ -22,6 +23,7 @@ Constraint = Mapping[str, Any]
 
 TEXT = r"^[^\u0000]*\S[^\u0000]*$"
 """Text that is not blank, and has no NUL."""
+NO_NUL = r"^[^\u0000]*$"
 NAMESPACE: Constraint = {"maxLength": 256, "pattern": TEXT}
 ID: Constraint = {"maxLength": 512, "pattern": TEXT}
 TAG: Constraint = {"maxLength": MAX_TAG_CHARACTERS, "pattern": TEXT}
@@ -29,6 +31,10 @@ IDS: Constraint = {"maxItems": MAX_IDS, "items": TAG, **TAG}
 MOMENT: Constraint = {"$ref": "#/components/schemas/Moment"}
 FILTERS: Constraint = {"$ref": "#/components/schemas/Filters"}
 PROFILE: Constraint = {"$ref": "#/components/schemas/Profile"}
+METADATA: Constraint = {
+    "values": {"$ref": "#/components/schemas/JsonValue"},
+    "propertyNames": {"minLength": 1, "maxLength": MAX_KEY_CHARACTERS, "pattern": NO_NUL},
+}
 VERSION: Constraint = {"minimum": 1}
 
 
@@ -38,14 +44,14 @@ def _of_field(name: str) -> Constraint:
     if field.type == "time":
         return MOMENT
     if field.type == "number":
-        return {"minimum": 0} | ({} if field.maximum is None else {"maximum": field.maximum})
+        return {"minimum": 0, "maximum": field.maximum or LARGEST_NUMBER}
     if field.type == "list":
         return {"maxItems": DEFAULT_LIMITS.tags, "items": TAG}
     if field.choices:
         return {"enum": field.choices}
     if field.type == "text":
         return {"maxLength": field.limit or DEFAULT_LIMITS.text, "pattern": TEXT}
-    return {}
+    return METADATA if field.type == "json" else {}
 
 
 RECORD: Mapping[str, Constraint] = {name: _of_field(name) for name in FIELDS}
@@ -59,7 +65,7 @@ LINK: Mapping[str, Constraint] = {
     "created_at": MOMENT,
 }
 
-MESSAGES: Constraint = {"items": {"$ref": "#/components/schemas/ChatMessage"}}
+MESSAGES: Constraint = {"minItems": 1, "items": {"$ref": "#/components/schemas/ChatMessage"}}
 FACETS_OR_NULL: Constraint = {"names": FACETS, "values": RECORD["content"]}
 
 CONSTRAINTS: Mapping[str, Constraint] = {
@@ -89,15 +95,14 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "dedup": {"exclusiveMinimum": 0, "maximum": 1},
     "links": {"maxItems": MAX_LINKS, "items": {"$ref": "#/components/schemas/LinkInput"}},
     "vectors": {"values": {"minItems": 1}},
-    "replace_metadata": {},
-    "order": {},
+    "replace_metadata": METADATA,
     "old": ID,
     "new": ID,
     "one": ID,
     "other": ID,
     "utility": {"minimum": 0, "maximum": 1},
     "run": ID,
-    "prefix": {"pattern": r"^[^\u0000]*$"},
+    "prefix": {"pattern": NO_NUL},
 }
 """The limits of arguments, by their names; an operation says where one of its own differs."""
 

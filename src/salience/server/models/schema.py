@@ -7,7 +7,10 @@ from datetime import datetime
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
+from pydantic import BeforeValidator
+
 from salience.display.result import Result
+from salience.records.validation import LARGEST_NUMBER
 
 Schema = dict[str, Any]
 Refer = Callable[[type[Result]], Schema]
@@ -50,8 +53,18 @@ def is_json(annotation: Any) -> bool:
     return is_collection(annotation, Iterable) and is_json(get_args(annotation)[-1])
 
 
+def _whole(value: Any) -> Any:
+    """A whole number as an integer, as JSON makes no difference between 3 and 3.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_INTEGER = Annotated[int, BeforeValidator(_whole)]
+
+
 def incoming_type(annotation: Any) -> Any:
     """The type by which pydantic checks the values that JSON has for an annotation."""
+    if annotation is int:
+        return _INTEGER
     if parts := union_parts(annotation):
         return Union[tuple(incoming_type(part) for part in parts if is_json(part))]  # noqa: UP007
     if is_collection(annotation, Mapping):
@@ -78,13 +91,15 @@ def schema_of(
         return _union([part for part in parts if refer or is_json(part)], limits, refer)
     if "$ref" in limits or "anyOf" in limits:
         return dict(limits)
+    if annotation is float and "minimum" not in limits and refer is None:
+        limits = {"minimum": -LARGEST_NUMBER, "maximum": LARGEST_NUMBER, **limits}
     if annotation in _SCALARS:
         schema = dict(_SCALARS[annotation])
         names = _LIMITS.get(schema["type"], ())
         return schema | {name: _listed(limits[name]) for name in names if name in limits}
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
-        return {"type": "string", "enum": list(parts)}
+        return {"type": _SCALARS[type(parts[0])]["type"], "enum": list(parts)}
     if is_collection(annotation, Mapping):
         return _mapping(parts, limits, refer)
     if is_collection(annotation, tuple) and parts[-1] is not Ellipsis:
@@ -108,6 +123,8 @@ def _mapping(parts: tuple[Any, ...], limits: Mapping[str, Any], refer: Refer | N
         "type": "object",
         "additionalProperties": schema_of(parts[1], limits.get("values", {}), refer) or True,
     }
+    if "propertyNames" in limits:
+        schema["propertyNames"] = limits["propertyNames"]
     names = limits.get("names") or (get_args(parts[0]) if get_origin(parts[0]) is Literal else ())
     return schema | ({"propertyNames": {"enum": list(names)}} if names else {})
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from starlette.responses import Response
 
@@ -10,12 +10,13 @@ from salience.engine.memory import Memory
 from salience.errors import InvalidInput
 from salience.lifecycle.history import History
 from salience.records.record import MemoryRecord
+from salience.records.validation import MAX_IDS
 from salience.search.listing import MAX_PAGE, Page
 from salience.server import document
 from salience.server.encoding import answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.changes import CHANGES
-from salience.server.models.constraints import CONSTRAINTS
+from salience.server.models.constraints import CONSTRAINTS, MESSAGES, RECORD
 from salience.server.operation import DELETE, READ, WRITE, Answer, Call, operation
 from salience.write.idempotency import SAME_KEY
 from salience.write.outcomes import AddResult
@@ -23,6 +24,12 @@ from salience.write.reading import not_found
 
 TAG = "Memories"
 MAX_BATCH = 2_048  # items, and ids, of one request
+_CONTENT = {"content": parameters(Memory.add)["content"].within({**RECORD["content"], **MESSAGES})}
+_IDS = Argument(
+    list[str],
+    "The ids of the memories.",
+    constraint={"maxItems": MAX_IDS, "items": RECORD["content"]},
+)
 _ITEMS = Argument(
     list[Any],
     f"Texts, or objects with the fields of a memory; at most {MAX_BATCH:,}.",
@@ -40,7 +47,7 @@ _STORED = Answer(description="The memory as it is now.", body=MemoryRecord, has_
     Memory.add,
     scope=WRITE,
     tag=TAG,
-    body=Arguments.of("AddRequest", Memory.add, plus=document.RECORD_ARGUMENTS),
+    body=Arguments.of("AddRequest", Memory.add, plus=document.RECORD_ARGUMENTS | _CONTENT),
     answers={
         201: Answer(description="It is a memory now.", body=AddResult),
         200: Answer(description="Nothing new was stored; the outcome says why.", body=AddResult),
@@ -106,7 +113,7 @@ def _check_batch(name: str, items: list[Any]) -> None:
     Memory.get_many,
     scope=READ,
     tag=TAG,
-    body=Arguments.of("GetManyRequest", Memory.get_many),
+    body=Arguments.of("GetManyRequest", Memory.get_many, plus={"ids": _IDS}),
     answers={
         200: Answer(
             description="The memories in the order of the ids; null where there is none.",
@@ -177,10 +184,7 @@ async def count(call: Call) -> Response:
         "DeleteRequest",
         {
             "ids": Argument(
-                list[str] | None,
-                "The ids of the memories to erase.",
-                None,
-                CONSTRAINTS["ids"],
+                list[str], "The ids of the memories to erase.", None, CONSTRAINTS["ids"]
             ),
             "filters": Argument(
                 Any,
@@ -188,8 +192,9 @@ async def count(call: Call) -> Response:
                 None,
                 CONSTRAINTS["filters"],
             ),
-            "all": Argument(bool, "True to erase the whole namespace.", False),
+            "all": Argument(Literal[True], "True to erase the whole namespace.", None),
         },
+        one_of=(("ids", "filters", "all"),),
     ),
     answers={200: Answer(description="How many there were.", body={"deleted": int})},
     example={"ids": ["note-1", "note-2"]},
@@ -197,8 +202,6 @@ async def count(call: Call) -> Response:
 async def delete_many(call: Call) -> Response:
     """Erase memories."""
     ids, filters, whole = (call.take(name) for name in ("ids", "filters", "all"))
-    if sum((ids is not None, filters is not None, whole is True)) != 1:
-        raise InvalidInput("body", "has to say what to erase", "give ids, filters, or all: true")
     if ids is not None:
         return answer({"deleted": await call.memory.delete_many(ids)})
     namespace = call.namespace if whole else None

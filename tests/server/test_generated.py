@@ -1,0 +1,82 @@
+"""Requests generated from the OpenAPI document: its schemas say what is taken, and what refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis import GenerationMode
+from starlette.testclient import TestClient
+
+from salience.access import LOCAL
+from salience.server.app import Server, create_app
+from salience.server.routes import OPERATIONS
+from salience.server.settings import ServerSettings
+
+EXAMPLES = 4  # of each operation and mode
+NOT_OF_A_SCHEMA = (
+    r"cursor: is not one of a listing|after: is not one of a page",  # they come from answers
+    r"as_of: .* is in the future|is in the year|is before (the first time|valid_from)",
+    r"weights\..*: .* has no part of that name|context: \S+ has no|: compares no vectors",
+    r"stages|profile|: is no part of a profile",  # the grammar of a profile is the engine's
+    r"another name of|cannot contradict itself|cannot supersede itself|no name of a run",
+    r"no message with text|have no text of|cannot name several messages|messages\[\d+\]",
+    r"item: must be a mapping|nothing says what to erase|metadata, which is merged",
+    r"sections|max_tokens|belongs to another request|more than 64 bits|too large a number",
+    r"occurs twice|in the namespace .* already|in use|min_similarity",
+)
+"""Refusals of values that are right by their schemas, for reasons that no schema can say."""
+_EXPLAINED = re.compile("|".join(NOT_OF_A_SCHEMA))
+_SENT = {"data": "content"}  # as the client of the test calls it
+_OTHERS = ("export", "import", "metrics", "openapi", "docs")
+
+
+async def _local(*_: Any) -> Any:
+    return LOCAL
+
+
+@pytest.fixture(scope="module")
+def app() -> Iterator[tuple[TestClient, Any]]:
+    """A server in this process, that takes whoever asks for a client of this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Server, "authenticate", _local)
+        allowed = ServerSettings(db="ram://", embedder="none", allowed_hosts=("testserver",))
+        application = create_app(allowed)
+        with TestClient(application) as client:
+            yield client, schemathesis.openapi.from_dict(application.openapi())
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+@pytest.mark.parametrize("id", [each.id for each in OPERATIONS if each.id not in _OTHERS])
+def test_what_a_schema_says_decides(app: Any, id: str, mode: GenerationMode) -> None:
+    client, schema = app
+    operation = schema.find_operation_by_id(id)
+
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        database=None,
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def run(case: Any) -> None:
+        sent = case.as_transport_kwargs(base_url="http://testserver")
+        sent = {_SENT.get(name, name): sent[name] for name in sent if name != "cookies"}
+        response = client.request(**sent)
+        assert response.status_code < 500, response.text
+        if mode is GenerationMode.POSITIVE and response.status_code in (400, 415, 422):
+            detail = response.json()["detail"]
+            assert _EXPLAINED.search(detail), f"{detail}\n{sent}"
+        if mode is GenerationMode.NEGATIVE and sent.get("json") is not None:
+            assert response.status_code >= 400, f"{response.text[:300]}\n{sent}"
+
+    try:
+        run()
+    except Unsatisfiable:
+        assert mode is GenerationMode.NEGATIVE  # nothing can be wrong where nothing is asked
