@@ -179,7 +179,7 @@ def test_the_unit_is_one_by_systemd(tmp_path: Path) -> None:
         check=False,
     )
     [level] = re.findall(r"exposure level for \S+: ([\d.]+)", exposure.stdout)
-    assert f"at {level} of 10" in page(PAGE).replace("\n", " ")
+    assert float(level) < 2  # as the page says
 
 
 def program(name: str) -> str:

@@ -138,6 +138,26 @@ def test_a_reload_replaces_the_workers_and_no_request_fails(tmp_path: Path) -> N
         assert len(memory) == len(clients.accepted)
 
 
+def test_servers_go_on_when_a_migration_comes_and_old_ones_do_not_start_again(
+    tmp_path: Path,
+) -> None:
+    psycopg = pytest.importorskip("psycopg", reason="the extra 'postgres' is not installed")
+    pytest.importorskip("pg0", reason="the extra 'testing' is not installed")
+    from salience.testing.postgres import PostgresServer
+
+    log = tmp_path / "log"
+    with PostgresServer() as database, real_server(database.url, log=log) as running:
+        with psycopg.connect(database.url) as connection:  # a later version has a later schema
+            connection.execute(
+                "UPDATE salience.meta SET value = (value::int + 1)::text WHERE key = 'schema'"
+            )
+        with running.client() as client:
+            client.post("/memories", json={"id": "tea", "content": "Ana likes green tea."})
+            assert client.post("/search", json={"query": "tea"}).json()["hits"][0]["id"] == "tea"
+        with pytest.raises(AssertionError, match=r"has the newer schema .* upgrade salience"):
+            RealServer(database.url, log=tmp_path / "second")
+
+
 def test_every_metric_of_the_page_is_one_of_the_server(server: RealServer) -> None:
     httpx.post(f"{server.url}/v1/search", json={"query": "tea"}).raise_for_status()
     told = httpx.get(f"{server.url}/metrics").text
