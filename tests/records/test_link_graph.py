@@ -36,6 +36,7 @@ class World:
         self.links = {(str(s), str(t), type): float(i) for i, (s, t, type) in enumerate(edges)}
         self.living = {str(id) for id in living}
         self.graph = LinkGraph(self.all_links(), self.living)
+        self.kept: dict[str, dict[str, float]] = {}  # columns, brought up to date by what changed
 
     def all_links(self) -> list[tuple[str, str, str, float]]:
         return [(*key, at) for key, at in self.links.items()]
@@ -79,6 +80,16 @@ class World:
         assert np.array_equal(self.graph.column("newest_link", ids), newest, equal_nan=True)
         linked = [float(any(id in one[:2] for one in links)) for id in ids]
         assert self.graph.column("linked", ids).tolist() == linked
+        self.check_kept_columns(ids)
+
+    def check_kept_columns(self, ids: list[str]) -> None:
+        for name in ("linked", "in_degree", "newest_link", "is_cut_vertex"):
+            changed = sorted(self.graph.changed(name)) if name in self.kept else ids
+            self.graph.changed(name)
+            kept = self.kept.setdefault(name, {})
+            kept.update(zip(changed, self.graph.column(name, changed).tolist(), strict=True))
+            values = self.graph.column(name, ids)
+            assert np.array_equal([kept[id] for id in ids], values, equal_nan=True), name
 
 
 @given(EDGES, st.sets(st.integers(0, 11)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 Adjacency = Callable[[str], Iterable[str]]
 
@@ -32,6 +32,7 @@ class BlockCutTree:
         ] = {}  # by vertex, towards the leader of its component (union-find)
         self._size: dict[str, int] = {}  # of the component of a leader
         self._stale: dict[str, None] = {}  # vertices of components to be explored again
+        self._changed: set[str] | None = None  # since `changed` was called, None before
 
     def connect(self, one: str, other: str) -> None:
         """Add an edge between two vertices."""
@@ -65,6 +66,15 @@ class BlockCutTree:
         return frozenset(
             vertex for vertex, below in self._below.items() if below + (vertex in self._above) > 1
         )
+
+    def changed(self) -> set[str]:
+        """The vertices that may have become cuts, or none, since the last call.
+
+        The first call gives none; what counts by then is what there is by then.
+        """
+        self.settle()
+        changed, self._changed = self._changed or set(), set()
+        return changed
 
     @property
     def nbytes(self) -> int:
@@ -120,12 +130,18 @@ class BlockCutTree:
         self._size[root] = len(entered)
         return entered
 
+    def _note(self, vertices: Iterable[str]) -> None:
+        """Note that vertices may be cuts now, or cuts no more."""
+        if self._changed is not None:
+            self._changed.update(vertices)
+
     def _forget(self, vertex: str) -> None:
+        self._note((vertex,))
         self._above.pop(vertex, None)
         self._below.pop(vertex, None)
         self._size.pop(vertex, None)
 
-    def _hang(self, top: str, members: Iterable[str]) -> None:
+    def _hang(self, top: str, members: Collection[str]) -> None:
         """Add a new block below a vertex."""
         block = len(self._top)
         self._top.append(top)
@@ -133,6 +149,7 @@ class BlockCutTree:
         self._below[top] = self._below.get(top, 0) + 1
         for member in members:
             self._above[member] = block
+        self._note((top, *members))
 
     def _component(self, vertex: str) -> str:
         """The leader of the component of a vertex."""
@@ -176,6 +193,7 @@ class BlockCutTree:
             self._below[vertex] = self._below.get(vertex, 0) + 1
             self._below[parent] -= 1
             self._above[parent] = block
+            self._note((vertex, parent))
             vertex, block = parent, following
 
     def _path(self, one: str, other: str) -> tuple[list[int], int | str]:
@@ -219,6 +237,7 @@ class BlockCutTree:
 
     def _merge(self, blocks: list[int], meeting: int | str) -> None:
         """Merge the blocks on a path into one."""
+        self._note(self._top[block] for block in blocks)
         for block in blocks:
             if block != meeting:
                 self._below[self._top[block]] -= 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -50,6 +50,7 @@ class LinkGraph:
         self._new: set[str] = set()
         self._removed: set[str] = set()
         self._relinked: set[str] = set()
+        self._changed: dict[str, set[str]] = {}  # by column, of those that `changed` was asked of
         self._blocks = BlockCutTree(self.neighbors)
         for (source, target), support in self._supports(links).items():
             self._set(source, target, support)
@@ -98,6 +99,7 @@ class LinkGraph:
                 if (source, target) not in current:
                     was_connected = self._connected(source, target)
                     del self._out[source][target], self._in[target][source]
+                    self._note((source, target))
                     if was_connected and not self._connected(source, target):
                         self._blocks.disconnect((source, target))
         for (source, target), support in sorted(current.items()):
@@ -122,6 +124,11 @@ class LinkGraph:
     def _set(self, source: str, target: str, support: _Support) -> None:
         self._out.setdefault(source, {})[target] = support
         self._in.setdefault(target, {})[source] = support
+        self._note((source, target))
+
+    def _note(self, ids: Collection[str]) -> None:
+        for changed in self._changed.values():
+            changed.update(ids)
 
     def _connected(self, one: str, other: str) -> bool:
         """Test whether one of two memories supports the other."""
@@ -132,10 +139,12 @@ class LinkGraph:
     def _drop(self, id: str) -> None:
         self._existing.discard(id)
         near = list(self.neighbors(id))
-        for target in self._out.pop(id, {}):
+        targets, sources = self._out.pop(id, {}), self._in.pop(id, {})
+        for target in targets:
             del self._in[target][id]
-        for source in self._in.pop(id, {}):
+        for source in sources:
             del self._out[source][id]
+        self._note((id, *targets, *sources))
         if near:
             self._blocks.disconnect((id, *near))
 
@@ -150,6 +159,17 @@ class LinkGraph:
     def cuts(self) -> frozenset[str]:
         """The cut vertices: memories without which a component would fall apart."""
         return self._blocks.cuts
+
+    def changed(self, name: str) -> set[str]:
+        """The memories whose values in a column may have changed since the last call for it.
+
+        The first call gives none; what counts by then is what there is by then.
+        """
+        if name == "is_cut_vertex":
+            return self._blocks.changed()
+        changed = self._changed.get(name, set())
+        self._changed[name] = set()
+        return changed
 
     def column(self, name: str, ids: Sequence[str]) -> NDArray[np.float64]:
         """A column of `fields.GRAPH` for some memories, or `linked`: 1 for those with any link."""

@@ -45,6 +45,7 @@ _ALWAYS_LOADED = (
 _RELOAD_DEAD_SHARE = 0.25  # share of dead ordinals above which the table is loaded anew,
 _RELOAD_DEAD_ROWS = 1_000  # unless they are no more than this
 _MAX_COUNTED_TURNS = 64  # that come or go at once, up to which speakers are not counted anew
+_MAX_CHANGED_SHARE = 0.1  # of a column of links; beyond it the column is worked out anew
 _TOKEN_BUFFER_ROWS = 1 << 18  # memories whose words are buffered before they become postings
 
 
@@ -77,7 +78,8 @@ class MemoryTable:
         self._trigram_indexes: dict[str, TrigramIndex] = {}
         self._exact_indexes: dict[str, ExactIndex] = {}
         self._graph: LinkGraph | None = None
-        self._link_columns: dict[str, Floats] = {}
+        self._link_columns: dict[str, GrowableArray] = {}
+        self._ordinal_of: dict[str, int] = {}  # by id, while there is a graph
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
@@ -128,8 +130,6 @@ class MemoryTable:
                 self._speakers = None
             elif self._speakers is not None:
                 self._speakers.change(first, removed, self.alive)
-        if changes.added or changes.removed or changes.linked:
-            self._link_columns = {}
         if self._graph is not None and changes.linked:
             ordinals = self.ordinals(np.array(changes.linked, dtype=np.int64))
             self._graph.relinked(self.ids_at(ordinals[ordinals >= 0]))
@@ -156,7 +156,9 @@ class MemoryTable:
                 self._flush_tokens(tokens)
         self._flush_tokens(tokens)
         if self._graph is not None:
-            self._graph.added(self.ids[first:])
+            new_ids = self.ids[first:]
+            self._graph.added(new_ids)
+            self._ordinal_of.update(zip(new_ids, range(first, len(self)), strict=True))
         self._append_vectors(first, rows)
 
     def _flush_tokens(self, tokens: dict[str, list[bytes | None]]) -> None:
@@ -398,20 +400,29 @@ class MemoryTable:
 
     def link_column(self, name: str) -> Floats:
         """One of `fields.GRAPH` by ordinal."""
-        if name not in self._link_columns:
-            self._link_columns[name] = self._link_graph().column(name, self.ids)
-        return self._link_columns[name]
+        graph = self._link_graph()
+        changed, column = graph.changed(name), self._link_columns.get(name)
+        if column is None or len(changed) > len(self) * _MAX_CHANGED_SHARE:
+            column = self._link_columns[name] = GrowableArray(np.float64)
+            changed = set()
+        column.extend(graph.column(name, self.ids[len(column) :]))
+        if changed:
+            ids = [id for id in changed if id in self._ordinal_of]
+            column.view[[self._ordinal_of[id] for id in ids]] = graph.column(name, ids)
+        return column.view
 
     def _link_graph(self) -> LinkGraph:
         if self._graph is None or self._graph.outdated:
-            living = self.ids_at(np.flatnonzero(self.alive))
-            self._graph = LinkGraph(self._feed.links(self.namespace), living)
+            living = np.flatnonzero(self.alive)
+            ids = self.ids_at(living)
+            self._graph, self._link_columns = LinkGraph(self._feed.links(self.namespace), ids), {}
+            self._ordinal_of = dict(zip(ids, living.tolist(), strict=True))
         self._graph.settle(lambda ids: self._feed.links(self.namespace, ids))
         return self._graph
 
     def forget_links(self) -> None:
         """Drop the graph of links; it is read anew when it is next asked for."""
-        self._graph, self._link_columns = None, {}
+        self._graph, self._link_columns, self._ordinal_of = None, {}, {}
 
     # Filters
 
