@@ -1,0 +1,138 @@
+"""An index that followed every write answers like one built anew: to the last bit."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from salience.language import speakers
+from salience.language.analysis_types import QueryAnalysis
+from salience.language.features import FEATURES
+from salience.records.record import Draft, Link, MemoryRecord
+from salience.retrieval.operations import Put, Touch
+from salience.retrieval.query import Query
+from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
+from salience.stores.index import memory_table
+from salience.stores.index.namespace_index import NamespaceIndex
+from salience.stores.index.words import postings
+from salience.stores.ram import RamRecords
+from salience.testing.conformance._case import START
+
+WORDS = ("apple", "pear", "plums", "went", "go", "ana")
+COLUMNS = (
+    *("speaker", "session_id", "importance", "tags", "position", "access_count", "created_at"),
+    *("in_degree", "newest_link", "is_cut_vertex", f"previous.{FEATURES[0]}"),
+)
+QUERY = Query(
+    text="apple pear Ana",
+    namespaces=("n",),
+    now=START.timestamp(),
+    k=5,
+    vector=np.array([0.6, 0.8], dtype=np.float32),
+    reading=QueryAnalysis(
+        terms=(("appl",), ("pear", "plum"), ("ana",)), prefixes=("pl",), phrases=("pear went",)
+    ),
+    entities=frozenset({"ana"}),
+)
+ROUTES = (
+    Lexical((("content", 1.0), ("title", 2.0), ("tags", 0.5)), before=0.5, after=0.25),
+    Lexical((("content", 1.0),), operators=True),
+    Lexical((("title", 1.0),), measure="ts_rank"),
+    Trigram(("title", "speaker"), min_similarity=0.1),
+    ExactMatch(),
+    Vector(),
+)
+
+numbers = st.integers(0, 5)
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
+long_texts = st.permutations(["apple", "plums", *["go"] * 45]).map(" ".join)
+contents = st.one_of(
+    texts, long_texts, st.sampled_from(["Hey Annie, apple", "Thanks Bobby! go", "Hi Annie"])
+)
+memories = st.fixed_dictionaries(
+    {
+        "content": contents,
+        "created_at": st.integers(0, 4).map(lambda minutes: START + timedelta(minutes=minutes)),
+        "speaker": st.sampled_from(("Ana", "Ana", "Ana", "Bo Silva", None)),
+        "session_id": st.sampled_from(("s", "s", "s", "t", None)),
+    },
+    optional={
+        "title": st.sampled_from(["Ana", "plum pear"]),
+        "importance": st.sampled_from([0.0, 0.5]),
+        "tags": st.lists(st.sampled_from(WORDS), max_size=2).map(tuple),
+    },
+)
+steps = st.one_of(
+    st.tuples(st.just("put"), st.lists(st.tuples(numbers, memories), min_size=1, max_size=4)),
+    st.tuples(st.just("put"), st.lists(st.tuples(numbers, memories), min_size=1, max_size=4)),
+    st.tuples(st.just("erase"), st.sets(numbers, min_size=1, max_size=3)),
+    st.tuples(st.just("link"), numbers, numbers, st.sampled_from(["supports", "contradicts"])),
+    st.tuples(st.just("unlink"), numbers, numbers, st.just("supports")),
+    st.tuples(st.just("link"), numbers, numbers, st.just("supports")),
+    st.tuples(st.just("touch"), numbers),
+)
+
+
+def take(records: RamRecords, step: tuple[Any, ...]) -> None:
+    kind, *arguments = step
+    if kind == "put":
+        drafts: dict[str, Draft] = {}
+        for number, fields in arguments[0]:
+            record = MemoryRecord(id=f"m{number}", namespace="n", updated_at=START, **fields)
+            vector = np.array([np.cos(number), np.sin(number)], dtype=np.float32)
+            drafts[record.id] = Draft(record, {"content": vector} if number % 3 else {})
+        there = records.rows_by_id("n", list(drafts))
+        for replace in (True, False):
+            part = tuple(draft for id, draft in drafts.items() if (id in there) is replace)
+            assert records.put(Put(part, replace=replace, at=START)) == ()
+    elif kind == "erase":
+        records.delete("n", ids=[f"m{number}" for number in arguments[0]])
+    elif kind in ("link", "unlink"):
+        link = Link("n", f"m{arguments[0]}", f"m{arguments[1]}", arguments[2], 1.0, START)
+        if {link.source, link.target} <= records.rows_by_id("n", [link.source, link.target]).keys():
+            made, removed = ((link,), ()) if kind == "link" else ((), (link,))
+            records.put(Put((), made, removed, at=START))
+    elif kind == "touch":
+        rows = list(records.rows_by_id("n", [f"m{arguments[0]}"]).values())
+        records.touch(Touch(np.array(rows, dtype=np.int64), START))
+
+
+def answers(index: NamespaceIndex, records: RamRecords) -> dict[str, Any]:
+    """All that a search reads of the index, by id where rows differ."""
+    rows = np.array(sorted(records.rows_by_id("n", [f"m{n}" for n in range(10)]).values()))
+    rows = rows.astype(np.int64)
+    told: dict[str, Any] = {"speakers": index.table.speakers, "vectors": index.vector_names}
+    for route in ROUTES:
+        ranked, scores = index.search(route, QUERY, 4)
+        told[f"search {route}"] = ranked.tolist(), scores.tolist()
+        for of in ("self", "previous"):
+            told[f"{of} {route}"] = str(index.score(route, QUERY, rows, of).tolist())
+    terms = index.matched_terms(ROUTES[0], QUERY, rows)
+    told["terms"] = terms.tolist()
+    told["neighbors"] = index.session_neighbors(rows, None).tolist()
+    columns = index.fetch(rows, COLUMNS)
+    return told | {name: str(np.asarray(column).tolist()) for name, column in columns.items()}
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(memories, min_size=4, max_size=4), st.lists(steps, max_size=8), st.integers(0, 99))
+def test_a_refreshed_index_answers_like_one_built_anew(
+    begun: list[dict[str, Any]], taken: list[tuple[Any, ...]], recent: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postings, "_MAX_RECENT_WORDS", recent)
+        patch.setattr(memory_table, "_MAX_CHANGED_SHARE", 1.0)
+        patch.setattr(speakers, "NICKNAME_MIN_GREETINGS", 1)
+        records = RamRecords()
+        index = NamespaceIndex(records, "n")
+        for step in (("put", list(enumerate(begun))), *taken):
+            take(records, step)
+            index.table.refresh()
+            fresh = NamespaceIndex(records, "n")
+            fresh.table.refresh()
+            assert answers(index, records) == answers(fresh, records)
