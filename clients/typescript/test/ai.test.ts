@@ -101,6 +101,23 @@ test("earlier messages stay as they are, and a prompt without words or memories 
   assert.deepEqual(rest, ["What does Ben play?", "file"]);
 });
 
+test("a long message is asked about by its end, of whole characters", async () => {
+  const client = connect();
+  await client.add("The boat is called Aurora.");
+  const model = new MockLanguageModelV3({ doGenerate: says("ok") });
+  const onError = (error: unknown) => {
+    throw error;
+  };
+  for (const filling of ["🙂", "a🙂"]) {
+    const prompt = `${filling}${"🙂".repeat(60_000)} What is the boat called?`;
+    await generateText({ model: remembering(model, { client, onError }), prompt });
+    assert.match(texts(model.doGenerateCalls.at(-1))[0] ?? "", /Aurora/);
+    assert.equal(texts(model.doGenerateCalls.at(-1))[1], prompt);
+  }
+  const cut = `${"🙂".repeat(6_000)}?`; // half a character would begin the last 10,000
+  await generateText({ model: remembering(model, { client, onError }), prompt: cut });
+});
+
 test("a turn is kept in its own words, without the memories that were before them", async () => {
   const client = connect();
   await client.add({ content: "Ana works nights.", kind: "fact" });

@@ -47,7 +47,7 @@ export function salienceMemory(options: SalienceMemoryOptions): LanguageModelMid
     const context = await client.getContext(
       {
         ...options.context,
-        query: query.slice(-LONGEST_QUERY),
+        query: end(query),
         max_tokens: options.maxTokens ?? DEFAULT_TOKENS,
         format: "xml",
         touch,
@@ -133,6 +133,11 @@ function before(message: UserMessage, memories: string): UserMessage {
   return { ...message, content: [{ type: "text", text: fenced(memories) }, ...message.content] };
 }
 
+/** The end of a long text, from a whole character on. */
+function end(text: string): string {
+  return text.slice(-LONGEST_QUERY).replace(/^[\uDC00-\uDFFF]/, "");
+}
+
 function warn(error: unknown): void {
-  console.warn("salience: the model was asked without its memories.", error);
+  console.warn("salience: memories were not recalled, or not kept.", error);
 }
