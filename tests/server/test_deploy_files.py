@@ -54,8 +54,10 @@ def commands() -> Iterator[list[str]]:
             yield service["command"]
     for container in (*pod()["initContainers"], *pod()["containers"]):
         yield container["args"]
-    [started] = re.findall(r"^ExecStart=\S+/salience (.*)$", text("salience.service"), re.MULTILINE)
-    yield shlex.split(started)
+    [started] = re.findall(r"^ExecStart=(.*)$", text("salience.service"), re.MULTILINE)
+    python, salience, *arguments = shlex.split(started)
+    assert (python, salience) == ("/opt/salience/bin/python", "/opt/salience/bin/salience")
+    yield arguments
     told = re.sub(r"\\\n#?", " ", "".join(map(text, FILES)) + page(PAGE))
     for line in re.findall(r"(?<!`)\b(keys create .*?)(?:`|>|$)", told, re.MULTILINE):
         yield shlex.split(line)
@@ -166,8 +168,8 @@ def test_the_unit_is_one_by_systemd(tmp_path: Path) -> None:
     if analyze is None:
         pytest.skip("systemd-analyze is not installed")
     unit = tmp_path / "salience.service"
-    there = str(Path(sys.executable).parent / "salience")
-    unit.write_text(text("salience.service").replace("/opt/salience/bin/salience", there))
+    there = str(Path(sys.executable).parent)
+    unit.write_text(text("salience.service").replace("/opt/salience/bin", there))
     verified = subprocess.run(
         [analyze, "verify", "--man=no", str(unit)], capture_output=True, text=True, check=False
     )

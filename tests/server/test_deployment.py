@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import salience
 from salience import Memory
 from salience.access import Keyring
 from support.pages import ROOT, page
@@ -115,11 +118,40 @@ def workers(server: RealServer) -> set[int]:
     return found
 
 
+def environment(folder: Path, version: str) -> Path:
+    """A Python environment with a salience that says it has a version, and else as this one."""
+    own = Path(sys.prefix)
+    here = Path(sysconfig.get_path("purelib"))
+    packages = folder / here.relative_to(own)
+    packages.mkdir(parents=True)
+    for entry in here.iterdir():
+        if "salience" not in entry.name:
+            (packages / entry.name).symlink_to(entry)
+    shutil.copytree(Path(salience.__file__).parent, packages / "salience")
+    package = packages / "salience" / "__init__.py"
+    text = package.read_text("utf-8")
+    package.write_text(text.replace(f'"{salience.__version__}"', f'"{version}"'))
+    shutil.copy(own / "pyvenv.cfg", folder)
+    (folder / "bin").mkdir()
+    (folder / "bin" / "python").symlink_to(Path(sys.executable).resolve())
+    return folder
+
+
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="workers are counted in /proc")
-def test_a_reload_replaces_the_workers_and_no_request_fails(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.prefix == sys.base_prefix, reason="this Python is in no environment")
+def test_a_reload_brings_a_new_version_and_no_request_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = tmp_path / "current"
+    current.symlink_to(environment(tmp_path / "old", "1.0.0"))
+    monkeypatch.setattr(sys, "executable", str(current / "bin" / "python"))
     with real_server(tmp_path / "memory.db", "--workers", "2") as server:
         before = workers(server)
         assert len(before) == 2
+        assert version(server) == "1.0.0"
+        environment(tmp_path / "new", "2.0.0")
+        current.unlink()
+        current.symlink_to(tmp_path / "new")
         with Clients(server) as clients:
             server.process.send_signal(signal.SIGHUP)
             until = time.monotonic() + 120
@@ -131,11 +163,17 @@ def test_a_reload_replaces_the_workers_and_no_request_fails(tmp_path: Path) -> N
         after = workers(server)
         assert len(after) == 2
         assert not after & before
+        assert version(server) == "2.0.0"
         assert clients.failures == []
         assert server.stop() == 0
     with Memory.open(str(tmp_path / "memory.db")) as memory:
         assert None not in memory.get_many(clients.accepted)
         assert len(memory) == len(clients.accepted)
+
+
+def version(server: RealServer) -> str:
+    told: str = httpx.get(f"{server.url}/version").json()["version"]
+    return told
 
 
 def test_servers_go_on_when_a_migration_comes_and_old_ones_do_not_start_again(
