@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import sysconfig
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import httpx
@@ -169,6 +170,22 @@ def test_a_reload_brings_a_new_version_and_no_request_fails(
     with Memory.open(str(tmp_path / "memory.db")) as memory:
         assert None not in memory.get_many(clients.accepted)
         assert len(memory) == len(clients.accepted)
+
+
+def test_a_backup_by_sqlite_holds_what_was_accepted_before_it(tmp_path: Path) -> None:
+    with real_server(tmp_path / "memory.db") as server, Clients(server) as clients:
+        until = time.monotonic() + 60
+        while len(clients.accepted) < 10 and time.monotonic() < until:
+            time.sleep(0.05)
+        accepted = list(clients.accepted)
+        source, copy = (sqlite3.connect(tmp_path / name) for name in ("memory.db", "backup.db"))
+        with closing(source), closing(copy):
+            source.backup(copy)
+    assert clients.failures == []
+    with Memory.open(str(tmp_path / "backup.db")) as memory:
+        assert len(accepted) >= 10
+        assert None not in memory.get_many(accepted)
+        assert memory.verify()
 
 
 def version(server: RealServer) -> str:
