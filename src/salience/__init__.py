@@ -9,7 +9,9 @@
         print(memory.explain("Where does Ana live?", "move"))  # why it is found, or why not
         print(memory.get_context("Where does Ana live?"))  # a text within a token budget
 
-`AsyncMemory` has the same methods, awaited. What they return:
+`AsyncMemory` has the same methods, awaited. Both open a server as well, by
+`Memory.open("http://host:port", api_key=...)`; `Client` asks one with methods in groups.
+What the methods return:
 
     search        SearchResult, with a Hit for each memory; its Explanation if that is asked for
     explain       ExplainReport
@@ -43,6 +45,7 @@ from salience.write.outcomes import AddResult
 
 if TYPE_CHECKING:
     from salience.engine.async_memory import AsyncMemory
+    from salience.remote.client import Client
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 for _scheme in ("http", "https"):
@@ -59,6 +62,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AddResult",
     "AsyncMemory",
+    "Client",
     "Comparison",
     "Context",
     "Event",
@@ -86,4 +90,8 @@ def __getattr__(name: str) -> Any:
         from salience.engine.async_memory import AsyncMemory
 
         return AsyncMemory
+    if name == "Client":  # which needs an extra
+        from salience.remote.client import Client
+
+        return Client
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

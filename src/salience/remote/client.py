@@ -1,0 +1,184 @@
+"""`Client`: a server's memories, feedback and searches in groups, as client.memories.create(...).
+
+Its fields have the names of REST documents: `importance_score`, `threshold`, `combined_score`, and
+a memory's `tier`, `content_type` and `memory_nature` as arguments of a search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from salience.engine.options import DEFAULT_TIMEOUT_SECONDS
+from salience.errors import NotFound
+from salience.remote.calls import OPERATIONS
+from salience.remote.settings import RemoteSettings
+from salience.remote.transport import Transport
+
+
+class Answer(dict[str, Any]):
+    """An object of an answer: `answer["results"]` is `answer.results`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the answer has no {name!r}, but {', '.join(self)}") from None
+
+
+class Client:
+    """A client of one server, with methods in groups.
+
+    `memories` creates, changes, lists and erases memories; `feedback` judges them. Searches that
+    name no profile are ranked by "six_factor", on whose scale a `threshold` is a share of 1.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        api_key: str | None = None,
+        *,
+        namespace: str | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT_SECONDS,
+    ) -> None:
+        """Make a client; nothing is sent yet.
+
+        Args:
+            url: the address of the server, as `http://host:port`; by default that in the
+                environment's SALIENCE_DB.
+            api_key: its key; that in the environment's SALIENCE_API_KEY by default.
+            namespace: the namespace of the memories; the first of the key by default.
+            timeout: the seconds without a sign of the server after which a request fails.
+
+        Raises:
+            InvalidInput: an argument is wrong, or the address is not that of a server.
+        """
+        named = {} if namespace is None else {"namespace": namespace}
+        self._settings = RemoteSettings.of("Client", url, api_key=api_key, timeout=timeout, **named)
+        self._transport = Transport(self._settings)
+        self.memories = Memories(self)
+        self.feedback = Feedback(self)
+
+    def search(self, query: str, *, threshold: float | None = None, **options: Any) -> Answer:
+        """Find memories: `results` in the answer, best first, each with its `combined_score`.
+
+        Args:
+            query: what is asked, in words.
+            threshold: the least `combined_score`.
+            options: `limit`, `tier`, `content_type`, `memory_nature`, and those of `Memory.search`.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self.ask("search", {"query": query, "threshold": threshold, **options})
+
+    def get_context(self, query: str, max_tokens: int = 2000, **options: Any) -> Answer:
+        """Write down what matters for a query, in at most `max_tokens` tokens: its `text`.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        return self.ask("get_context", {"query": query, "max_tokens": max_tokens, **options})
+
+    def ask(self, operation: str, arguments: Mapping[str, Any]) -> Any:
+        """The JSON of the answer to an operation, by the name of the method of `Memory`.
+
+        Raises:
+            SalienceError: what the server refused, or why it cannot be reached.
+        """
+        request = self._settings.request(OPERATIONS[operation], arguments)
+        return _with_attributes(self._transport.send(request))
+
+    def close(self) -> None:
+        """Close the connections; the server goes on."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._settings.url!r})"
+
+
+class Memories:
+    """The memories of a client's namespace."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def create(self, content: str, **fields: Any) -> Answer:
+        """Remember a text; the answer has its `id`, and in `items` the outcome.
+
+        Raises:
+            InvalidInput: names the field that is wrong.
+        """
+        answer: Answer = self._client.ask("add", {"content": content, **fields})
+        return answer
+
+    def update(self, id: str, **fields: Any) -> Answer:
+        """Change fields of a memory; the answer is the memory as it is now.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: names the field that is wrong.
+        """
+        answer: Answer = self._client.ask("update", {"id": id, **fields})
+        return answer
+
+    def get(self, id: str) -> Answer | None:
+        """Get one memory, or None."""
+        try:
+            answer: Answer = self._client.ask("get", {"id": id})
+        except NotFound:
+            return None
+        return answer
+
+    def list(self, **options: Any) -> Answer:
+        """List a page of memories, `memories`, and the `cursor` of the next one.
+
+        Its options are those of `Memory.get_all`.
+        """
+        answer: Answer = self._client.ask("get_all", options)
+        return answer
+
+    def delete(self, id: str) -> bool:
+        """Erase a memory; True if there was one."""
+        try:
+            self._client.ask("delete", {"id": id})
+        except NotFound:
+            return False
+        return True
+
+
+class Feedback:
+    """Judgements of a client's memories."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def create(self, memory_id: str, type: str, context: str | None = None) -> Answer:
+        """Judge a memory: useful, not_useful, outdated or incorrect, perhaps with a reason.
+
+        Raises:
+            NotFound: there is no such memory.
+            InvalidInput: another kind of judgement.
+        """
+        judgement = {"memory_id": memory_id, "type": type, "context": context}
+        answer: Answer = self._client.ask("feedback", judgement)
+        return answer
+
+
+def _with_attributes(value: Any) -> Any:
+    """The JSON of an answer, with attributes."""
+    if isinstance(value, dict):
+        return Answer({key: _with_attributes(item) for key, item in value.items()})
+    return [_with_attributes(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,115 @@
+"""`Client`: the Python snippets of a document about scoring, as they are written there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from salience import Client
+from salience.errors import InvalidInput, NotFound
+from support.served import serve_memory
+
+CREATE = """
+client.memories.create(
+    content="User is the CEO and needs executive-level responses",
+    tier="long",
+    content_type="fact",
+    importance_score=0.95,
+    metadata={"category": "user-profile"}
+)
+# Update importance based on feedback
+client.memories.update("memory-id",
+    importance_score=0.8 # Boost after positive feedback
+)
+"""
+FEEDBACK = """
+# Record positive feedback
+client.feedback.create(
+    memory_id="memory-id",
+    type="useful",
+    context="User found this information helpful"
+)
+# Record negative feedback
+client.feedback.create(
+    memory_id="memory-id",
+    type="not_useful",
+    context="Information was outdated"
+)
+"""
+SEARCH = """
+# Only return highly relevant memories
+results = client.search(
+    query="User preferences",
+    threshold=0.8, # 80% minimum combined score
+    limit=10
+)
+# More lenient for broad context
+broad_results = client.search(
+    query="Any relevant user information",
+    threshold=0.5, # 50% minimum
+    limit=50
+)
+"""
+USE = """
+results = client.search(
+    query="What is the user currently working on?",
+    tier="short",
+    limit=5
+)
+scores = [r.combined_score for r in client.search(query="User", limit=10).results]
+context = client.get_context(
+    query="Personalize the homepage for this user",
+    max_tokens=3000
+)
+"""
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    with serve_memory("ram://") as memory, Client(memory.url) as client:
+        client.memories.create("User preferences are short answers.", id="memory-id", tier="short")
+        yield client
+
+
+def test_the_snippets_run_as_they_are_written(client: Client) -> None:
+    names: dict[str, Any] = {"client": client}
+    for snippet in (CREATE, FEEDBACK, SEARCH, USE):
+        exec(snippet, names)
+    memory = client.memories.get("memory-id")
+    assert memory is not None
+    assert (memory.importance, memory.tier) == (0.8, "short")
+    assert (memory.feedback_for, memory.feedback_against) == (1.0, 1.0)
+    listed = client.memories.list(filters={"tier": "long"}).memories
+    assert [(one.importance, one.content_type) for one in listed] == [(0.95, "fact")]
+    broad = names["broad_results"]
+    assert broad.threshold == 0.5
+    assert all(result.combined_score >= 0.5 for result in broad.results)
+    assert [result.id for result in names["results"].results] == ["memory-id"]
+    assert max(names["scores"]) <= 1.0  # six_factor is a share of 1
+    assert len(names["scores"]) == 2
+    assert "executive-level" in names["context"].text
+
+
+def test_answers_are_mappings_with_attributes(client: Client) -> None:
+    answer = client.search("preferences")
+    assert answer["results"][0]["combined_score"] == answer.results[0].combined_score > 0.0
+    assert {"similarity", "relevance_score", "importance_score"} <= answer.results[0].keys()
+    assert (answer.search_type, answer.threshold) == ("semantic", None)
+    with pytest.raises(AttributeError, match="has no 'hits', but"):
+        _ = answer.hits
+
+
+def test_errors_are_those_of_a_memory(client: Client) -> None:
+    with pytest.raises(InvalidInput, match="importance"):
+        client.memories.create("x", importance_score=7)
+    with pytest.raises(NotFound):
+        client.memories.update("nobody", importance_score=0.5)
+    assert client.memories.get("nobody") is None
+    assert (client.memories.delete("memory-id"), client.memories.delete("memory-id")) == (
+        True,
+        False,
+    )
+    with pytest.raises(InvalidInput, match="url"):
+        Client("memory.db")
