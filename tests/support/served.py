@@ -59,7 +59,7 @@ class Server(uvicorn.Server):
         port = self.servers[0].sockets[0].getsockname()[1]
         return f"http://127.0.0.1:{port}"
 
-    def stop(self) -> None:
+    def close(self) -> None:
         self.should_exit = True
         self._thread.join()
 
@@ -85,7 +85,7 @@ class Served(RemoteMemory):
 
     def close(self) -> None:
         super().close()
-        self._server.stop()
+        self._server.close()
 
 
 def opened(address: str, **settings: Any) -> Memory:
@@ -141,7 +141,7 @@ def serve_memory(address: str | Store, **settings: Any) -> Served:
     try:
         memory = Served(server.url, **own)
     except BaseException:
-        server.stop()
+        server.close()
         raise
     memory._server, memory._behind = server, behind
     memory._core = behind._core

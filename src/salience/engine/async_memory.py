@@ -94,7 +94,7 @@ from salience.stores.address import Address
 from salience.stores.protocol import Store
 from salience.stores.schemes import opened_by
 from salience.write import add, add_chat, chat, judgments, link_targets, reading, update
-from salience.write.dedup import DedupPolicy
+from salience.write.dedup import DedupLike, DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.items import parse_link
 from salience.write.outcomes import AddResult, Transferred
@@ -208,7 +208,7 @@ class AsyncWriteApi(AsyncPlanRunner):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
-        dedup: DedupPolicy | bool | float | None = None,
+        dedup: DedupLike = None,
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:

@@ -11,7 +11,7 @@ from salience.language.tokens import count_tokens
 from salience.ranking.profiles import ProfileLike
 from salience.records.limits import Limits
 from salience.search.request import Moment
-from salience.write.dedup import DedupPolicy
+from salience.write.dedup import DedupLike
 from salience.write.upsert import OnConflict
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -57,7 +57,7 @@ class Settings(TypedDict, total=False):
     entities: EntityExtractor | None
     aliases: Mapping[str, str] | None
     actor: str | None
-    dedup: DedupPolicy | bool | float | None
+    dedup: DedupLike
     embedder_pause: float
     limits: Limits | Mapping[str, int] | None
     slow_search_ms: float | None
@@ -159,7 +159,7 @@ class MemoryFields(RecordFields, total=False):
     links: Sequence[Mapping[str, Any]]
     supersedes: str | None
     idempotency_key: str | None
-    dedup: DedupPolicy | bool | float | None
+    dedup: DedupLike
     on_conflict: OnConflict
 
 

@@ -23,7 +23,7 @@ from salience.retrieval.plan import ask
 from salience.search.log import log_upkeep
 from salience.search.request import Filters
 from salience.write import add, add_chat, chat, update
-from salience.write.dedup import DedupPolicy
+from salience.write.dedup import DedupLike, DedupPolicy
 from salience.write.facets import Facets, by_rules
 from salience.write.outcomes import AddResult
 from salience.write.upsert import OnConflict, conflict_rule
@@ -110,7 +110,7 @@ class WriteApi(PlanRunner):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
-        dedup: DedupPolicy | bool | float | None = None,
+        dedup: DedupLike = None,
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:

@@ -18,6 +18,7 @@ from salience.records.validation import callable_or_none, integer, native, text
 from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
 
 PREFIX = "/v1"
+_QUERY_TEXTS = ("id", "prefix", "cursor", "after")
 _TEXTS = ("ids", "tags", "entities", "mend")  # of which one text is a list of one
 
 
@@ -114,13 +115,20 @@ class Operation:
         query, body = dict[str, str](), None
         if self.verb == "GET":
             query = {
-                name: text("id", value) if name == "id" else json.dumps(value)
+                name: _query_text(name, value) if name in _QUERY_TEXTS else json.dumps(value)
                 for name, value in values.items()
             }
         elif self.verb != "DELETE":
             body = values
         repeats = self.repeats or self.verb == "GET"
         return Request(self.verb, PREFIX + path, query, body, headers, repeats)
+
+
+def _query_text(name: str, value: Any) -> str:
+    """A text in a query, where a number would be taken for one."""
+    if not isinstance(value, str):
+        raise InvalidInput(name, f"must be text, not {type(value).__name__}")
+    return value
 
 
 def _segment(id: str) -> str:
@@ -152,6 +160,9 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation("get", "GET", "/memories/{id}", absent=None),
         Operation("get_many", "POST", "/memories/get", "memories", repeats=True),
         Operation("get_all", "POST", "/memories/list", repeats=True),
+        Operation("tags", "GET", "/tags"),
+        Operation("entities", "GET", "/entities"),
+        Operation("events", "GET", "/events"),
         Operation("count", "POST", "/memories/count", "count", repeats=True),
         Operation("update", "PATCH", "/memories/{id}"),
         Operation("delete", "DELETE", "/memories/{id}", absent=False),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from salience.engine.options import DEFAULT_TIMEOUT_SECONDS
+from salience.engine.options import DEFAULT_TIMEOUT_SECONDS, Settings
 from salience.errors import NotFound
 from salience.remote.calls import OPERATIONS
 from salience.remote.settings import RemoteSettings
@@ -54,8 +54,10 @@ class Client:
         Raises:
             InvalidInput: an argument is wrong, or the address is not that of a server.
         """
-        named = {} if namespace is None else {"namespace": namespace}
-        self._settings = RemoteSettings.of("Client", url, api_key=api_key, timeout=timeout, **named)
+        settings: Settings = {"api_key": api_key, "timeout": timeout}
+        if namespace is not None:
+            settings["namespace"] = namespace
+        self._settings = RemoteSettings.of("Client", url, **settings)
         self._transport = Transport(self._settings)
         self.memories = Memories(self)
         self.feedback = Feedback(self)

@@ -36,7 +36,7 @@ from salience.retrieval.operations import Order, Place
 from salience.search.listing import Page, list_request
 from salience.search.request import Filters
 from salience.stores.address import Address
-from salience.write.dedup import DedupPolicy
+from salience.write.dedup import DedupLike
 from salience.write.outcomes import AddResult, Transferred
 from salience.write.upsert import OnConflict
 
@@ -157,7 +157,7 @@ class RemoteMemory(Memory):
         items: Iterable[Mapping[str, Any] | str],
         *,
         strict: bool = False,
-        dedup: DedupPolicy | bool | float | None = None,
+        dedup: DedupLike = None,
         on_conflict: OnConflict = "error",
         progress: Callable[[int], None] | None = None,
     ) -> AddResult:

@@ -7,18 +7,18 @@ session is compared with the active memories of its owner (the same agent, user 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from typing import Any
 
 import numpy as np
 
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, shown
 from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
 from salience.records.filters import And, Compare, Filter
 from salience.records.record import Draft, MemoryRecord
-from salience.records.validation import number
+from salience.records.validation import boolean, number
 from salience.retrieval.operations import (
     Events,
     FindByTextHash,
@@ -64,6 +64,8 @@ class DedupPolicy:
     def of(cls, value: Any, default: DedupPolicy) -> DedupPolicy:
         """The policy of an argument `dedup`: None for the default, a boolean, a cosine in (0, 1].
 
+        A mapping has the fields of a policy that differ from the default.
+
         Raises:
             InvalidInput: anything else.
         """
@@ -75,13 +77,33 @@ class DedupPolicy:
             return replace(default, similar=default.similar or DUPLICATE_COSINE, strict=True)
         if isinstance(value, DedupPolicy):
             return value
+        if isinstance(value, Mapping):
+            return replace(default, **{name: _checked(name, value[name]) for name in value})
         cosine = number("dedup", value, 1.0)
         if not cosine:
             raise InvalidInput("dedup", f"is {value!r}", "give True, False, or a cosine above 0")
         return replace(default, similar=cosine, strict=True)
 
 
+def _checked(name: Any, value: Any) -> Any:
+    """The checked value of a field of a policy.
+
+    Raises:
+        InvalidInput: names the field.
+    """
+    if name in ("strict", "contradictions"):
+        return boolean(f"dedup.{name}", value)
+    if name == "similar":
+        return number("dedup.similar", value, 1.0) or None
+    if name == "loop_seconds":
+        return number("dedup.loop_seconds", value) or 0.0
+    known = ", ".join(each.name for each in fields(DedupPolicy))
+    raise InvalidInput("dedup", f"has no {shown(name)}", f"use {known}")
+
+
 NO_DEDUP = DedupPolicy(None, 0.0)
+DedupLike = DedupPolicy | Mapping[str, Any] | bool | float | None
+"""A policy, or what `DedupPolicy.of` makes one of."""
 
 
 @dataclass(frozen=True, slots=True)

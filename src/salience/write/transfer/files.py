@@ -85,7 +85,7 @@ def readable(source: Any) -> Iterator[tuple[str, Lines]]:
             copy.seek(0)
             yield from copy
 
-        yield str(getattr(source, "name", "file")), lines_of_copy
+        yield str(getattr(source, "name", None) or "file"), lines_of_copy
 
 
 def _copy(source: Any, copy: IO[bytes]) -> None:
