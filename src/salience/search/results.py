@@ -114,9 +114,13 @@ class Hit(MemoryRecord):
 
     def to_dict(self) -> dict[str, Any]:
         """A mapping of values that JSON has: the fields, and of the evidence what there is."""
-        values = {name: to_json(getattr(self, name)) for name in _EVIDENCE}
+        return {name: to_json(value) for name, value in self.values().items()}
+
+    def values(self) -> dict[str, Any]:
+        """The members of `to_dict`, those of the memory as they are, for a faster encoder."""
         stored = self.__dict__
-        values |= {name: to_json(stored[name]) for name in _STORED}
+        values = {name: to_json(getattr(self, name)) for name in _EVIDENCE}
+        values |= {name: stored[name] for name in _STORED}
         for name in _ASSUMED:
             values[name] = getattr(self, name)
         for name in GIVEN_IF_ANY:
@@ -217,6 +221,13 @@ class SearchResult(HtmlResult):
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-ready mapping."""
+        return self._members([hit.to_dict() for hit in self.hits])
+
+    def values(self) -> dict[str, Any]:
+        """The members of `to_dict`, the hits with their `values`, for a faster encoder."""
+        return self._members([hit.values() for hit in self.hits])
+
+    def _members(self, hits: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "query": self.query,
             "profile": self.profile,
@@ -227,5 +238,5 @@ class SearchResult(HtmlResult):
             "search_id": self.search_id,
             "degraded": list(self.degraded),
             "timings_ms": dict(self.timings_ms),
-            "hits": [hit.to_dict() for hit in self.hits],
+            "hits": hits,
         }

@@ -86,7 +86,7 @@ def translate_search(arguments: dict[str, Any]) -> bool:
 
 def search_answer(result: SearchResult) -> dict[str, Any]:
     """A search result in the other names."""
-    values = {ANSWER.names.get(name, name): value for name, value in result.to_dict().items()}
+    values = {ANSWER.names.get(name, name): value for name, value in result.values().items()}
     hits: list[dict[str, Any]] = values["results"]
     values["results"] = [{_HIT.names.get(name, name): hit[name] for name in hit} for hit in hits]
     return values

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from salience.engine.memory import Memory
 from salience.lifecycle.history import MAX_EVENTS, EventPage
 from salience.search.listing import NamePage
-from salience.server.encoding import answer
+from salience.server.encoding import large_answer
 from salience.server.models.arguments import Arguments, parameters
 from salience.server.operation import READ, Answer, Call, operation
 from salience.server.routes.memories import PAGE
@@ -30,7 +30,7 @@ _EVENTS["limit"] = _EVENTS["limit"].within({"minimum": 1, "maximum": MAX_EVENTS}
 )
 async def tags(call: Call) -> Response:
     """List the tags."""
-    return answer(await call.memory.tags(**call.arguments))
+    return await large_answer(await call.memory.tags(**call.arguments))
 
 
 @operation(
@@ -44,7 +44,7 @@ async def tags(call: Call) -> Response:
 )
 async def entities(call: Call) -> Response:
     """List the entities."""
-    return answer(await call.memory.entities(**call.arguments))
+    return await large_answer(await call.memory.entities(**call.arguments))
 
 
 @operation(
@@ -58,4 +58,4 @@ async def entities(call: Call) -> Response:
 )
 async def events(call: Call) -> Response:
     """List what has happened."""
-    return answer(await call.memory.events(**call.arguments))
+    return await large_answer(await call.memory.events(**call.arguments))

@@ -13,7 +13,7 @@ from salience.records.record import MemoryRecord
 from salience.records.validation import MAX_IDS
 from salience.search.listing import MAX_PAGE, Page
 from salience.server import document
-from salience.server.encoding import answer, nothing
+from salience.server.encoding import answer, large_answer, nothing
 from salience.server.models.arguments import Argument, Arguments, parameters
 from salience.server.models.changes import CHANGES
 from salience.server.models.constraints import CONSTRAINTS, MESSAGES, RECORD
@@ -139,7 +139,7 @@ async def get_many(call: Call) -> Response:
 )
 async def list_memories(call: Call) -> Response:
     """List memories."""
-    return answer(await call.memory.get_all(**call.arguments))
+    return await large_answer(await call.memory.get_all(**call.arguments))
 
 
 @operation(
@@ -155,7 +155,7 @@ async def list_memories(call: Call) -> Response:
 )
 async def list_filtered(call: Call) -> Response:
     """List memories that pass a filter."""
-    return answer(await call.memory.get_all(**call.arguments))
+    return await large_answer(await call.memory.get_all(**call.arguments))
 
 
 @operation(
@@ -277,4 +277,4 @@ async def delete(call: Call) -> Response:
 )
 async def history(call: Call) -> Response:
     """List what happened to a memory."""
-    return answer(await call.memory.history(call.id))
+    return await large_answer(await call.memory.history(call.id))

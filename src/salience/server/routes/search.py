@@ -10,7 +10,7 @@ from salience.search.context import Context
 from salience.search.explain import ExplainReport
 from salience.search.results import SearchResult
 from salience.server import document
-from salience.server.encoding import answer
+from salience.server.encoding import answer, large_answer
 from salience.server.models.arguments import Arguments
 from salience.server.operation import (
     READ,
@@ -23,6 +23,7 @@ from salience.server.operation import (
 from salience.server.profiles import check_profile
 
 TAG = "Recall"
+LARGE_HITS = 50  # in an answer that a thread encodes
 
 
 @operation(
@@ -45,7 +46,9 @@ async def search(call: Call) -> Response:
     check_profile(call.arguments.get("profile"))
     result = await call.memory.search(**call.arguments)
     call.log_found(len(result.hits), result.degraded)
-    response = answer(document.search_answer(result) if is_document else result)
+    body = document.search_answer(result) if is_document else result
+    is_large = call.arguments.get("explain") or len(result.hits) > LARGE_HITS
+    response = await large_answer(body) if is_large else answer(body)
     steps = (f"{step};dur={ms}" for step, ms in result.timings_ms.items())
     response.headers["Server-Timing"] = ", ".join(steps)
     return response
@@ -90,7 +93,7 @@ async def explain(call: Call) -> Response:
     check_everywhere(call)
     check_namespaces(call, call.arguments.get("namespaces"))
     check_profile(call.arguments.get("profile"))
-    return answer(await call.memory.explain(**call.arguments))
+    return await large_answer(await call.memory.explain(**call.arguments))
 
 
 @operation(

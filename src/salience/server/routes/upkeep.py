@@ -13,7 +13,7 @@ from salience.lifecycle.undo import Undone
 from salience.lifecycle.verify import Verification
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones
-from salience.server.encoding import answer
+from salience.server.encoding import answer, large_answer
 from salience.server.models.arguments import Arguments
 from salience.server.operation import READ, UPKEEP, Answer, Call, operation
 
@@ -31,7 +31,7 @@ TAG = "Upkeep"
 )
 async def zones(call: Call) -> Response:
     """Label memories by their vitality."""
-    return answer(await call.memory.zones(**call.arguments))
+    return await large_answer(await call.memory.zones(**call.arguments))
 
 
 @operation(
@@ -47,7 +47,7 @@ async def zones(call: Call) -> Response:
 )
 async def zones_filtered(call: Call) -> Response:
     """Label memories that pass a filter by their vitality."""
-    return answer(await call.memory.zones(**call.arguments))
+    return await large_answer(await call.memory.zones(**call.arguments))
 
 
 @operation(
@@ -63,7 +63,7 @@ async def zones_filtered(call: Call) -> Response:
 )
 async def zone_shares(call: Call) -> Response:
     """Count the memories in each zone at several times."""
-    return answer(await call.memory.zone_shares(**call.arguments))
+    return await large_answer(await call.memory.zone_shares(**call.arguments))
 
 
 @operation(
@@ -121,7 +121,7 @@ async def restore(call: Call) -> Response:
 )
 async def prune(call: Call) -> Response:
     """Archive faded memories, or preview that."""
-    return answer(await call.memory.prune(**call.arguments))
+    return await large_answer(await call.memory.prune(**call.arguments))
 
 
 @operation(
@@ -137,7 +137,7 @@ async def prune(call: Call) -> Response:
 )
 async def consolidate(call: Call) -> Response:
     """Merge memories that say the same, or preview that."""
-    return answer(await call.memory.consolidate(**call.arguments))
+    return await large_answer(await call.memory.consolidate(**call.arguments))
 
 
 @operation(
@@ -186,7 +186,7 @@ async def undo(call: Call) -> Response:
 )
 async def audit(call: Call) -> Response:
     """Count duplicates, junk and other findings."""
-    return answer(await call.memory.audit(**call.arguments))
+    return await large_answer(await call.memory.audit(**call.arguments))
 
 
 @operation(
@@ -202,4 +202,4 @@ async def audit(call: Call) -> Response:
 )
 async def verify(call: Call) -> Response:
     """Compare every memory with its log."""
-    return answer(await call.memory.verify(**call.arguments))
+    return await large_answer(await call.memory.verify(**call.arguments))
