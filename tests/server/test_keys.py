@@ -65,6 +65,20 @@ def test_a_key_sees_its_own_namespaces(guarded: RealServer, ana: NewKey) -> None
         assert client.get("/memories").json()["total"] == 1
 
 
+def test_a_key_learns_nothing_of_others_from_figures(
+    guarded: RealServer, keys: Keyring, ana: NewKey
+) -> None:
+    every = keys.create("*", ["memories:read", "memories:write"])
+    with guarded.client(ana.text) as client, guarded.client(every.text) as other:
+        before = client.get("/stats").json()
+        for id in ("one", "two"):
+            other.post("/memories", json={"id": id, "content": f"{id} " * 500})
+        other.post("/links", json={"source": "one", "target": "two", "type": "mentions"})
+        assert client.get("/stats").json() == before
+        assert client.get("/stats?everywhere=true").status_code == 404
+        assert other.get("/stats?everywhere=true").json()["links"] == 1
+
+
 def test_all_three_header_fields_are_taken(guarded: RealServer, ana: NewKey) -> None:
     assert status(guarded, Authorization=f"Bearer {ana.text}") == 200
     assert status(guarded, Authorization=f"Token {ana.text}") == 200

@@ -292,7 +292,7 @@ class EmbeddedStore(IndexReader):
             "namespaces": counts,
             "embedder": self._records.embedder(),
             "index_mb": round(sum(loaded.values()) / 1e6, 3),
-            **self._records.stats(),
+            **self._records.stats(op.namespaces),
         }
 
     ANSWERS: ClassVar[dict[type, Any]] = {

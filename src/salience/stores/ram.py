@@ -50,8 +50,11 @@ class _Links:
         self._by_key: dict[_LinkKey, Link] = {}
         self._keys_of: dict[tuple[str, str], set[_LinkKey]] = {}  # by namespace and memory
 
-    def __len__(self) -> int:
-        return len(self._by_key)
+    def count(self, namespaces: Sequence[str]) -> int:
+        """The number of links in some namespaces (all for ())."""
+        if not namespaces:
+            return len(self._by_key)
+        return sum(key[0] in namespaces for key in self._by_key)
 
     def add(self, link: Link) -> None:
         """Add a link, in the place of one of its type between the same two."""
@@ -542,9 +545,10 @@ class RamRecords:
         with self._lock:
             return {name: len(rows) for name, rows in sorted(self._memories.items()) if rows}
 
-    def stats(self) -> dict[str, Any]:
-        """Figures about the whole store."""
-        return {"store": "ram", "links": len(self._links)}
+    def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
+        """The number of links in namespaces (all for ())."""
+        with self._lock:
+            return {"store": "ram", "links": self._links.count(namespaces)}
 
     # The feed of indexes
 

@@ -144,8 +144,8 @@ class RecordStore(ChangeFeed, Protocol):
         """The number of memories of each namespace."""
         ...
 
-    def stats(self) -> dict[str, Any]:
-        """Figures about the whole store."""
+    def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
+        """The number of links in namespaces (all for ()), and figures about the whole store."""
         ...
 
     def embedder(self) -> str | None:

@@ -261,10 +261,13 @@ class SqliteReader:
                 ).fetchall()
             )
 
-    def stats(self) -> dict[str, Any]:
-        """Figures about the whole store."""
+    def stats(self, namespaces: Sequence[str]) -> dict[str, Any]:
+        """The number of links in namespaces (all for ()), and figures about the whole store."""
+        select = "SELECT count(*) FROM links"
+        if namespaces:
+            select += f" JOIN spaces USING (space) WHERE name IN ({placeholders(namespaces)})"
         with self._reading() as db:
-            [links] = db.execute("SELECT count(*) FROM links").fetchone()
+            [links] = db.execute(select, tuple(namespaces)).fetchone()
             [pages] = db.execute("PRAGMA page_count").fetchone()
             [size] = db.execute("PRAGMA page_size").fetchone()
         return {"store": "sqlite", "links": links, "file_mb": round(pages * size / 1e6, 3)}

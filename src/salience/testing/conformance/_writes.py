@@ -409,11 +409,14 @@ class Linking(StoreCase):
     def test_figures(self, memory: Memory) -> None:
         other = memory.within("other")
         memory.add_many(({"content": "x"} for _ in range(3)), dedup=False)
-        other.add("y")
+        other.add("y", id="y")
+        other.link("y", "y", "mentions")
         assert memory.stats()["memories"] == 3
+        assert [each.stats()["links"] for each in (memory, other)] == [0, 1]
         assert other.stats()["namespaces"] == {"other": 1}
         everywhere = memory.stats(everywhere=True)
         assert everywhere["memories"] == 4
+        assert everywhere["links"] == 1
         assert everywhere["namespaces"] == {"default": 3, "other": 1}
         assert everywhere["embedder"] == str(self.embedder.identity)
         assert memory.within("nowhere").stats()["memories"] == 0

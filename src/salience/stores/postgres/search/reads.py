@@ -343,15 +343,15 @@ class StoreReader:
         self, op: operations.ReadStats, replica_bytes: int, loading: int
     ) -> Steps[dict[str, Any]]:
         """Counts and sizes; `replica_bytes` and `loading` tell of the replicas of this process."""
-        clause, parameters = "", tuple[Any, ...]()
+        clause, parameters = "true", tuple[Any, ...]()
         if op.namespaces:
-            clause, parameters = " AND namespace = ANY(%s::text[])", (list(op.namespaces),)
+            clause, parameters = "namespace = ANY(%s::text[])", (list(op.namespaces),)
         counts, links, size, embedder = yield [
             Statement(
-                f"SELECT namespace, living FROM spaces WHERE living > 0{clause} ORDER BY 1",
+                f"SELECT namespace, living FROM spaces WHERE living > 0 AND {clause} ORDER BY 1",
                 parameters,
             ),
-            Statement("SELECT count(*) FROM links"),
+            Statement(f"SELECT count(*) FROM links WHERE {clause}", parameters),
             Statement(
                 f"SELECT sum({self._size}(oid))::bigint FROM pg_class WHERE relkind = 'r' "
                 "AND relnamespace = 'salience'::regnamespace"
