@@ -5,6 +5,7 @@ import gc
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ import pytest
 from salience import AsyncMemory, Memory
 from salience.embedders import EmbedderIdentity
 from salience.errors import InvalidInput, NotFound, StoreClosed, VersionConflict
+from salience.retrieval import garbage
+from salience.retrieval.garbage import without_full_collections
 from salience.testing import WordHashEmbedder
 from salience.testing.conformance._case import WORDS
 
@@ -251,16 +254,38 @@ def test_a_cancelled_plan_is_stopped_and_tidies_up() -> None:
     run(body)
 
 
-def test_full_collections_wait_for_upkeep_and_come_back() -> None:
+def test_full_collections_wait_for_threads_and_come_back() -> None:
     usual = gc.get_threshold()
     seen: list[tuple[int, int, int]] = []
 
-    async def body(memory: AsyncMemory) -> None:
-        await memory.add("A red apple.")
-        await asyncio.gather(
-            *(memory.audit(progress=lambda *_: seen.append(gc.get_threshold())) for _ in range(3))
-        )
+    async def body() -> None:
+        trace = lambda _: seen.append(gc.get_threshold())  # noqa: E731
+        async with await AsyncMemory.open("ram://", embedder=None, trace=trace) as memory:
+            await memory.add("A red apple.")
+            await asyncio.gather(memory.search("apple"), *(memory.audit() for _ in range(3)))
 
-    run(body)
+    asyncio.run(body())
     assert {full for *_, full in seen} == {1_000_000}
     assert gc.get_threshold() == usual
+
+
+@pytest.mark.parametrize(("longest", "full"), [(0.0, 1), (60.0, 0)])
+def test_work_that_never_ends_does_not_keep_garbage_for_ever(
+    monkeypatch: pytest.MonkeyPatch, longest: float, full: int
+) -> None:
+    monkeypatch.setattr(garbage, "LONGEST_SECONDS", longest)
+    collected: list[int] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            collected.append(1)
+
+    with without_full_collections():
+        time.sleep(0.001)
+        gc.callbacks.append(note)
+        try:
+            with without_full_collections():
+                pass
+        finally:
+            gc.callbacks.remove(note)
+    assert len(collected) == full

@@ -121,10 +121,7 @@ class AsyncPlanRunner:
 
     async def _run_upkeep(self, plan: Plan[T]) -> T:
         """Run a plan that may read a whole namespace."""
-        from salience.retrieval.garbage import without_full_collections
-
-        with without_full_collections():
-            return await self._core.run_in_thread(plan)
+        return await self._core.run_in_thread(plan)
 
 
 class AsyncWriteApi(AsyncPlanRunner):

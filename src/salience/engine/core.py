@@ -189,8 +189,11 @@ class Core:
 
         A plan that searches has threads of its own, so that no other queues behind searches.
         """
+        from salience.retrieval.garbage import without_full_collections
+
         threads = self.dispatcher.searchers if searches else None
-        return await drive_in_thread(plan, self.batch, threads)
+        with without_full_collections():
+            return await drive_in_thread(plan, self.batch, threads)
 
     @contextmanager
     def _traced(self, ops: Sequence[Op]) -> Iterator[None]:

@@ -29,7 +29,5 @@ class PlanRunner:
 
     def _run_upkeep(self, plan: Plan[T]) -> T:
         """Run a plan that may read a whole namespace."""
-        # async: from salience.retrieval.garbage import without_full_collections
         return self._run(plan, MANY)  # sync only
-        # async: with without_full_collections():
-        # async:     return await self._core.run_in_thread(plan)
+        # async: return await self._core.run_in_thread(plan)
