@@ -111,17 +111,20 @@ def _contents_at(
     replaced_vectors: dict[int, dict[str, Embedding]] = {}
     for seq, name, vector in replaced:
         replaced_vectors.setdefault(seq, {})[name] = vector
-    events_of = events_by_memory(log)
+    events_of, links = events_by_memory(log), _links_at(namespace, log, at)
+    del log
     records = yield from _present_records(namespace)
     vectors_of = yield from _present_vectors(namespace, [record.id for record in records])
     memories: list[_PastMemory] = []
     unembedded: list[Draft] = []
-    for record in records:
-        events = events_of.get(record.id, [])
+    records.reverse()
+    while records:  # everything is freed bit by bit: at once it would hold up other threads
+        record = records.pop()
+        events = events_of.pop(record.id, [])
         visible = visible_at(events, at)
         if any(event.type == "write" for event in visible):
             edits = [event for event in events if event.type == "edit" and event.at > at]
-            present = vectors_of.get(record.id, {})
+            present = vectors_of.pop(record.id, {})
             vectors, is_lost = _vectors_before(present, edits, replaced_vectors)
             draft = Draft(record_at(record, events, visible), vectors)
             placed = max(event.seq for event in visible if gives_new_row(event))
@@ -132,7 +135,7 @@ def _contents_at(
     return [
         replace(memory, draft=embedded.get(memory.draft.record.id, memory.draft))
         for memory in memories
-    ], _links_at(namespace, log, at)
+    ], links
 
 
 def _present_records(namespace: str) -> Plan[list[MemoryRecord]]:

@@ -250,12 +250,18 @@ def best_first(
         tied[1:] = equal
         tied[:-1] |= equal
         run = order[tied]
-        keys = zip((-ranked[tied]).tolist(), tie_keys(run), run.tolist(), strict=True)
-        triples = ((s, key or "", at) for s, key, at in keys)
-        needed = int(np.count_nonzero(tied[:wanted]))
-        if needed * 8 < len(run):  # one sort of them all would hold up other threads
-            first = nsmallest(needed, triples)
-            order[np.flatnonzero(tied)[:needed]] = [place for _, _, place in first]
-        else:
-            order[tied] = [place for _, _, place in sorted(triples)]
+        pairs: list[tuple[Any, int]] = [
+            (key or "", at) for key, at in zip(tie_keys(run), run.tolist(), strict=True)
+        ]
+        values, needed = ranked[tied], int(np.count_nonzero(tied[:wanted]))
+        ends: list[int] = (np.flatnonzero(values[1:] != values[:-1]) + 1).tolist()
+        # Equal scores by themselves: one sort of all that are tied would hold up other threads.
+        for start, stop in pairwise([0, *ends, len(pairs)]):
+            count = min(stop, needed) - start
+            if count <= 0:
+                break
+            equals = pairs[start:stop]
+            first = nsmallest(count, equals) if count * 8 < stop - start else sorted(equals)
+            pairs[start : start + count] = first[:count]
+        order[tied] = [at for _, at in pairs]
     return order[:wanted]

@@ -135,7 +135,7 @@ class SqliteReader:
         rows: dict[str, int] = {}
         with self._reading() as db:
             space = self._space(db, namespace)
-            for part in chunks(ids):
+            for part in chunks(ids, _READ_CHUNK_ROWS):
                 rows.update(
                     db.execute(
                         "SELECT id, row FROM memories "

@@ -181,7 +181,9 @@ class Postings:
         return recent.words + words <= _MAX_RECENT_WORDS
 
     def _append_segment(self, first: int, memories: Sequence[tuple[int, bytes]]) -> None:
-        ordinals, blobs = zip(*memories, strict=True)
+        # In steps that let other threads run, unlike `zip(*memories)`
+        ordinals = [ordinal for ordinal, _ in memories]
+        blobs = [blob for _, blob in memories]
         lengths = np.zeros(ordinals[-1] + 1 - first, dtype=np.int64)
         lengths[np.array(ordinals) - first] = [len(blob) // 8 for blob in blobs]
         flat = np.frombuffer(b"".join(blobs), dtype=np.uint64)
