@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import quote
 
 import httpx
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from salience.access import Keyring, NewKey
+from salience.access import Keyring, NewKey, Principal
 from salience.access.keyring import CHECK_SECONDS
 from support.real_server import RealServer, real_server
 from support.token_issuer import AUDIENCE, ISSUER, Issuer, token_issuer
@@ -63,6 +66,26 @@ def test_a_key_sees_its_own_namespaces(guarded: RealServer, ana: NewKey) -> None
             answer = client.get("/memories", headers={"Salience-Namespace": name})
             assert answer.status_code == expected, name
         assert client.get("/memories").json()["total"] == 1
+
+
+_TRICKS = ["ana", "Ana", "ana/", "/ana", "ana/../bo", "bo", "team", "team/", "team/x", "TEAM/x",
+           "team\\x", "team//", "team\u2215x", "*", "**", "ａｎａ", "ana\u200b", "%61na", "a,na",
+           "ana\r\nX-API-Key: x"]  # fmt: skip
+
+
+@settings(max_examples=60)
+@given(st.one_of(st.sampled_from(_TRICKS), st.text(st.characters(codec="utf-8"), max_size=9)))
+def test_no_name_of_a_namespace_leads_to_one_that_the_key_does_not_have(
+    guarded: RealServer, ana: NewKey, name: str
+) -> None:
+    owner = Principal("ana", ana.key.namespaces, frozenset())
+    headers = {"Authorization": f"Bearer {ana.text}", "Salience-Namespace": quote(name, safe="")}
+    for path in ("memories", "tags", "events", "stats"):
+        answer = httpx.get(f"{guarded.url}/v1/{path}", headers=headers)
+        expected = {200 if owner.sees(name) else 404}
+        if not name.strip() or "\0" in name:  # no name of a namespace at all
+            expected = {404, 422}
+        assert answer.status_code in expected, path
 
 
 def test_a_key_learns_nothing_of_others_from_figures(
