@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from salience import Memory
 from salience.errors import InvalidInput
 from salience.testing import WordHashEmbedder
+from support.served import opened
 
 START = datetime(2026, 3, 1, tzinfo=timezone.utc)
 IDS = tuple("abcdef")
@@ -52,7 +52,7 @@ class Player:
 
     def __init__(self, url: str) -> None:
         self.now = START
-        self.memory = Memory.open(url, embedder=WordHashEmbedder(), clock=lambda: self.now)
+        self.memory = opened(url, embedder=WordHashEmbedder(), clock=lambda: self.now)
         self.ids: set[str] = set()
         self.searches: list[tuple[datetime, str, str, list[dict[str, Any]]]] = []
 
@@ -144,3 +144,9 @@ def test_in_memory(history: History) -> None:
 def test_in_a_file(history: History) -> None:
     with tempfile.TemporaryDirectory() as folder:
         check_history(f"sqlite:///{Path(folder) / 'memory.db'}", history)
+
+
+@settings(max_examples=5, deadline=None)
+@given(history=histories)
+def test_any_history_at_a_server(history: History) -> None:
+    check_history("http", history)

@@ -15,8 +15,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from salience import Memory
 from salience.testing.conformance._lifecycle import everything
+from support.served import opened
 
 START = datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
 ANGLES = st.sampled_from([0.0, 0.05, 0.1, 1.0, 2.0, 3.0])
@@ -31,7 +31,7 @@ class Life(RuleBasedStateMachine):
         self.folder = tempfile.TemporaryDirectory()
         self.now = START
         url = self.url.format(folder=Path(self.folder.name))
-        self.memory = Memory.open(url, embedder=None, clock=lambda: self.now, entities=None)
+        self.memory = opened(url, embedder=None, clock=lambda: self.now, entities=None)
         self.there: set[str] = set()
         self.added = 0
 
@@ -130,7 +130,13 @@ class LifeInAFile(Life):
     url = "sqlite:///{folder}/memory.db"
 
 
+class LifeAtAServer(Life):
+    url = "http"
+
+
 TestLife = Life.TestCase
 TestLife.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 TestLifeInAFile = LifeInAFile.TestCase
 TestLifeInAFile.settings = settings(max_examples=12, stateful_step_count=20, deadline=None)
+TestLifeAtAServer = LifeAtAServer.TestCase
+TestLifeAtAServer.settings = settings(max_examples=5, stateful_step_count=20, deadline=None)

@@ -352,6 +352,9 @@ def test_a_lost_answer_is_asked_for_again_where_that_is_safe(scripted: Scripted)
         assert memory.add("x").id == "a"
         keys = {headers["Idempotency-Key"] for _, _, headers in scripted.asked}
         assert (len(scripted.asked), len(keys)) == (2, 1)
+        scripted.answers = [None]
+        with pytest.raises(StoreError, match="broke off"):
+            memory.update("a", importance=0.5)
         scripted.answers = [None] * 4
         with pytest.raises(StoreError, match="broke off"):
             memory.count()

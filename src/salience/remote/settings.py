@@ -75,7 +75,7 @@ class RemoteSettings:
     def request(
         self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
     ) -> Request:
-        """The request of a call; a write has a key by which a server does it once.
+        """The request of a call; a POST that writes has a key by which a server does it once.
 
         Raises:
             InvalidInput: names the argument that cannot be sent.
@@ -87,7 +87,7 @@ class RemoteSettings:
             more["dedup"] = self.dedup
         request = operation.request({**more, **arguments})
         headers = {**request.headers, **self._namespace_header(namespace)}
-        if not request.repeatable:
+        if request.verb == "POST" and not request.repeatable:  # a server keeps no other answers
             headers["Idempotency-Key"] = uuid4().hex
         return replace(request, headers=headers)
 
