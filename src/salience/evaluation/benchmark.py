@@ -46,7 +46,7 @@ _TITLES = {
 }
 
 Extra = Literal["recall", "mixed"]
-"""What can be measured besides."""
+"""Measurements besides those of each run."""
 
 Progress = Callable[[str, int, int], None]
 """Takes the step, how much of it is done, and how much there is."""

@@ -78,7 +78,7 @@ class SpeakerCounts:
                 del self._greetings[name]
 
     def _greetings_among(self, turns: Ordinals) -> Greetings:
-        """How often each name was said to whom in whole sessions (see `count_greetings`)."""
+        """Count how often each name was said to whom in whole sessions (see `count_greetings`)."""
         greeting = turns[self._is_greeting(turns)]
         if not len(greeting):
             return {}
