@@ -35,6 +35,7 @@ from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
 
 DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
+MATCHED_FIRST = ("search", "get_context", "add")  # routes are tried one after the other
 ALSO_WITHOUT_PREFIX = ("/health", "/ready", "/version", "/metrics", "/openapi.json", "/docs")
 
 
@@ -57,7 +58,7 @@ def create_app(
         openapi_url=None,
     )
     app.state.server = server
-    for operation in OPERATIONS:
+    for operation in sorted(OPERATIONS, key=lambda each: each.id not in MATCHED_FIRST):
         endpoint = server.endpoint(operation)
         paths = [operation.path_format]
         if operation.path in ALSO_WITHOUT_PREFIX:
