@@ -179,9 +179,9 @@ def figures_of(load: dict[str, Any]) -> dict[str, Any]:
     """What a row of the table says of a load; `own` only where no request waits for another."""
     took, elapsed = load["took_ms"], load["elapsed_s"]
     own = [
-        ms - said["total"]
+        ms - said["search"]
         for ms, said in zip(took, load["server_ms"], strict=True)
-        if "total" in said and load["connections"] == 1
+        if "search" in said and load["connections"] == 1
     ]
     return {
         "connections": load["connections"],
