@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from salience import Memory
+from salience.testing.postgres import PostgresServer
 from support.real_server import RealServer, real_server
 
 WRITERS = 4
@@ -70,11 +72,20 @@ def test_a_stop_writes_what_is_queued(tmp_path: Path) -> None:
         assert memory["tea"].access_count == 1
 
 
-@pytest.mark.parametrize("workers", [2])
-def test_workers_read_what_others_have_written(tmp_path: Path, workers: int) -> None:
-    """Each request on a connection of its own, so that any worker may answer it."""
+@pytest.fixture(params=["sqlite", "postgres"])
+def db(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty store."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "memory.db")
+        return
+    with PostgresServer(fsync="off", full_page_writes="off") as postgres:
+        yield postgres.url
+
+
+def test_workers_read_what_others_have_written(db: str, tmp_path: Path) -> None:
+    """Each request comes on a connection of its own, so that any worker may answer it."""
     log = tmp_path / "server.log"
-    with real_server(tmp_path / "memory.db", "--workers", str(workers), log=log) as server:
+    with real_server(db, "--workers", "2", log=log) as server:
         for count in range(30):
             body = {"content": f"The code of door {count} is {count * 7919}.", "id": f"d{count}"}
             assert httpx.post(f"{server.url}/v1/memories", json=body).status_code == 201
@@ -89,6 +100,4 @@ def test_workers_read_what_others_have_written(tmp_path: Path, workers: int) -> 
         assert httpx.delete(f"{server.url}/v1/memories/d1").status_code == 204
         for _ in range(8):
             assert httpx.get(f"{server.url}/v1/memories/d1").status_code == 404
-        metrics = {httpx.get(f"{server.url}/metrics").text.count("\n") for _ in range(4)}
-        assert len(metrics) == 1 or min(metrics) > 10
         assert server.stop() == 0
