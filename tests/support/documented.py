@@ -50,7 +50,12 @@ class Document:
         documented = self.operations[name]["responses"].get(str(response.status_code))
         assert documented is not None, f"undocumented: {where}"
         self.answered.add((name, response.status_code))
-        content = self.resolved(documented).get("content")
+        entry = self.resolved(documented)
+        lacking = {"X-Request-Id", "ETag"} & set(entry["headers"]) - set(
+            map(_title, response.headers)
+        )
+        assert not lacking, f"{lacking} of {where}"
+        content = entry.get("content")
         if content is None:
             assert not response.content, where
             return
@@ -73,6 +78,10 @@ class Document:
         for part in entry["$ref"].removeprefix("#/").split("/"):
             found = found[part]
         return found
+
+
+def _title(name: str) -> str:
+    return {"etag": "ETag"}.get(name, name.title())
 
 
 def documented(client: httpx.Client, document: Document) -> httpx.Client:

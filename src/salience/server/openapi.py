@@ -49,6 +49,23 @@ _PARAMETERS: dict[str, Schema] = {
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": r"^[!-~]+$"},
     },
 }
+_HEADERS: dict[str, Schema] = {
+    "X-Request-Id": {"description": "The id of the request.", "schema": {"type": "string"}},
+    "Retry-After": {
+        "description": "The seconds after which to ask again.",
+        "schema": {"type": "string"},
+    },
+    "WWW-Authenticate": {
+        "description": "How to present a key, and the scope that it lacks.",
+        "schema": {"type": "string"},
+    },
+}
+_HEADERS_OF_PROBLEMS = {
+    401: ("WWW-Authenticate",),
+    403: ("WWW-Authenticate",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
 _SECURITY: dict[str, Schema] = {
     "bearer": {"type": "http", "scheme": "bearer", "description": "`Authorization: Bearer KEY`."},
     "token": {
@@ -85,6 +102,7 @@ def document(operations: Sequence[Operation]) -> dict[str, Any]:
             "schemas": schemas.components,
             "responses": _problems(operations),
             "parameters": _PARAMETERS,
+            "headers": _HEADERS,
             "securitySchemes": _SECURITY,
         },
     }
@@ -161,13 +179,18 @@ def _path_names(path: str) -> list[str]:
 
 
 def _answer(answer: Answer, schemas: Schemas) -> dict[str, Any]:
-    entry: dict[str, Any] = {"description": answer.description}
+    entry: dict[str, Any] = {"description": answer.description, "headers": _headers()}
     if answer.body is not None:
         entry["content"] = {answer.content_type: {"schema": schemas.of(answer.body)}}
     if answer.has_etag:
         etag = {"type": "string", "pattern": r'^"\d+"$'}
-        entry["headers"] = {"ETag": {"description": "Its version.", "schema": etag}}
+        entry["headers"]["ETag"] = {"description": "Its version.", "schema": etag}
     return entry
+
+
+def _headers(*names: str) -> dict[str, Schema]:
+    """The header fields of an answer: the id of the request, and those of some names."""
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in ("X-Request-Id", *names)}
 
 
 def statuses(operation: Operation) -> list[int]:
@@ -193,6 +216,7 @@ def _problems(operations: Sequence[Operation]) -> dict[str, Any]:
         codes = [code for code, kind in KINDS.items() if kind.status == status]
         entries[f"Problem{status}"] = {
             "description": "; ".join(f"{code}: {KINDS[code].title}" for code in codes) + ".",
+            "headers": _headers(*_HEADERS_OF_PROBLEMS.get(status, ())),
             "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
     return entries
