@@ -13,7 +13,7 @@ from urllib.parse import quote
 from salience.display.result import json_reader
 from salience.engine.memory import Memory
 from salience.engine.options import check_names, plain_signature
-from salience.errors import InvalidInput
+from salience.errors import InvalidInput, shown
 from salience.records.validation import callable_or_none, integer, native, text
 from salience.remote.wire import profile_to_wire, query_to_wire, to_wire
 
@@ -72,13 +72,20 @@ class Operation:
         read = json_reader(kind)
         return (lambda answer: read(answer[self.member])) if self.member else read
 
+    @cached_property
+    def whole(self) -> frozenset[str]:
+        """The arguments that are whole numbers, which JSON does not tell from others."""
+        parameters = inspect.signature(self.method).parameters.values()
+        kinds = {each.name: each.annotation for each in parameters} | get_type_hints(self.method)
+        return frozenset(name for name, kind in kinds.items() if kind in (int, int | None))
+
     def arguments(self, owner: str, args: Sequence[Any], options: Mapping[str, Any]) -> Any:
         """The arguments of a call that are not the defaults, by name.
 
         Raises:
             TypeError: one is unknown, missing, or there twice.
         """
-        own, shown = plain_signature(self.method), inspect.signature(self.method).parameters
+        own, parameters = plain_signature(self.method), inspect.signature(self.method).parameters
         *_, last = own.parameters.values()
         if last.kind is last.VAR_KEYWORD:
             for declared in get_args(get_type_hints(self.method)[last.name]):  # of Unpack[...]
@@ -94,7 +101,7 @@ class Operation:
         return {
             name: value
             for name, value in bound.items()
-            if name not in shown or value is not shown[name].default
+            if name not in parameters or value is not parameters[name].default
         }
 
     def request(self, arguments: Mapping[str, Any]) -> Request:
@@ -104,6 +111,10 @@ class Operation:
             InvalidInput: names the argument that cannot be sent.
         """
         callable_or_none("progress", arguments.get("progress"))  # the client's own
+        for name in self.whole & arguments.keys():
+            if isinstance(native(arguments[name]), float):
+                problem = f"is {shown(arguments[name])}"
+                raise InvalidInput(name, problem, "give a whole number")
         values = {
             name: _sent(name, value) for name, value in arguments.items() if name != "progress"
         }

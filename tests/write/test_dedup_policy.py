@@ -1,0 +1,51 @@
+"""Policies of deduplication as JSON has them: a mapping of what differs from the default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from salience import Memory
+from salience.errors import InvalidInput
+from salience.testing import WordHashEmbedder
+from salience.write.dedup import NO_DEDUP, DedupPolicy
+
+
+def test_a_mapping_has_what_differs() -> None:
+    default = DedupPolicy(0.9, 60.0)
+    assert DedupPolicy.of({}, default) == default
+    assert DedupPolicy.of({"strict": True}, default) == DedupPolicy(0.9, 60.0, True)
+    given = {"similar": 0.8, "loop_seconds": 5, "strict": True, "contradictions": False}
+    assert DedupPolicy.of(given, default) == DedupPolicy(0.8, 5.0, True, False)
+    assert DedupPolicy.of({"similar": None, "loop_seconds": 0}, DedupPolicy()) == NO_DEDUP
+
+
+@pytest.mark.parametrize(
+    ("dedup", "field"),
+    [
+        ({"similar": 1.5}, "dedup.similar"),
+        ({"similar": "0.9"}, "dedup.similar"),
+        ({"loop_seconds": -1}, "dedup.loop_seconds"),
+        ({"strict": "yes"}, "dedup.strict"),
+        ({"contradictions": None}, "dedup.contradictions"),
+        ({"cosine": 0.9}, "dedup"),
+        ({5: 0.9}, "dedup"),
+        ([0.9], "dedup"),
+    ],
+)
+def test_a_wrong_one_is_named(dedup: Any, field: str) -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
+        with pytest.raises(InvalidInput) as caught:
+            memory.add("An apple a day.", dedup=dedup)
+        assert caught.value.field == field
+        assert len(memory) == 0
+
+
+def test_it_says_what_is_a_duplicate() -> None:
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
+        memory.add("Ana likes green tea in the morning.")
+        for dedup, outcome in (({"similar": None}, "ADDED"), ({"strict": True}, "DUPLICATE")):
+            text = "Ana likes green tea in the morning."
+            added = memory.add(text, id=f"with {dedup}", dedup=dedup)
+            assert added.items[0].outcome == outcome
