@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from salience.server.guard import GuardSettings
+from salience.server.problems import KINDS
 from salience.server.settings import ServerSettings
 from support.pages import ROOT, page
 
@@ -120,6 +121,22 @@ def test_the_limits_of_the_page_are_those_of_the_guard() -> None:
         "time that one waits": f"{guard.queue_seconds:.0f} s",
     }
     assert {name: said.get(name) for name in expected} == expected
+
+
+def test_the_answers_beyond_the_limits_are_those_of_the_guard() -> None:
+    beyond = dict(re.findall(r"^\| (\w[^|]*?) \| [^|]+ \| (\d{3}) \|$", page(PAGE), re.MULTILINE))
+    kinds = {
+        "body of a request": "BodyTooLarge",
+        "upload to `POST /v1/import`": "BodyTooLarge",
+        "nesting of a JSON body": "InvalidInput",
+        "time in which a body has to arrive": "BodyTimeout",
+        "time of an operation, of upkeep and transfer": "TimeLimit",
+        "requests of one key": "RateLimited",
+        "requests with a wrong key, of one address": "RateLimited",
+        "operations that wait": "Busy",
+        "time that one waits": "Busy",
+    }
+    assert beyond == {name: str(KINDS[kind].status) for name, kind in kinds.items()}
 
 
 def test_the_dockerfile_follows_the_rules_of_hadolint() -> None:
