@@ -11,12 +11,14 @@ from salience.ranking.profiles import names
 from salience.records.field_types import STATUSES
 from salience.records.fields import FIELDS, field_type
 from salience.records.filters import MAX_FILTER_VALUES
+from salience.records.validation import LARGEST_NUMBER
 from salience.search.context.sections import STANDARD, Section
 from salience.search.request import MAX_HITS
 from salience.server.models.arguments import parameters
 from salience.server.models.constraints import ID, LINK, METADATA, NAMESPACE, NO_NUL, RECORD, TEXT
 from salience.server.models.schema import Schema, schema_of
 from salience.server.problems import KINDS
+from salience.write.dedup import DedupPolicy
 from salience.write.items import LINK_KEYS
 
 _REF = "#/components/schemas/"
@@ -174,6 +176,7 @@ def requests() -> dict[str, Schema]:
             },
             "required": ["role", "content"],
         },
+        "DedupPolicy": _dedup_policy(),
         "Section": _section(),
         **filters(),
     }
@@ -193,6 +196,25 @@ def _profile() -> Schema:
             "stages": {"type": "array", "items": _JSON_PARTS["object"]},
         },
         "required": ["name", "stages"],
+        "additionalProperties": False,
+    }
+
+
+def _dedup_policy() -> Schema:
+    """The schema of a policy of dedup: the fields of `DedupPolicy`, each with its default."""
+    limits: dict[str, Any] = {
+        "similar": {"minimum": 0, "maximum": 1},
+        "loop_seconds": {"minimum": 0, "maximum": LARGEST_NUMBER},
+    }
+    hints = get_type_hints(DedupPolicy)
+    return {
+        "description": " ".join((DedupPolicy.__doc__ or "").split()),
+        "type": "object",
+        "properties": {
+            field.name: schema_of(hints[field.name], limits.get(field.name, {}))
+            | {"default": field.default}
+            for field in fields(DedupPolicy)
+        },
         "additionalProperties": False,
     }
 

@@ -92,7 +92,13 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "if_version": VERSION,
     "supersedes": ID,
     "idempotency_key": ID,
-    "dedup": {"exclusiveMinimum": 0, "maximum": 1},
+    "dedup": {
+        "anyOf": [
+            {"type": "boolean"},
+            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+            {"$ref": "#/components/schemas/DedupPolicy"},
+        ]
+    },
     "links": {"maxItems": MAX_LINKS, "items": {"$ref": "#/components/schemas/LinkInput"}},
     "vectors": {"values": {"minItems": 1}},
     "replace_metadata": METADATA,
