@@ -13,7 +13,7 @@ from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import InvalidInput
 from salience.records.validation import number, text
 from salience.remote.calls import PREFIX, Operation, Request
-from salience.remote.wire import profile_to_wire, to_wire
+from salience.remote.wire import profile_to_wire
 from salience.stores.address import Address, store_url
 from salience.write.dedup import DedupPolicy
 
@@ -36,7 +36,7 @@ class RemoteSettings:
     api_key: str | None = field(repr=False)
     timeout: float | None
     profile: Any
-    dedup: Any
+    dedup: DedupPolicy | None
     trace: Callable[[str], object] | None
 
     @classmethod
@@ -64,7 +64,7 @@ class RemoteSettings:
             _key(values["api_key"]),
             number("timeout", values["timeout"], MAX_TIMEOUT_SECONDS),
             None if profile is None else profile_to_wire("profile", profile),
-            None if dedup is None else to_wire("dedup", DedupPolicy.of(dedup, DedupPolicy())),
+            None if dedup is None else DedupPolicy.of(dedup, DedupPolicy()),
             trace,
         )
 
@@ -80,12 +80,12 @@ class RemoteSettings:
         Raises:
             InvalidInput: names the argument that cannot be sent.
         """
-        more: dict[str, Any] = {}
+        values = dict(arguments)
         if self.profile is not None and operation.name in _PROFILED:
-            more["profile"] = self.profile
+            values.setdefault("profile", self.profile)
         if self.dedup is not None and operation.name in _DEDUPED:
-            more["dedup"] = self.dedup
-        request = operation.request({**more, **arguments})
+            values["dedup"] = DedupPolicy.of(values.get("dedup"), self.dedup)
+        request = operation.request(values)
         headers = {**request.headers, **self._namespace_header(namespace)}
         if request.verb == "POST" and not request.repeatable:  # a server keeps no other answers
             headers["Idempotency-Key"] = uuid4().hex
