@@ -251,7 +251,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinksBetween:
-    """The links from and to the given rows -> list of Edge.
+    """The links from and to the given rows -> list of Edge, or many as `edges.Edges`.
 
     Both ends are memories of the query's namespaces that pass its filter.
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from salience.records.filters import Filter
 from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.retrieval.candidates import Rows
+from salience.retrieval.edges import Edges
 from salience.retrieval.turnstile import Turnstile
 from salience.stores.codec import decode_vector, encode_vector
 from salience.stores.index.change_feed import IndexVersion
@@ -134,26 +136,32 @@ class EmbeddedStore(IndexReader):
         records = self._records.read(rows)
         return [records[row].content if row in records else None for row in rows]
 
-    def _links_between(self, op: operations.LinksBetween) -> list[operations.Edge]:
-        edges: list[operations.Edge] = []
+    def _links_between(self, op: operations.LinksBetween) -> Sequence[operations.Edge] | Edges:
+        parts: list[Sequence[operations.Edge] | Edges] = []
         with self._lock:
             for index, rows, _ in self._indexes_of(op.rows):
                 if index.namespace not in op.query.namespaces:
                     continue
-                ids = index.ids_of(index.maybe_linked(rows))
-                links = self._records.links_of(index.namespace, ids)
-                ends = {end for link in links for end in (link.source, link.target)}
-                row_of = self._records.rows_by_id(index.namespace, sorted(ends))
-                rows = np.array(sorted(row_of.values()), dtype=np.int64)
-                passing = set(rows[index.table.passing(rows, op.query.where)].tolist())
-                edges += [
-                    operations.Edge(
-                        row_of[link.source], row_of[link.target], link.weight, link.type
-                    )
-                    for link in links
-                    if {row_of.get(link.source), row_of.get(link.target)} <= passing
-                ]
-        return edges
+                read = partial(self._records.edges, index.namespace)
+                of_many = index.edges_of_many(rows, op.query.where, read)
+                few = () if of_many is not None else self._edges_of(index, rows, op.query.where)
+                parts.append(few if of_many is None else of_many)
+        return parts[0] if len(parts) == 1 else [edge for part in parts for edge in part]
+
+    def _edges_of(
+        self, index: NamespaceIndex, rows: Rows, where: Filter | None
+    ) -> list[operations.Edge]:
+        """The links from and to a few rows."""
+        edges = self._records.edges(index.namespace, index.ids_of(rows))
+        ends = {end for edge in edges for end in edge[:2]}
+        row_of = self._records.rows_by_id(index.namespace, sorted(ends))
+        rows = np.array(sorted(row_of.values()), dtype=np.int64)
+        passing = set(rows[index.table.passing(rows, where)].tolist())
+        return [
+            operations.Edge(row_of[source], row_of[target], weight, type)
+            for source, target, weight, type in edges
+            if {row_of.get(source), row_of.get(target)} <= passing
+        ]
 
     def _find_by_text_hash(self, op: operations.FindByTextHash) -> dict[int, tuple[int, ...]]:
         return self._records.rows_by_key(op.namespace, "text_key", op.keys)

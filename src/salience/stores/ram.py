@@ -443,6 +443,15 @@ class RamRecords:
         with self._lock:
             return self._links.of(namespace, ids)
 
+    def edges(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, float, str]]:
+        """Links as (source, target, weight, type), of the same memories in the same order."""
+        return [
+            (link.source, link.target, link.weight, link.type)
+            for link in self.links_of(namespace, ids)
+        ]
+
     def notes(self, namespace: str) -> dict[str, str]:
         """The notes of a namespace, by key."""
         with self._lock:

@@ -12,6 +12,7 @@ from salience.records.record import Link, MemoryRecord
 from salience.retrieval import operations
 from salience.stores.codec import HashColumn
 from salience.stores.index.change_feed import ChangeFeed, IndexVersion
+from salience.stores.index.edge_table import StoredEdge
 
 
 class RecordStore(ChangeFeed, Protocol):
@@ -100,6 +101,10 @@ class RecordStore(ChangeFeed, Protocol):
 
     def links_of(self, namespace: str, ids: Sequence[str] | None) -> list[Link]:
         """Links from and to memories (all for None), by source, target and type."""
+        ...
+
+    def edges(self, namespace: str, ids: Sequence[str] | None = None) -> list[StoredEdge]:
+        """Links as (source, target, weight, type), of the same memories in the same order."""
         ...
 
     def notes(self, namespace: str) -> dict[str, str]:

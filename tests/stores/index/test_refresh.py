@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ from salience.language import speakers
 from salience.language.analysis_types import QueryAnalysis
 from salience.language.features import FEATURES
 from salience.records.record import Draft, Link, MemoryRecord
-from salience.retrieval.operations import Put, Touch
+from salience.retrieval.operations import Edge, Put, Touch
 from salience.retrieval.query import Query
 from salience.retrieval.routes import ExactMatch, Lexical, Trigram, Vector
-from salience.stores.index import memory_table
+from salience.stores.index import memory_table, namespace_index
 from salience.stores.index.namespace_index import NamespaceIndex
 from salience.stores.index.words import postings
 from salience.stores.ram import RamRecords
@@ -114,9 +115,22 @@ def answers(index: NamespaceIndex, records: RamRecords) -> dict[str, Any]:
             told[f"{of} {route}"] = str(index.score(route, QUERY, rows, of).tolist())
     terms = index.matched_terms(ROUTES[0], QUERY, rows)
     told["terms"] = terms.tolist()
+    edges = index.edges_of_many(rows[::2], None, partial(records.edges, "n"))
+    told["links"] = sorted(edges or ())
     told["neighbors"] = index.session_neighbors(rows, None).tolist()
     columns = index.fetch(rows, COLUMNS)
     return told | {name: str(np.asarray(column).tolist()) for name, column in columns.items()}
+
+
+def stored_links(records: RamRecords) -> list[Edge]:
+    """The links from and to every other memory, by row."""
+    row_of = records.rows_by_id("n", [f"m{n}" for n in range(10)])
+    asked = sorted(row_of.values())[::2]
+    edges = [
+        Edge(row_of[source], row_of[target], weight, type)
+        for source, target, weight, type in records.edges("n")
+    ]
+    return sorted(edge for edge in edges if edge.source in asked or edge.target in asked)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -126,6 +140,7 @@ def test_a_refreshed_index_answers_like_one_built_anew(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(postings, "_MAX_RECENT_WORDS", recent)
+        patch.setattr(namespace_index, "_LINK_CHECK_ROWS", -1)
         patch.setattr(memory_table, "_MAX_CHANGED_SHARE", 1.0)
         patch.setattr(speakers, "NICKNAME_MIN_GREETINGS", 1)
         records = RamRecords()
@@ -135,4 +150,6 @@ def test_a_refreshed_index_answers_like_one_built_anew(
             index.table.refresh()
             fresh = NamespaceIndex(records, "n")
             fresh.table.refresh()
-            assert answers(index, records) == answers(fresh, records)
+            told = answers(index, records)
+            assert told == answers(fresh, records)
+            assert told["links"] == stored_links(records)

@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from salience.errors import InvalidInput, shown
 from salience.ranking.evaluation import Evaluation
 from salience.ranking.expressions import Signal
 from salience.ranking.stages.stage import Stage, is_stored
 from salience.records.record import OPPOSING_LINKS
-from salience.retrieval.candidates import Candidates, ColumnData, Floats, Rows
-from salience.retrieval.operations import Edge, FetchColumns, LinksBetween
+from salience.retrieval.candidates import Candidates, Column, ColumnData, Floats, Rows
+from salience.retrieval.edges import Edges
+from salience.retrieval.operations import FetchColumns, LinksBetween
 from salience.retrieval.plan import Plan, ask
 from salience.retrieval.query import Query
 
 
-@dataclass(frozen=True)
-class Activation:
-    """The activation of a memory, the hops it took, and the id of the memory that passed it on."""
-
-    value: float
-    hops: int
-    via: str
-
-    def is_better(self, other: Activation | None) -> bool:
-        """True if it is larger than another one, or equal and from a smaller id."""
-        return other is None or (-self.value, self.via) < (-other.value, other.via)
-
-
 @dataclass(frozen=True, eq=False)
-class _Frontier:
-    """Rows that pass activation on, ascending, and their activation."""
+class _Activations:
+    """Activations by row, ascending: their values, and where they come from.
+
+    `hops` is the number of links it took, `via` the id of the memory that passed the activation on.
+    """
 
     rows: Rows
     values: Floats
+    hops: Floats
+    via: Column
 
-    def place(self, row: int) -> int | None:
-        at = int(np.searchsorted(self.rows, row))
-        return at if at < len(self.rows) and self.rows[at] == row else None
+    @classmethod
+    def none(cls) -> _Activations:
+        return cls(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0, object))
 
-    def value(self, row: int) -> float:
-        place = self.place(row)
-        return 0.0 if place is None else float(self.values[place])
+    def take(self, index: NDArray[Any]) -> _Activations:
+        return _Activations(self.rows[index], self.values[index], self.hops[index], self.via[index])
+
+    def updated(self, others: _Activations) -> _Activations:
+        """These, with others added or in the place of those of the same rows."""
+        _, first = np.unique(np.append(others.rows, self.rows), return_index=True)
+        return _Activations(
+            np.append(others.rows, self.rows),
+            np.append(others.values, self.values),
+            np.append(others.hops, self.hops),
+            np.append(others.via, self.via),
+        ).take(first)
+
+    def values_at(self, rows: Rows, missing: Floats) -> Floats:
+        """The values of rows; those of `missing` for rows that are not here."""
+        places, here = _places(self.rows, rows)
+        values = missing.copy()
+        values[here] = self.values[places[here]]
+        return values
 
 
 @dataclass(frozen=True)
@@ -89,8 +98,9 @@ class Spread(Stage):
         seeds = np.nan_to_num(Evaluation(query, candidates).column(self.seed))
         order = np.argsort(candidates.rows)
         order = order[seeds[order] > 0.0]
-        seeded = frontier = _Frontier(candidates.rows[order], seeds[order])
-        active: dict[int, Activation] = {}  # by row: activations better than the row's seed
+        none = np.full(len(order), None, dtype=object)
+        seeded = _Activations(candidates.rows[order], seeds[order], np.zeros(len(order)), none)
+        frontier, active = seeded, _Activations.none()  # activations better than the row's seed
         for hop in range(1, self.hops + 1):
             if not len(frontier.rows):
                 break
@@ -98,17 +108,12 @@ class Spread(Stage):
                 LinksBetween(frontier.rows, query),
                 FetchColumns(frontier.rows, ("id",)),
             ]
-            arrivals = self._arrivals(frontier, columns["id"], edges, hop)
+            arrivals = self._arrivals(frontier, columns["id"], Edges.of(edges), hop)
             # An activation that is no better by a longer way cannot be better further on.
-            better = {
-                row: arrival
-                for row, arrival in sorted(arrivals.items())
-                if arrival.value > (active[row].value if row in active else seeded.value(row))
-            }
-            active.update(better)
-            values = [arrival.value for arrival in better.values()]
-            frontier = _Frontier(np.array(list(better), np.int64), np.array(values, np.float64))
-        fresh = np.setdiff1d(np.array(list(active), dtype=np.int64), candidates.rows)
+            missing = seeded.values_at(arrivals.rows, np.zeros(len(arrivals.rows)))
+            frontier = arrivals.take(arrivals.values > active.values_at(arrivals.rows, missing))
+            active = active.updated(frontier)
+        fresh = np.setdiff1d(active.rows, candidates.rows)
         if len(fresh):
             stored = tuple(sorted(n for n in {*candidates.columns, *wanted} if is_stored(n)))
             fetched = yield from ask(FetchColumns(fresh, stored))
@@ -117,36 +122,48 @@ class Spread(Stage):
         return self._with_activations(candidates, seeds, active)
 
     def _arrivals(
-        self, frontier: _Frontier, ids: ColumnData, edges: Sequence[Edge], hop: int
-    ) -> dict[int, Activation]:
-        """The best activation that arrives at each neighbor of a frontier, by row."""
-        best: dict[int, Activation] = {}
-        for source, target, weight, type in edges:
-            if type in self.silent:
-                continue
-            for start, end in ((source, target), (target, source)):
-                place = frontier.place(start)
-                if place is None or start == end:
-                    continue
-                value = float(frontier.values[place]) * weight * self.decay
-                arrival = Activation(value, hop, ids[place])
-                if value > 0.0 and arrival.is_better(best.get(end)):
-                    best[end] = arrival
-        return best
+        self, frontier: _Activations, ids: ColumnData, edges: Edges, hop: int
+    ) -> _Activations:
+        """The best activation that arrives at each neighbor of a frontier.
+
+        Of equally good ones, that from the smallest id.
+        """
+        start, end, weight = edges.take(~np.isin(edges.type, self.silent)).both_ways()
+        places, here = _places(frontier.rows, start)
+        places, end = places[here], end[here]
+        values = frontier.values[places] * weight[here] * self.decay
+        carried = values > 0.0
+        places, end, values = places[carried], end[carried], values[carried]
+        senders = np.asarray(ids)
+        by_id = sorted(range(len(senders)), key=lambda place: senders[place] or "")
+        rank = np.empty(len(senders), dtype=np.int64)
+        rank[by_id] = np.arange(len(senders))
+        order = np.lexsort((rank[places], -values, end))
+        rows, first = np.unique(end[order], return_index=True)
+        best = order[first]
+        return _Activations(
+            rows, values[best], np.full(len(best), float(hop)), senders[places[best]]
+        )
 
     def _with_activations(
-        self, candidates: Candidates, seeds: Floats, active: Mapping[int, Activation]
+        self, candidates: Candidates, seeds: Floats, active: _Activations
     ) -> Candidates:
         values = np.where(seeds > 0.0, seeds, np.nan)
         hops = np.where(seeds > 0.0, 0.0, np.nan)
         via = np.full(len(candidates), None, dtype=object)
         order = np.argsort(candidates.rows)
-        rows = np.array(list(active), dtype=np.int64)
-        places = order[np.searchsorted(candidates.rows, rows, sorter=order)]
-        for place, arrival in zip(places.tolist(), active.values(), strict=True):
-            values[place], hops[place], via[place] = arrival.value, arrival.hops, arrival.via
+        places = order[np.searchsorted(candidates.rows, active.rows, sorter=order)]
+        values[places], hops[places], via[places] = active.values, active.hops, active.via
         reasons = {f"{self.into}.hops": hops, f"{self.into}.via": via}
         return candidates.with_columns(**{self.into: values, **reasons})
+
+
+def _places(rows: Rows, wanted: Rows) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """The places of rows among ascending ones, and True for each that is among them."""
+    if not len(rows):
+        return np.zeros(len(wanted), dtype=np.intp), np.zeros(len(wanted), dtype=bool)
+    places = np.minimum(np.searchsorted(rows, wanted), len(rows) - 1)
+    return places, rows[places] == wanted
 
 
 def spread(seed: Signal, hops: int = 2, decay: float = 0.5) -> Spread:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from salience.stores.index.columns import (
     TimesColumn,
     evaluate,
 )
+from salience.stores.index.edge_table import EdgeTable, StoredEdge
 from salience.stores.index.exact_match import ExactIndex
 from salience.stores.index.growable_array import GrowableArray
 from salience.stores.index.session_order import SessionOrder, Turns
@@ -80,6 +81,8 @@ class MemoryTable:
         self._graph: LinkGraph | None = None
         self._link_columns: dict[str, GrowableArray] = {}
         self._ordinal_of: dict[str, int] = {}  # by id, while there is a graph
+        self._edges: EdgeTable | None = None
+        self._relinked: set[str] = set()  # memories whose links are not those of the edges
         self._last_ordinals: tuple[Rows, Ordinals] | None = None
         self._last_mask: tuple[Filter | None, NDArray[np.bool_] | None] | None = None
         self._last_scores: tuple[Query | None, dict[Route, Floats]] = (None, {})
@@ -130,9 +133,13 @@ class MemoryTable:
                 self._speakers = None
             elif self._speakers is not None:
                 self._speakers.change(first, removed, self.alive)
+        if self._edges is not None and (len(removed) or self._edges.lacks(self.ids[first:])):
+            self._edges = None
         if self._graph is not None and changes.linked:
             ordinals = self.ordinals(np.array(changes.linked, dtype=np.int64))
-            self._graph.relinked(self.ids_at(ordinals[ordinals >= 0]))
+            ids = self.ids_at(ordinals[ordinals >= 0])
+            self._graph.relinked(ids)
+            self._relinked.update(ids)
 
     def _append(self, rows: Sequence[int] | None, until: int) -> None:
         """Append some rows, or for None all up to the row `until`."""
@@ -411,6 +418,17 @@ class MemoryTable:
             column.view[[self._ordinal_of[id] for id in ids]] = graph.column(name, ids)
         return column.view
 
+    def edges(self, read: Callable[[Sequence[str] | None], Sequence[StoredEdge]]) -> EdgeTable:
+        """All links; `read` returns those from and to some memories, for None all."""
+        self._link_graph()
+        if self._edges is None:
+            self._edges = EdgeTable(read(None), self._ordinal_of)
+        elif self._relinked:
+            ids = sorted(self._relinked)
+            self._edges.relink(ids, read(ids), self._ordinal_of)
+        self._relinked = set()
+        return self._edges
+
     def _link_graph(self) -> LinkGraph:
         if self._graph is None or self._graph.outdated:
             living = np.flatnonzero(self.alive)
@@ -422,7 +440,7 @@ class MemoryTable:
 
     def forget_links(self) -> None:
         """Drop the graph of links; it is read anew when it is next asked for."""
-        self._graph, self._link_columns, self._ordinal_of = None, {}, {}
+        self._graph, self._link_columns, self._ordinal_of, self._edges = None, {}, {}, None
 
     # Filters
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from salience.records.fields import GRAPH
 from salience.records.filters import Filter
 from salience.retrieval.candidates import CategoricalColumn, ColumnData, Floats, Rows, best_first
 from salience.retrieval.candidates import Column as Values
+from salience.retrieval.edges import Edges
 from salience.retrieval.operations import (
     FindNames,
     FindSpeakers,
@@ -27,6 +28,7 @@ from salience.retrieval.query import Query
 from salience.retrieval.routes import Lexical, Route
 from salience.stores.index.change_feed import ChangeFeed
 from salience.stores.index.columns import CodedColumn, TextsColumn, empty_column
+from salience.stores.index.edge_table import StoredEdge
 from salience.stores.index.memory_table import MemoryTable, Ordinals
 from salience.stores.index.routes import route_search, word_scores
 
@@ -34,7 +36,7 @@ _FEATURE = {name: place for place, name in enumerate(FEATURES)}
 _PREVIOUS = {f"previous.{name}": place for name, place in _FEATURE.items()}
 _COMPUTED = frozenset({*_FEATURE, *_PREVIOUS, *GRAPH, "id", "namespace", "position"})
 """Columns that are no field of a memory."""
-_LINK_CHECK_ROWS = 500  # rows above which those without links are sorted out before a look-up
+_LINK_CHECK_ROWS = 500  # rows above which all links are looked through, not those of each
 
 
 class NamespaceIndex:
@@ -182,12 +184,23 @@ class NamespaceIndex:
         """The ids of rows that are here."""
         return self.table.ids_at(self.table.ordinals(rows))
 
-    def maybe_linked(self, rows: Rows) -> Rows:
-        """Rows that may have links; of many rows, only those that have some."""
+    def edges_of_many(
+        self,
+        rows: Rows,
+        where: Filter | None,
+        read: Callable[[Sequence[str] | None], Sequence[StoredEdge]],
+    ) -> Edges | None:
+        """The links from and to rows, if these are so many that all links are looked through.
+
+        `read` is that of `MemoryTable.edges`. Both ends are memories that pass the filter.
+        """
         if len(rows) <= _LINK_CHECK_ROWS:
-            return rows
-        ordinals = self.table.ordinals(rows)
-        return rows[(ordinals >= 0) & (self.table.link_column("linked")[ordinals] > 0.0)]
+            return None
+        table = self.table
+        mask = table.mask(where)
+        passing = np.ones(len(table), dtype=bool) if mask is None else mask
+        ordinals = table.ordinals(rows)
+        return table.edges(read).between(ordinals[ordinals >= 0], passing, table.rows)
 
     # Columns
 

@@ -226,6 +226,13 @@ class SqliteReader:
         with self._reading() as db, translate_damage(self.path):
             return keys_of(db.execute(SELECT_KEYS + clause, ids or ()).fetchall())
 
+    def edges(
+        self, namespace: str, ids: Sequence[str] | None = None
+    ) -> list[tuple[str, str, float, str]]:
+        """Links as (source, target, weight, type), of the same memories in the same order."""
+        rows = self._linked("source, target, type, weight", namespace, ids)
+        return [(source, target, weight, type) for source, target, type, weight in rows]
+
     def vector_names(self, namespace: str) -> frozenset[str] | None:
         """The names of the vectors of a namespace that are searched; None without memories."""
         with self._snapshot() as db:
