@@ -39,16 +39,26 @@ _VALUES: dict[str, Schema] = {
     "json": {"$ref": f"{_REF}JsonValue"},
 }
 _KEYS = METADATA["propertyNames"]
+_JSON_SCALARS: tuple[Schema, ...] = (
+    {"type": ["boolean", "number"]},
+    {"type": "string", "pattern": NO_NUL},
+    {"$ref": f"{_REF}JsonObject"},
+)
 _JSON_PARTS: dict[str, Schema] = {
     "null": {"type": "null"},
-    "scalar": {"type": ["boolean", "number"]},
-    "text": {"type": "string", "pattern": NO_NUL},
-    "array": {"type": "array", "items": {"$ref": f"{_REF}JsonValue"}},
-    "object": {
-        "type": "object",
-        "additionalProperties": {"$ref": f"{_REF}JsonValue"},
-        "propertyNames": _KEYS,
+    "scalar": _JSON_SCALARS[0],
+    "text": _JSON_SCALARS[1],
+    # Lists in lists are open: generated types cannot refer to themselves through a list.
+    "array": {
+        "type": "array",
+        "items": {"anyOf": [{"type": "null"}, *_JSON_SCALARS, {"type": "array"}]},
     },
+    "object": _JSON_SCALARS[2],
+}
+_JSON_OBJECT: Schema = {
+    "type": "object",
+    "additionalProperties": {"$ref": f"{_REF}JsonValue"},
+    "propertyNames": _KEYS,
 }
 
 
@@ -140,6 +150,7 @@ def requests() -> dict[str, Schema]:
     members["content"] = schema_of(str, RECORD["content"])
     return {
         "Moment": MOMENT,
+        "JsonObject": _JSON_OBJECT,
         "JsonValue": {"description": "A value of JSON, whose texts have no NUL."} | _json_value(),
         "Profile": {
             "description": "The name of a profile, or a profile as GET /v1/profiles/{name} gives "
