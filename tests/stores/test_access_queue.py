@@ -97,3 +97,17 @@ def test_undelayed_every_use_is_written_at_once(writer: Writer) -> None:
     queue.add("a", FIRST)
     queue.add("a", SECOND)
     assert writer.written == [{"a": [FIRST]}, {"a": [SECOND]}]
+
+
+def test_a_batch_that_somebody_has_already_waits_no_more_once_it_is_written(writer: Writer) -> None:
+    queue = AccessQueue(writer)
+    queue.add("a", FIRST)
+    [before] = queue.waiting("a")
+    writer.refused = {"a"}
+    with pytest.raises(StoreError):
+        queue.flush()
+    [failed] = queue.waiting("a")
+    assert before.waits(1)
+    writer.refused = set()
+    queue.flush()
+    assert [(batch.waits(0), batch.waits(1)) for batch in (before, failed)] == [(True, False)] * 2

@@ -36,6 +36,7 @@ class Batch:
 
     uses: list[Use] = field(default_factory=list)
     seq: int | None = None
+    taken: Batch | None = field(init=False, default=None)  # the one that is written with its uses
     _counted: tuple[int, Mapping[int, AccessTimes]] = field(init=False, default=(0, {}))
 
     @property
@@ -58,7 +59,10 @@ class Batch:
 
     def waits(self, seq: int) -> bool:
         """Test whether the state of the records at change `seq` lacks its accesses."""
-        return self.seq is None or seq < self.seq
+        batch = self
+        while batch.taken is not None:
+            batch = batch.taken
+        return batch.seq is None or seq < batch.seq
 
 
 class AccessQueue:
@@ -166,6 +170,9 @@ class AccessQueue:
                 unwritten = last.uses if last.seq is None else []
                 if unwritten or pending.uses:
                     taken[name] = Batch([*unwritten, *pending.uses])
+                    # Whoever has these already, to overlay reads, sees when they are written.
+                    last.taken = taken[name] if unwritten else last.taken
+                    pending.taken = taken[name]
                     self._batches[name] = (taken[name], Batch())
                 else:
                     self._batches.pop(name, None)
