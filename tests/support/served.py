@@ -25,7 +25,7 @@ NOT_OVER_HTTP = {
     "test_consolidation_looks_at_what_is_new": "no progress is told of work inside the server",
     "test_a_lock_whose_owner_is_silent_goes_stale": "a server tells nobody whose a lock is",
     "test_each_thing_that_happens_is_an_event": "the log has the key by which a write is done once",
-    "test_facets_may_be_given_or_extracted_otherwise": "a function that finds facets cannot be sent",
+    "test_facets_may_be_given_or_extracted_otherwise": "a function for facets cannot be sent",
     "test_an_extractor_may_find_no_facets": "a function that finds facets cannot be sent",
     "test_sync_and_async_agree": "two memories over one store are compared",
 }
