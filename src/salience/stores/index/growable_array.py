@@ -27,9 +27,9 @@ class GrowableArray:
         return self.view.nbytes
 
     def reserve(self, size: int) -> None:
-        """Make room for `size` elements and a quarter more, so that filling it copies nothing."""
+        """Make room for `size` elements and some more, so that filling it copies nothing."""
         if size > len(self._data):
-            spare = size // 4 + (_MIN_SPARE if len(self.view) else 0)
+            spare = len(self.view) // 4 + _MIN_SPARE if len(self.view) else size // 16
             grown = np.empty((size + spare, *self._data.shape[1:]), dtype=self._data.dtype)
             grown[: len(self.view)] = self.view
             self._data, self.view = grown, grown[: len(self.view)]
