@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import unquote
@@ -35,6 +35,7 @@ from salience.server.settings import ServerSettings
 from salience.stores import Store, open_store
 
 DRAIN_SECONDS = 30.0  # that requests in flight have when the server is told to stop
+Endpoint = Callable[[Request], Awaitable[Response]]
 MATCHED_FIRST = ("search", "get_context", "add")  # routes are tried one after the other
 ALSO_WITHOUT_PREFIX = ("/health", "/ready", "/version", "/metrics", "/openapi.json", "/docs")
 
@@ -58,13 +59,9 @@ def create_app(
         openapi_url=None,
     )
     app.state.server = server
-    for operation in sorted(OPERATIONS, key=lambda each: each.id not in MATCHED_FIRST):
-        endpoint = server.endpoint(operation)
-        paths = [operation.path_format]
-        if operation.path in ALSO_WITHOUT_PREFIX:
-            paths.append(operation.path)
-        for path in paths:
-            app.router.routes.append(KnownRoute(path, endpoint, methods=[operation.method]))
+    for path, operations in _by_path(OPERATIONS).items():
+        methods = {each.method: server.endpoint(each) for each in operations}
+        app.router.routes.append(KnownRoute(path, _by_method(methods), methods=[*methods]))
     if server.tokens is not None:
         app.add_route(server.tokens.settings.metadata_path, server.resource_metadata, ["GET"])
     for error in (SalienceError, ImportProblem, Refused, HTTPException, Exception):
@@ -79,6 +76,25 @@ def create_app(
     app.add_middleware(EncodedPaths)
     app.openapi = lambda: document(OPERATIONS)  # type: ignore[method-assign]
     return app
+
+
+def _by_path(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
+    """The operations of each path; one route has all of them, and so knows what a path allows."""
+    by_path: dict[str, list[Operation]] = {}
+    for operation in sorted(operations, key=lambda each: each.id not in MATCHED_FIRST):
+        by_path.setdefault(operation.path_format, []).append(operation)
+        if operation.path in ALSO_WITHOUT_PREFIX:
+            by_path.setdefault(operation.path, []).append(operation)
+    return by_path
+
+
+def _by_method(endpoints: Mapping[str, Endpoint]) -> Endpoint:
+    """The function that answers a request by its method; HEAD as GET."""
+
+    async def answered(request: Request) -> Response:
+        return await endpoints["GET" if request.method == "HEAD" else request.method](request)
+
+    return answered
 
 
 class KnownRoute(Route):
@@ -166,7 +182,7 @@ class Server:
         assert self.tokens is not None
         return answer(self.tokens.metadata())
 
-    def endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
+    def endpoint(self, operation: Operation) -> Endpoint:
         """The function that answers the requests of an operation."""
 
         async def answered(request: Request) -> Response:

@@ -20,7 +20,7 @@ from salience.server.problems import KINDS, MEDIA_TYPE
 EXAMPLE_ID = "note-1"
 EXAMPLE_ADDRESS = "http://127.0.0.1:8420"
 _ALWAYS = (400, 403, 421, 429, 500, 503)
-_WITH_KEY = (401, 404)
+_WITH_KEY = (401, 404, 422)
 _WITH_INPUT = (422,)
 _WITH_BODY = (408, 413, 415)
 _DESCRIPTION = """The memory of an AI agent over HTTP: every method of `Memory`, as JSON.
@@ -39,7 +39,7 @@ _PARAMETERS: dict[str, Schema] = {
         "name": "If-Match",
         "in": "header",
         "description": "The ETag that the memory has to have, or `*`.",
-        "schema": {"type": "string", "pattern": r'^(\*|(W/)?"\d{1,18}")$'},
+        "schema": {"type": "string", "pattern": r'^(\*|(W/)?"[1-9]\d{0,17}"|[1-9]\d{0,17})$'},
     },
     "Idempotency-Key": {
         "name": "Idempotency-Key",
@@ -164,7 +164,8 @@ def _parameters(operation: Operation) -> list[Schema]:
     for name, argument in query.members.items() if query is not None else ():
         schema = argument.schema()
         description = schema.pop("description", "")
-        is_text = "$ref" not in json.dumps(schema) or "Moment" in json.dumps(schema)
+        form = json.dumps(schema)
+        is_text = "$ref" not in form or "Moment" in form or "Present" in form
         content = {"schema": schema} if is_text else {"content": {JSON: {"schema": schema}}}
         parameters.append({"name": name, "in": "query", "description": description, **content})
     headers = ("Salience-Namespace", *operation.headers) if operation.scope else ()

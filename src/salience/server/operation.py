@@ -27,7 +27,7 @@ UPKEEP: Final = "upkeep"
 TRANSFER: Final = "transfer"
 ANY_SCOPE: Final = ""
 """For an operation that any valid key may ask."""
-_ETAG = re.compile(r'(?:W/)?"(\d{1,18})"')
+_ETAG = re.compile(r'(?:W/)?"([1-9]\d{0,17})"|([1-9]\d{0,17})')  # without quotes, too
 
 
 class Serving(Protocol):
@@ -79,7 +79,7 @@ class Call:
         version = _ETAG.fullmatch(header.strip())
         if version is None:
             raise InvalidInput("If-Match", "is no version", 'give the ETag of the memory, as "3"')
-        return int(version[1])
+        return int(version[1] or version[2])
 
 
 @dataclass(frozen=True, kw_only=True)

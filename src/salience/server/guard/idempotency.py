@@ -158,8 +158,9 @@ class Idempotency:
         if message["type"] == "http.disconnect":
             return
         state(scope)["idempotency_key"] = key
-        namespace = header(scope, b"salience-namespace") or b""
-        name = "\n".join((identity(scope), namespace.decode("latin-1"), operation_of(scope), key))
+        named = header(scope, b"salience-namespace")
+        namespace = "" if named is None else f"={named.decode('latin-1')}"
+        name = "\n".join((identity(scope), namespace, operation_of(scope), key))
         fingerprint = sha256(scope["query_string"] + b"\n" + message.get("body", b"")).digest()
         first = await self.answers.begin(name, fingerprint)
         if first is None:

@@ -31,6 +31,15 @@ MOMENT: Schema = {
         {"type": "number", "minimum": _EARLIEST, "maximum": _LATEST},
     ],
 }
+_YEARS = r"^(0[1-9]|[1-8]\d|9[0-8])\d\d-"
+PRESENT: Schema = {
+    "description": "A time as a Moment, in the years 100 to 9899.",
+    "anyOf": [
+        {"type": "string", "format": "date-time", "pattern": _YEARS},
+        {"type": "string", "format": "date", "pattern": _YEARS},
+        {"type": "number", "minimum": -59_011_459_200, "maximum": 250_246_627_199},
+    ],
+}
 _VALUES: dict[str, Schema] = {
     "text": {"type": "string", "pattern": NO_NUL},
     "number": {"type": "number"},
@@ -151,6 +160,7 @@ def requests() -> dict[str, Schema]:
     return {
         "Moment": MOMENT,
         "JsonObject": _JSON_OBJECT,
+        "Present": PRESENT,
         "JsonValue": {"description": "A value of JSON, whose texts have no NUL."} | _json_value(),
         "Profile": {
             "description": "The name of a profile, or a profile as GET /v1/profiles/{name} gives "

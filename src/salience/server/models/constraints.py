@@ -29,6 +29,7 @@ ID: Constraint = {"maxLength": 512, "pattern": TEXT}
 TAG: Constraint = {"maxLength": MAX_TAG_CHARACTERS, "pattern": TEXT}
 IDS: Constraint = {"maxItems": MAX_IDS, "items": TAG, **TAG}
 MOMENT: Constraint = {"$ref": "#/components/schemas/Moment"}
+PRESENT: Constraint = {"$ref": "#/components/schemas/Present"}
 FILTERS: Constraint = {"$ref": "#/components/schemas/Filters"}
 PROFILE: Constraint = {"$ref": "#/components/schemas/Profile"}
 METADATA: Constraint = {
@@ -73,8 +74,8 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "query": {"maxLength": DEFAULT_LIMITS.query, "pattern": r"\S"},
     "limit": {"minimum": 1, "maximum": MAX_HITS},
     "filters": FILTERS,
-    "now": MOMENT,
-    "as_of": MOMENT,
+    "now": PRESENT,
+    "as_of": PRESENT,
     "since": MOMENT,
     "until": MOMENT,
     "namespaces": {"minItems": 1, "items": NAMESPACE},
@@ -107,7 +108,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
     "one": ID,
     "other": ID,
     "utility": {"minimum": 0, "maximum": 1},
-    "run": ID,
+    "run": {"maxLength": 512, "pattern": r"^[^\u0000]+-\d{1,18}$"},
     "prefix": {"pattern": NO_NUL},
 }
 """The limits of arguments, by their names; an operation says where one of its own differs."""

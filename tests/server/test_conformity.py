@@ -1,0 +1,22 @@
+"""Every check of schemathesis over the document, against a real server.
+
+`conformity/schemathesis.toml` lists what is refused although the document allows it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from support.real_server import RealServer
+
+CONFIGURATION = Path(__file__).with_name("conformity") / "schemathesis.toml"
+
+
+def test_the_server_does_what_its_document_says(server: RealServer) -> None:
+    command = [str(Path(sys.executable).with_name("schemathesis"))]
+    command += ["--config-file", str(CONFIGURATION), "run", f"{server.url}/openapi.json"]
+    command += ["--max-examples", "5", "--seed", "1", "--phases", "examples,coverage,fuzzing"]
+    run = subprocess.run(command, cwd=CONFIGURATION.parent, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-8_000:] + run.stderr[-2_000:]
