@@ -152,6 +152,7 @@ def requests() -> dict[str, Schema]:
     """The schemas of what requests hold."""
     link = parameters(Memory.link)
     links = {name: schema_of(link[name].type, LINK[name]) for name in LINK_KEYS}
+    links["weight"]["type"] = ["number", "null"]
     item = parameters(Memory.add)
     members = {
         n: schema_of(a.type, a.constraint) for n, a in item.items() if n not in _NOT_OF_ITEMS
