@@ -96,7 +96,10 @@ def _checked(name: Any, value: Any) -> Any:
     if name == "similar":
         return number("dedup.similar", value, 1.0) or None
     if name == "loop_seconds":
-        return number("dedup.loop_seconds", value) or 0.0
+        seconds = number("dedup.loop_seconds", value)
+        if seconds is None:
+            raise InvalidInput("dedup.loop_seconds", "is None", "give seconds, or 0 for never")
+        return seconds
     known = ", ".join(each.name for each in fields(DedupPolicy))
     raise InvalidInput("dedup", f"has no {shown(name)}", f"use {known}")
 
