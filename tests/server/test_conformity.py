@@ -14,9 +14,9 @@ from support.real_server import RealServer
 CONFIGURATION = Path(__file__).with_name("conformity") / "schemathesis.toml"
 
 
-def test_the_server_does_what_its_document_says(server: RealServer) -> None:
+def test_the_server_does_what_its_document_says(server: RealServer, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("schemathesis"))]
     command += ["--config-file", str(CONFIGURATION), "run", f"{server.url}/openapi.json"]
     command += ["--max-examples", "5", "--seed", "1", "--phases", "examples,coverage,fuzzing"]
-    run = subprocess.run(command, cwd=CONFIGURATION.parent, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-8_000:] + run.stderr[-2_000:]

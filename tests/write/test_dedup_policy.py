@@ -27,6 +27,8 @@ def test_a_mapping_has_what_differs() -> None:
         ({"similar": 1.5}, "dedup.similar"),
         ({"similar": "0.9"}, "dedup.similar"),
         ({"loop_seconds": -1}, "dedup.loop_seconds"),
+        ({"loop_seconds": 1e300}, "dedup.loop_seconds"),
+        ({"loop_seconds": None}, "dedup.loop_seconds"),
         ({"strict": "yes"}, "dedup.strict"),
         ({"contradictions": None}, "dedup.contradictions"),
         ({"cosine": 0.9}, "dedup"),

@@ -11,14 +11,13 @@ from salience.ranking.profiles import names
 from salience.records.field_types import STATUSES
 from salience.records.fields import FIELDS, field_type
 from salience.records.filters import MAX_FILTER_VALUES
-from salience.records.validation import LARGEST_NUMBER
 from salience.search.context.sections import STANDARD, Section
 from salience.search.request import MAX_HITS
 from salience.server.models.arguments import parameters
 from salience.server.models.constraints import ID, LINK, METADATA, NAMESPACE, NO_NUL, RECORD, TEXT
 from salience.server.models.schema import Schema, schema_of
 from salience.server.problems import KINDS
-from salience.write.dedup import DedupPolicy
+from salience.write.dedup import MAX_LOOP_SECONDS, DedupPolicy
 from salience.write.items import LINK_KEYS
 
 _REF = "#/components/schemas/"
@@ -226,7 +225,7 @@ def _dedup_policy() -> Schema:
     """The schema of a policy of dedup: the fields of `DedupPolicy`, each with its default."""
     limits: dict[str, Any] = {
         "similar": {"minimum": 0, "maximum": 1},
-        "loop_seconds": {"minimum": 0, "maximum": LARGEST_NUMBER},
+        "loop_seconds": {"minimum": 0, "maximum": MAX_LOOP_SECONDS},
     }
     hints = get_type_hints(DedupPolicy)
     return {

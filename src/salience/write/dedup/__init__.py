@@ -2,6 +2,7 @@
 
 from salience.write.dedup.verdicts import (
     DUPLICATE_COSINE,
+    MAX_LOOP_SECONDS,
     NO_DEDUP,
     STRENGTHENING,
     DedupLike,
@@ -12,6 +13,7 @@ from salience.write.dedup.verdicts import (
 
 __all__ = [
     "DUPLICATE_COSINE",
+    "MAX_LOOP_SECONDS",
     "NO_DEDUP",
     "STRENGTHENING",
     "DedupLike",

@@ -41,6 +41,7 @@ _CHANGING = MERGEABLE - {"content"} | {"entities", "updated_at", *ACCESSES}
 """The fields that merged items and uses change of a memory that still says the same."""
 _MAX_QUOTE_CHARACTERS = 80
 STRENGTHENING = ("DUPLICATE", "MERGED")
+MAX_LOOP_SECONDS = 1e9  # some 31 years
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def _checked(name: Any, value: Any) -> Any:
     if name == "similar":
         return number("dedup.similar", value, 1.0) or None
     if name == "loop_seconds":
-        seconds = number("dedup.loop_seconds", value)
+        seconds = number("dedup.loop_seconds", value, MAX_LOOP_SECONDS)
         if seconds is None:
             raise InvalidInput("dedup.loop_seconds", "is None", "give seconds, or 0 for never")
         return seconds
