@@ -162,6 +162,11 @@ COMPATIBLE = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def transport() -> None:
+    """Not over HTTP: hundreds of pairs would open as many servers."""
+
+
 @pytest.fixture(scope="module")
 def store() -> Iterator[Memory]:
     with Memory.open("ram://") as memory:
