@@ -248,7 +248,8 @@ def _refuse_those_of_servers(settings: Mapping[str, Any]) -> None:
         InvalidInput: names which.
     """
     for name in ("api_key", "timeout"):
-        if settings.get(name, SETTINGS[name]) != SETTINGS[name]:
+        value, default = settings.get(name, SETTINGS[name]), SETTINGS[name]
+        if value is not default and (type(value) is not type(default) or value != default):
             remedy = "leave it out, or give the address of a server, as http://host:port"
             raise InvalidInput(name, "is a setting for a server, and this is a store", remedy)
 

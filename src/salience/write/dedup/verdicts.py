@@ -18,7 +18,7 @@ from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
 from salience.records.filters import And, Compare, Filter
 from salience.records.record import Draft, MemoryRecord
-from salience.records.validation import boolean, number
+from salience.records.validation import boolean, mapping, number
 from salience.retrieval.operations import (
     Events,
     FindByTextHash,
@@ -79,7 +79,8 @@ class DedupPolicy:
         if isinstance(value, DedupPolicy):
             return value
         if isinstance(value, Mapping):
-            return replace(default, **{name: _checked(name, value[name]) for name in value})
+            differing = mapping("dedup", value)
+            return replace(default, **{n: _checked(n, v) for n, v in differing.items()})
         cosine = number("dedup", value, 1.0)
         if not cosine:
             raise InvalidInput("dedup", f"is {value!r}", "give True, False, or a cosine above 0")
