@@ -152,3 +152,12 @@ def test_a_memory_that_python_has_written_is_found(server: RealServer) -> None:
         client.headers["Salience-Namespace"] = "elsewhere"
         hits = client.post("/search", json={"query": "cello"}).json()["hits"]
         assert [hit["id"] for hit in hits] == ["cello"]
+
+
+def test_maintenance_is_a_preview_unless_it_is_told_to_act(client: httpx.Client) -> None:
+    for content in ("Ana likes tea.", "Ana likes green tea."):
+        client.post("/memories", json={"content": content}).raise_for_status()
+    before = client.get("/events").json()["events"]
+    assert client.post("/maintain").json()["dry_run"] is True
+    assert client.get("/events").json()["events"] == before
+    assert client.post("/maintain", json={"dry_run": False}).json()["dry_run"] is False

@@ -47,7 +47,8 @@ class Operation:
 
     The arguments of a GET are its query, those of another verb its body, but for what the path
     names and `if_version`, which is the header If-Match of a PATCH or DELETE. `member` is the one
-    member of the answer that is the result; `absent` what a 404 means, if that is no error.
+    member of the answer that is the result; `absent` what a 404 means, if that is no error;
+    `defaults` the arguments of the method whose defaults a server does not share.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Operation:
     member: str = ""
     repeats: bool = False
     absent: Any = ...
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def method(self) -> Callable[..., Any]:
@@ -116,7 +118,9 @@ class Operation:
                 problem = f"is {shown(arguments[name])}"
                 raise InvalidInput(name, problem, "give a whole number")
         values = {
-            name: _sent(name, value) for name, value in arguments.items() if name != "progress"
+            name: _sent(name, value)
+            for name, value in {**self.defaults, **arguments}.items()
+            if name != "progress"
         }
         path, headers = self.path, dict[str, str]()
         if "{id}" in path:
@@ -203,7 +207,7 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation("restore", "POST", "/restore", "restored"),
         Operation("prune", "POST", "/prune"),
         Operation("consolidate", "POST", "/consolidate"),
-        Operation("maintain", "POST", "/maintain"),
+        Operation("maintain", "POST", "/maintain", defaults={"dry_run": False}),
         Operation("undo", "POST", "/undo"),
         Operation("audit", "POST", "/audit"),
         Operation("verify", "POST", "/verify"),

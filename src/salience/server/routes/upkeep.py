@@ -14,10 +14,11 @@ from salience.lifecycle.verify import Verification
 from salience.lifecycle.zone_history import ZoneHistory
 from salience.lifecycle.zones import Zones
 from salience.server.encoding import answer, large_answer
-from salience.server.models.arguments import Arguments
+from salience.server.models.arguments import Argument, Arguments
 from salience.server.operation import READ, UPKEEP, Answer, Call, operation
 
 TAG = "Upkeep"
+_DRY_RUN = Argument(bool, "False to do it; otherwise it is shown, and nothing changes.", True)
 
 
 @operation(
@@ -146,15 +147,15 @@ async def consolidate(call: Call) -> Response:
     Memory.maintain,
     scope=UPKEEP,
     tag=TAG,
-    body=Arguments.of("MaintainRequest", Memory.maintain),
+    body=Arguments.of("MaintainRequest", Memory.maintain, plus={"dry_run": _DRY_RUN}),
     needs_body=False,
     answers={200: Answer(description="The changes, step by step.", body=Maintenance)},
     errors=(409,),
     example={"dry_run": True},
 )
 async def maintain(call: Call) -> Response:
-    """Do what is due."""
-    return answer(await call.memory.maintain(**call.arguments))
+    """Do what is due, or show it."""
+    return answer(await call.memory.maintain(**{"dry_run": True, **call.arguments}))
 
 
 @operation(
