@@ -116,10 +116,9 @@ def list_request(
 
 def _order(order: Any) -> Order:
     """An order; InvalidInput otherwise."""
-    if order == "newest":
-        return "newest"
-    if order == "oldest":
-        return "oldest"
+    order = native(order)
+    if type(order) is str and order in ("newest", "oldest"):
+        return "newest" if order == "newest" else "oldest"
     raise InvalidInput("order", f"there is no {shown(order)}", "use newest or oldest")
 
 

@@ -21,7 +21,7 @@ from salience.write.items import MAX_LINKS, MAX_NAME_CHARACTERS
 
 Constraint = Mapping[str, Any]
 
-TEXT = r"^[^\u0000]*\S[^\u0000]*$"
+TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 """Text that is not blank, and has no NUL."""
 NO_NUL = r"^[^\u0000]*$"
 NAMESPACE: Constraint = {"maxLength": 256, "pattern": TEXT}
