@@ -176,7 +176,7 @@ def percentile(values: Sequence[float], percent: int) -> float:
 
 
 def figures_of(load: dict[str, Any]) -> dict[str, Any]:
-    """What a row of the table says of a load; `own` only where no request waits for another."""
+    """The figures of a load for a row of the table; `own` where no request waits for another."""
     took, elapsed = load["took_ms"], load["elapsed_s"]
     own = [
         ms - said["search"]

@@ -13,7 +13,7 @@ from support.served import serve_memory
 
 CREATE = """
 client.memories.create(
-    content="User is the CEO and needs executive-level responses",
+    content="The user runs the firm and wants short answers",
     tier="long",
     content_type="fact",
     importance_score=0.95,
@@ -29,13 +29,13 @@ FEEDBACK = """
 client.feedback.create(
     memory_id="memory-id",
     type="useful",
-    context="User found this information helpful"
+    context="It answered the question"
 )
 # Record negative feedback
 client.feedback.create(
     memory_id="memory-id",
     type="not_useful",
-    context="Information was outdated"
+    context="It no longer holds"
 )
 """
 SEARCH = """
@@ -47,20 +47,20 @@ results = client.search(
 )
 # More lenient for broad context
 broad_results = client.search(
-    query="Any relevant user information",
+    query="Anything about the user",
     threshold=0.5, # 50% minimum
     limit=50
 )
 """
 USE = """
 results = client.search(
-    query="What is the user currently working on?",
+    query="What does the user work on now?",
     tier="short",
     limit=5
 )
 scores = [r.combined_score for r in client.search(query="User", limit=10).results]
 context = client.get_context(
-    query="Personalize the homepage for this user",
+    query="Greet this user on the first page",
     max_tokens=3000
 )
 """
@@ -89,7 +89,7 @@ def test_the_snippets_run_as_they_are_written(client: Client) -> None:
     assert [result.id for result in names["results"].results] == ["memory-id"]
     assert max(names["scores"]) <= 1.0  # six_factor is a share of 1
     assert len(names["scores"]) == 2
-    assert "executive-level" in names["context"].text
+    assert "short answers" in names["context"].text
 
 
 def test_answers_are_mappings_with_attributes(client: Client) -> None:

@@ -22,7 +22,7 @@ CREATE = """curl -X POST https://api.mymemoryos.com/v1/memories \\
 -H "Authorization: Bearer $MEMORY_OS_API_KEY" \\
 -H "Content-Type: application/json" \\
 -d '{
-"content": "User is the CEO and needs executive-level responses",
+"content": "The user runs the firm and wants short answers",
 "tier": "long",
 "content_type": "fact",
 "importance_score": 0.95,
@@ -34,7 +34,7 @@ FEEDBACK = """curl -X POST https://api.mymemoryos.com/v1/feedback \\
 -d '{
 "memory_id": "memory-id",
 "type": "useful",
-"context": "User found this information helpful"
+"context": "It answered the question"
 }'"""
 SEARCH = """curl -X POST https://api.mymemoryos.com/v1/search \\
 -H "Authorization: Bearer $MEMORY_OS_API_KEY" \\
@@ -81,7 +81,7 @@ def test_a_memory_is_made(keyed: Keyed) -> None:
     id = keyed.curl(CREATE)["id"]
     with keyed.server.client(keyed.key) as client:
         record = client.get(f"/memories/{id}").json()
-    assert record["content"] == "User is the CEO and needs executive-level responses"
+    assert record["content"] == "The user runs the firm and wants short answers"
     assert (record["tier"], record["content_type"]) == ("long", "fact")
     assert record["importance"] == 0.95
     assert record["metadata"] == {"category": "user-profile"}

@@ -7,7 +7,7 @@ import { connect } from "./server.js";
 test("memories are created and updated by importance", async () => {
   const client = connect();
   const created = await client.memories.create({
-    content: "User is the CEO and needs executive-level responses",
+    content: "The user runs the firm and wants short answers",
     tier: "long",
     content_type: "fact",
     importance_score: 0.95,
@@ -32,13 +32,13 @@ test("feedback moves the relevance of a memory", async () => {
   const useful = await client.feedback.create({
     memory_id: "memory-id",
     type: "useful",
-    context: "User found this information helpful",
+    context: "It answered the question",
   });
   assert.ok((useful.relevance_score ?? 0) > (before?.relevance_score ?? 0.5));
   const outdated = await client.feedback.create({
     memory_id: "memory-id",
     type: "not_useful",
-    context: "Information was outdated",
+    context: "It no longer holds",
   });
   assert.ok((outdated.relevance_score ?? 1) < (useful.relevance_score ?? 0));
 });
@@ -46,26 +46,26 @@ test("feedback moves the relevance of a memory", async () => {
 test("searches answer in results with their scores, in [0, 1], above the threshold", async () => {
   const client = connect({ profile: "six_factor" });
   const fact = { tier: "long", memory_nature: "semantic", importance_score: 0.9 } as const;
-  await client.memories.create({ content: "How does authentication work? By a token in a header.", ...fact });
+  await client.memories.create({ content: "How do users sign in? By a token in a header.", ...fact });
   await client.memories.create({ content: "The user is currently working on the login page.", tier: "short" });
   await client.memories.create({ content: "User preferences: tea, and no meetings on Friday." });
 
   const recent = await client.search({
-    query: "What is the user currently working on?",
-    tier: "short", // Only look at short-term memories
+    query: "What does the user work on now?",
+    tier: "short",
     limit: 5,
   });
   assert.deepEqual(recent.results.map(({ tier }) => tier), ["short"]);
 
   const precise = await client.search({
-    query: "How does authentication work?",
+    query: "How do users sign in?",
     tier: "long",
     memory_nature: "semantic",
     threshold: 0.5,
   });
   const [first] = precise.results;
   assert.equal(precise.results.length, 1);
-  assert.match(first?.content ?? "", /authentication/);
+  assert.match(first?.content ?? "", /sign in/);
   assert.ok(first && first.similarity !== null && first.similarity > 0.4 && first.similarity <= 1);
   assert.ok(first.combined_score >= 0.5 && first.combined_score <= 1);
   assert.equal(first.relevance_score, 0.5);
@@ -74,7 +74,7 @@ test("searches answer in results with their scores, in [0, 1], above the thresho
 
   const none = await client.search({ query: "User preferences", threshold: 0.99, limit: 10 });
   assert.deepEqual(none.results, []);
-  const broad = await client.search({ query: "Any relevant user information", threshold: 0.1, limit: 50 });
+  const broad = await client.search({ query: "Anything about the user", threshold: 0.1, limit: 50 });
   assert.equal(broad.results.length, 3);
 
   const query = "User preferences";
@@ -89,9 +89,8 @@ test("a context keeps to its tokens", async () => {
   const client = connect();
   await client.memories.create({ content: "The user wants the newest articles first on the homepage." });
   const context = await client.getContext({
-    query: "Personalize the homepage for this user",
+    query: "Greet this user on the first page",
     max_tokens: 3000,
-    // Default scoring works well for personalization
   });
   assert.match(context.text, /newest articles/);
   assert.ok(context.tokens <= 3000);
