@@ -42,7 +42,7 @@ SEARCH = """
 # Only return highly relevant memories
 results = client.search(
     query="User preferences",
-    threshold=0.8, # 80% minimum combined score
+    threshold=0.8, # the least score
     limit=10
 )
 # More lenient for broad context
