@@ -39,16 +39,15 @@ client.feedback.create(
 )
 """
 SEARCH = """
-# Only return highly relevant memories
 results = client.search(
     query="User preferences",
     threshold=0.8, # the least score
     limit=10
 )
-# More lenient for broad context
+
 broad_results = client.search(
     query="Anything about the user",
-    threshold=0.5, # 50% minimum
+    threshold=0.5,
     limit=50
 )
 """
