@@ -1,0 +1,1 @@
+"""Tools, resources and prompts for models, by the Model Context Protocol."""
