@@ -42,7 +42,7 @@ def test_degraded_searches_are_counted_by_a_few_reasons() -> None:
     page = metrics.text().decode()
     for reason in ("vector", "during", "other"):
         assert f'salience_degraded_searches_total{{reason="{reason}"}} 1.0' in page
-    assert "500" not in page
+    assert "answers 500" not in page
     assert "my route" not in page
 
 

@@ -71,6 +71,8 @@ def to_json(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if kind is tuple or kind is list:
         return [to_json(item) for item in value]
+    if kind is dict:
+        return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, datetime):
         return value.isoformat().replace("+00:00", "Z")
     return _rare_to_json(value)

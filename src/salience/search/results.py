@@ -118,9 +118,8 @@ class Hit(MemoryRecord):
 
     def values(self) -> dict[str, Any]:
         """The members of `to_dict`, those of the memory as they are, for a faster encoder."""
-        stored = self.__dict__
         values = {name: to_json(getattr(self, name)) for name in _EVIDENCE}
-        values |= {name: stored[name] for name in _STORED}
+        values |= self.__dict__  # that of the record: its fields, in their order
         for name in _ASSUMED:
             values[name] = getattr(self, name)
         for name in GIVEN_IF_ANY:
