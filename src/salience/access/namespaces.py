@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from salience.errors import InvalidInput, shown
-from salience.records.validation import text, texts
+from salience.records.validation import namespace_name, texts
 
-MAX_NAMESPACE_CHARACTERS = 256
 EVERYTHING = "*"
 _BENEATH = "/*"
 _REMEDY = "give a name, a pattern as ana/* for all namespaces beneath ana/, or * for all"
@@ -41,7 +40,7 @@ def parse_patterns(patterns: Any) -> tuple[str, ...]:
     if not listed:
         raise InvalidInput("namespaces", "is empty", _REMEDY)
     for pattern in listed:
-        text("namespaces", pattern, limit=MAX_NAMESPACE_CHARACTERS)
+        namespace_name(pattern, "namespaces")
         name = "" if pattern == EVERYTHING else pattern.removesuffix(_BENEATH)
         if EVERYTHING in name or (pattern.endswith(_BENEATH) and not name.strip()):
             raise InvalidInput("namespaces", f"has {shown(pattern)}", _REMEDY)

@@ -59,6 +59,7 @@ from salience.records.validation import (
     boolean,
     callable_or_none,
     integer,
+    namespace_name,
     text,
     texts,
     timestamp,
@@ -279,7 +280,7 @@ class AsyncWriteApi(AsyncPlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        namespace = text("namespace", namespace, limit=256)
+        namespace = namespace_name(namespace)
         count = await self._run(ask(Delete(namespace, where=where)), MANY)
         log_upkeep(namespace, "erase", count)
         return count

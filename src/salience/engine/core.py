@@ -29,6 +29,7 @@ from salience.records.validation import (
     function,
     integer,
     mapping,
+    namespace_name,
     number,
     present,
     text,
@@ -116,7 +117,7 @@ class Core:
             if stored is not None and identity is not None and stored != identity:
                 raise EmbedderMismatch(stored, identity)
             searches = SearchSettings(
-                text("namespace", values["namespace"], limit=256),
+                namespace_name(values["namespace"]),
                 profile,
                 values["clock"] or _utc_now,
                 None if dispatcher.embedder is None else lambda: dispatcher.identity,
@@ -165,7 +166,7 @@ class Core:
 
     def within(self, namespace: str) -> Core:
         """The same core for another namespace."""
-        searches = replace(self.searches, namespace=text("namespace", namespace, limit=256))
+        searches = replace(self.searches, namespace=namespace_name(namespace))
         return Core(self.url, self.dispatcher, searches, self.actor, self.dedup, self.trace)
 
     def time(self, name: str = "clock", value: Any = None) -> datetime:

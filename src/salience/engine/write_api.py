@@ -17,7 +17,7 @@ from salience.engine.runner import MANY, PlanRunner
 from salience.errors import InvalidInput
 from salience.records.filters import filter_fields, parse_filter
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, callable_or_none, text, texts
+from salience.records.validation import boolean, callable_or_none, namespace_name, text, texts
 from salience.retrieval.operations import Delete
 from salience.retrieval.plan import ask
 from salience.search.log import log_upkeep
@@ -180,7 +180,7 @@ class WriteApi(PlanRunner):
             )
         if namespace is None:
             namespace = self._core.namespace
-        namespace = text("namespace", namespace, limit=256)
+        namespace = namespace_name(namespace)
         count = self._run(ask(Delete(namespace, where=where)), MANY)
         log_upkeep(namespace, "erase", count)
         return count

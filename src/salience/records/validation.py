@@ -19,6 +19,7 @@ F = TypeVar("F")
 MAX_DIMENSIONS = 65_536  # of a vector
 MAX_IDS = 1_000_000  # in one call
 MAX_TAG_CHARACTERS = 512
+MAX_NAMESPACE_CHARACTERS = 256
 _EXACT_YEARS = range(1700, 2240)  # their seconds since 1970 hold microseconds as float64
 _PRESENT_YEARS = range(100, 9900)
 LARGEST_NUMBER = 1e300  # beyond it a sum might overflow
@@ -90,6 +91,11 @@ def storable(name: str, value: str) -> str:
 def optional_text(name: str, value: Any) -> str | None:
     """`text`, or None when there is none."""
     return None if value is None else text(name, value)
+
+
+def namespace_name(value: Any, name: str = "namespace") -> str:
+    """The name of a namespace, or a pattern of names; InvalidInput otherwise."""
+    return text(name, value, limit=MAX_NAMESPACE_CHARACTERS)
 
 
 def choice(name: str, value: Any, *, required: bool = False) -> str | None:

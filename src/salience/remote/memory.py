@@ -22,7 +22,7 @@ from salience.engine.search_api import (
 )
 from salience.errors import InvalidInput, NotFound, StoreError
 from salience.records.record import MemoryRecord
-from salience.records.validation import boolean, callable_or_none, text
+from salience.records.validation import boolean, callable_or_none, namespace_name
 from salience.remote.batches import Batches
 from salience.remote.calls import OPERATIONS, Operation
 from salience.remote.exports import Received, sent_lines
@@ -186,7 +186,7 @@ class RemoteMemory(Memory):
             InvalidInput: neither was given.
         """
         if namespace is not None:
-            namespace = text("namespace", namespace, limit=256)
+            namespace = namespace_name(namespace)
         is_whole = filters is None and namespace is not None
         arguments = {"all": True} if is_whole else {"filters": filters or {}}
         return self._call(OPERATIONS["delete_all"], arguments, namespace)

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from salience.engine.options import SETTINGS, Settings, check_names
 from salience.errors import InvalidInput
-from salience.records.validation import number, text
+from salience.records.validation import namespace_name, number
 from salience.remote.calls import PREFIX, Operation, Request
 from salience.remote.wire import profile_to_wire
 from salience.stores.address import Address, store_url
@@ -60,7 +60,7 @@ class RemoteSettings:
             trace = line_writer(values["trace"])
         return cls(
             _base_url(store_url(address)),
-            None if namespace is None else text("namespace", namespace, limit=256),
+            None if namespace is None else namespace_name(namespace),
             _key(values["api_key"]),
             number("timeout", values["timeout"], MAX_TIMEOUT_SECONDS),
             None if profile is None else profile_to_wire("profile", profile),
@@ -70,7 +70,7 @@ class RemoteSettings:
 
     def within(self, namespace: str) -> RemoteSettings:
         """The same settings for another namespace."""
-        return replace(self, namespace=text("namespace", namespace, limit=256))
+        return replace(self, namespace=namespace_name(namespace))
 
     def request(
         self, operation: Operation, arguments: Mapping[str, Any], namespace: str | None = None
@@ -103,7 +103,7 @@ class RemoteSettings:
 
     def _namespace_header(self, namespace: str | None) -> dict[str, str]:
         """The header of a namespace, percent-encoded: a header has no letters beyond ASCII."""
-        name = self.namespace if namespace is None else text("namespace", namespace, limit=256)
+        name = self.namespace if namespace is None else namespace_name(namespace)
         return {} if name is None else {"Salience-Namespace": quote(name)}
 
 

@@ -16,7 +16,14 @@ from salience.ranking.profiles import ProfileLike
 from salience.ranking.stages import Pipeline, min_value
 from salience.records.filters import And, Compare, Filter, Not, all_of, filter_fields, parse_filter
 from salience.records.limits import DEFAULT_LIMITS, Limits
-from salience.records.validation import boolean, finite, integer, native, present, text
+from salience.records.validation import (
+    boolean,
+    finite,
+    integer,
+    namespace_name,
+    native,
+    present,
+)
 from salience.retrieval.routes import Vector as VectorRoute
 
 MAX_HITS = 1000
@@ -144,7 +151,7 @@ def search_request(
     profile = settings.profile if profile is None else profiles.get(profile)
     if namespaces is not None and (not isinstance(namespaces, list | tuple) or not namespaces):
         raise InvalidInput("namespaces", "must be a list of at least one namespace")
-    names = [text("namespaces", name, limit=256) for name in namespaces or (settings.namespace,)]
+    names = [namespace_name(name, "namespaces") for name in namespaces or (settings.namespace,)]
     limit = integer("limit", options["limit"], 1, MAX_HITS)
     token_budget = options["token_budget"]
     if token_budget is not None:

@@ -17,12 +17,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import salience
 from salience.access import LOCAL, Keyring, Principal
-from salience.access.namespaces import MAX_NAMESPACE_CHARACTERS
 from salience.access.oauth import TokenVerifier
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
-from salience.records.validation import text
+from salience.records.validation import namespace_name
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.heartbeat import beat
@@ -228,7 +227,7 @@ def _namespace(request: Request, principal: Principal, default: str) -> str:
         raise Refused(
             Problem("InvalidRequest", "the request names no namespace; send Salience-Namespace")
         )
-    namespace = text("Salience-Namespace", namespace, limit=MAX_NAMESPACE_CHARACTERS)
+    namespace = namespace_name(namespace, "Salience-Namespace")
     if not principal.sees(namespace):
         raise foreign()
     return namespace

@@ -13,7 +13,12 @@ from salience.records.fields import FIELDS
 from salience.records.json_values import MAX_KEY_CHARACTERS
 from salience.records.limits import DEFAULT_LIMITS
 from salience.records.record import LINK_TYPES
-from salience.records.validation import LARGEST_NUMBER, MAX_IDS, MAX_TAG_CHARACTERS
+from salience.records.validation import (
+    LARGEST_NUMBER,
+    MAX_IDS,
+    MAX_NAMESPACE_CHARACTERS,
+    MAX_TAG_CHARACTERS,
+)
 from salience.search.context.sections import STANDARD
 from salience.search.request import MAX_HITS
 from salience.write.facets import FACETS
@@ -24,7 +29,7 @@ Constraint = Mapping[str, Any]
 TEXT = r"^[^\u0000]*[^\s\u0000][^\u0000]*$"
 """Text that is not blank, and has no NUL."""
 NO_NUL = r"^[^\u0000]*$"
-NAMESPACE: Constraint = {"maxLength": 256, "pattern": TEXT}
+NAMESPACE: Constraint = {"maxLength": MAX_NAMESPACE_CHARACTERS, "pattern": TEXT}
 ID: Constraint = {"maxLength": 512, "pattern": TEXT}
 TAG: Constraint = {"maxLength": MAX_TAG_CHARACTERS, "pattern": TEXT}
 IDS: Constraint = {"maxItems": MAX_IDS, "items": TAG, **TAG}

@@ -10,7 +10,7 @@ from itertools import islice
 from salience.errors import InvalidInput, StoreError
 from salience.records.events import Event
 from salience.records.limits import Limits
-from salience.records.validation import optional_text, text
+from salience.records.validation import namespace_name, optional_text
 from salience.retrieval.plan import Plan, drive
 from salience.write.embedding import embed_texts
 from salience.write.items import CONTENT_VECTORS, WriteContext, texts_to_embed
@@ -181,7 +181,7 @@ def _take(line: lines.Fields, contents: _Contents) -> None:
         contents.has_header = True
     elif "namespace" in line:
         contents.ids.clear()
-        name = text("namespace", line["namespace"], limit=256)
+        name = namespace_name(line["namespace"])
         if any(each.name == name for each in contents.namespaces):
             raise InvalidInput("namespace", f"{name!r} begins again")
         source = _Namespace(name, lines.notes_of(line), lines.events_of(line, None))
