@@ -1,0 +1,177 @@
+"""Memories as adapters take and use them: both sides of one store, and names of namespaces."""
+
+from __future__ import annotations
+
+from copy import copy
+from hashlib import sha256
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+
+from salience.access.namespaces import MAX_NAMESPACE_CHARACTERS
+from salience.engine.async_memory import AsyncMemory
+from salience.engine.memory import Memory
+from salience.engine.options import Settings
+from salience.errors import InvalidInput
+from salience.records.validation import storable
+from salience.retrieval.plan import in_thread
+from salience.stores.address import Address
+
+if TYPE_CHECKING:  # which need an extra
+    from salience.remote.async_transport import AsyncTransport
+    from salience.remote.transport import Transport
+
+MemoryLike = Memory | AsyncMemory | Address
+"""A memory, or the address of one: a file, `postgresql://...`, `http://host:port`."""
+_KEPT = frozenset("-_.@+:=,")  # in labels, beside letters and digits
+
+
+class Opened:
+    """A memory with both of its sides: `sync` is a `Memory`, `awaited` the `AsyncMemory` beside it.
+
+    It opens an address, and then closes it as well. A memory that was given stays open. Threads
+    and event loops may share it.
+    """
+
+    def __init__(self, memory: MemoryLike, **settings: Unpack[Settings]) -> None:
+        """Take a memory, or open the one at an address with some settings of `Memory.open`.
+
+        Raises:
+            InvalidInput: an argument is wrong, or is a setting for a memory that is open already.
+            StoreClosed: an `AsyncMemory` that was not awaited yet.
+            SalienceError: the address cannot be opened.
+        """
+        self._owns_store = not isinstance(memory, Memory | AsyncMemory)
+        self._owns_sync = not isinstance(memory, Memory)
+        if not isinstance(memory, Memory | AsyncMemory):
+            self.sync = Memory(memory, **settings)
+            return
+        if settings:
+            problem = "is a setting for a memory that is opened here, and this one is open already"
+            raise InvalidInput(min(settings), problem, "leave it out, or give an address")
+        self.sync = memory if isinstance(memory, Memory) else _sync_side(memory)
+
+    @property
+    def awaited(self) -> AsyncMemory:
+        """The side that is awaited, in any event loop."""
+        if not _is_remote(self.sync):
+            memory = object.__new__(AsyncMemory)
+            memory._core = self.sync._core
+            return memory
+        from salience.remote.async_memory import AsyncRemoteMemory
+
+        remote = object.__new__(AsyncRemoteMemory)
+        remote._remote = vars(self.sync)["_remote"]
+        remote._transport = cast("AsyncTransport", _InThreads(vars(self.sync)["_transport"]))
+        return remote
+
+    def within(self, namespace: str) -> Opened:
+        """The same store in another namespace; closing either closes both."""
+        other = copy(self)
+        other.sync = self.sync.within(namespace)
+        return other
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        if self._owns_store or (self._owns_sync and _is_remote(self.sync)):
+            self.sync.close()
+
+    async def aclose(self) -> None:
+        """Close what was opened here."""
+        await in_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+class _InThreads:
+    """The connections to a server, awaited in threads: no loop owns them, so all share them."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    async def send(self, *arguments: Any) -> Any:
+        return await in_thread(self._transport.send, *arguments)
+
+    async def download(self, *arguments: Any) -> None:
+        await in_thread(self._transport.download, *arguments)
+
+    async def close(self) -> None:
+        await in_thread(self._transport.close)
+
+
+def _is_remote(memory: Memory | AsyncMemory) -> bool:
+    """Test whether a memory is at a server; importing its class would need an extra."""
+    return "_remote" in vars(memory)
+
+
+def _sync_side(awaited: AsyncMemory) -> Memory:
+    """The `Memory` beside an `AsyncMemory`.
+
+    Raises:
+        StoreClosed: it was not awaited yet.
+    """
+    if not _is_remote(awaited):
+        memory = object.__new__(Memory)
+        memory._core = awaited._core
+        return memory
+    from salience.remote.memory import RemoteMemory
+    from salience.remote.transport import Transport
+
+    _ = vars(awaited).get("_transport") or awaited._core  # which tells that it is not open yet
+    remote = object.__new__(RemoteMemory)
+    remote._remote = vars(awaited)["_remote"]
+    remote._transport = Transport(remote._remote)
+    return remote
+
+
+def scope(*labels: str) -> str:
+    """The name of a namespace of its own for labels, such as an app and a user.
+
+    Labels are joined by "/", so a key for `app/*` sees all users of an app. Other characters than
+    letters, digits and `-_.@+:=,` are percent-encoded. Two different tuples never give one name:
+    what is longer than a name may be ends in a hash of the whole.
+
+    Raises:
+        InvalidInput: there is no label, or one is no text that can be kept.
+    """
+    if not labels:
+        raise InvalidInput("scope", "has no label", "give at least one, as the id of the user")
+    name = "/".join(map(_encoded, labels))
+    if len(name) <= MAX_NAMESPACE_CHARACTERS:
+        return name
+    suffix = "~" + sha256(name.encode()).hexdigest()  # no encoded label has a tilde
+    front = name[: MAX_NAMESPACE_CHARACTERS - len(suffix)]
+    return front[: front.rfind("/") + 1] + suffix
+
+
+def _encoded(label: str) -> str:
+    """A label without what has a meaning in a name; "%" for the empty one, as others are longer."""
+    if not isinstance(label, str):
+        raise InvalidInput("scope", f"has a {type(label).__name__}", "give each label as text")
+    storable("scope", label)
+    return (
+        "".join(
+            c if c.isalnum() or c in _KEPT else "".join(f"%{byte:02X}" for byte in c.encode())
+            for c in label
+        )
+        or "%"
+    )
