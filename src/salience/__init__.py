@@ -26,36 +26,28 @@ A Profile says how to rank. Every error is a SalienceError, from `salience.error
 """
 
 import logging
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from salience.engine.memory import Memory
 from salience.errors import SalienceError
-from salience.lifecycle.history import History
-from salience.lifecycle.verify import Verification
-from salience.ranking.explanation import Explanation
-from salience.ranking.profile import Profile
-from salience.records.events import Event
-from salience.records.record import Link, MemoryRecord
-from salience.search.compare import Comparison
-from salience.search.context import Context, Section
-from salience.search.explain import ExplainReport
-from salience.search.results import Hit, SearchResult
-from salience.stores.schemes import register_scheme
-from salience.write.outcomes import AddResult
 
 if TYPE_CHECKING:
     from salience.engine.async_memory import AsyncMemory
+    from salience.engine.memory import Memory
+    from salience.lifecycle.history import History
+    from salience.lifecycle.verify import Verification
+    from salience.ranking.explanation import Explanation
+    from salience.ranking.profile import Profile
+    from salience.records.events import Event
+    from salience.records.record import Link, MemoryRecord
     from salience.remote.client import Client
+    from salience.search.compare import Comparison
+    from salience.search.context import Context, Section
+    from salience.search.explain import ExplainReport
+    from salience.search.results import Hit, SearchResult
+    from salience.write.outcomes import AddResult
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
-for _scheme in ("http", "https"):
-    register_scheme(
-        _scheme,
-        {
-            "Memory": "salience.remote.memory:RemoteMemory",
-            "AsyncMemory": "salience.remote.async_memory:AsyncRemoteMemory",
-        },
-    )
 
 __version__ = "0.1.0"
 
@@ -81,17 +73,35 @@ __all__ = [
 ]
 
 
+_HOMES = {
+    "AddResult": "salience.write.outcomes",
+    "AsyncMemory": "salience.engine.async_memory",
+    "Client": "salience.remote.client",
+    "Comparison": "salience.search.compare",
+    "Context": "salience.search.context",
+    "Event": "salience.records.events",
+    "ExplainReport": "salience.search.explain",
+    "Explanation": "salience.ranking.explanation",
+    "History": "salience.lifecycle.history",
+    "Hit": "salience.search.results",
+    "Link": "salience.records.record",
+    "Memory": "salience.engine.memory",
+    "MemoryRecord": "salience.records.record",
+    "Profile": "salience.ranking.profile",
+    "SearchResult": "salience.search.results",
+    "Section": "salience.search.context",
+    "Verification": "salience.lifecycle.verify",
+}
+"""The module of each name, which is imported when the name is first used."""
+
+
 def __dir__() -> list[str]:
     return [*__all__, "__doc__", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "AsyncMemory":  # only who awaits has to wait for its import
-        from salience.engine.async_memory import AsyncMemory
-
-        return AsyncMemory
-    if name == "Client":  # which needs an extra
-        from salience.remote.client import Client
-
-        return Client
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import what is asked for: a program that asks for little starts at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value

@@ -13,15 +13,12 @@ from typing import Any, TypeVar
 from salience.stores.address import DB_VARIABLE
 
 T = TypeVar("T")
-_CLASSES: dict[str, Mapping[str, str]] = {}
-
-
-def register_scheme(scheme: str, classes: Mapping[str, str]) -> None:
-    """Let URLs of a scheme be opened by other classes: "module:Class" for each name of a class.
-
-    They are subclasses of `Memory` and `AsyncMemory`.
-    """
-    _CLASSES[scheme] = classes
+_OF_SERVERS = {
+    "Memory": "salience.remote.memory:RemoteMemory",
+    "AsyncMemory": "salience.remote.async_memory:AsyncRemoteMemory",
+}
+_CLASSES: Mapping[str, Mapping[str, str]] = {"http": _OF_SERVERS, "https": _OF_SERVERS}
+"""By scheme the class that stands for each of the engine, as module:name."""
 
 
 def opened_by(kind: type[T], address: Any) -> type[T]:
