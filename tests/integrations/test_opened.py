@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from salience import AsyncMemory, Memory
-from salience.access.namespaces import MAX_NAMESPACE_CHARACTERS, is_pattern, matches
+from salience.access.namespaces import is_pattern, matches
 from salience.errors import InvalidInput, StoreClosed
 from salience.integrations._extra import extra
 from salience.integrations._memory import Opened, scope
+from salience.records.validation import MAX_NAMESPACE_CHARACTERS
 from support.served import serve_memory
 
 

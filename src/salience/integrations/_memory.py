@@ -7,12 +7,11 @@ from hashlib import sha256
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
-from salience.access.namespaces import MAX_NAMESPACE_CHARACTERS
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
 from salience.engine.options import Settings
 from salience.errors import InvalidInput
-from salience.records.validation import storable
+from salience.records.validation import MAX_NAMESPACE_CHARACTERS, storable
 from salience.retrieval.plan import in_thread
 from salience.stores.address import Address
 
