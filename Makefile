@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo serve demo-postgres test lint bench clean
+.PHONY: demo serve demo-postgres test integrations lint bench clean
 
 demo: $(READY)
 	$(BIN)/salience demo
@@ -19,6 +19,10 @@ demo-postgres: $(READY)
 
 test: lint
 	$(BIN)/python -m pytest -q -n 3 --dist worksteal
+
+# The adapters, each beside its framework in an environment of its own; ONLY=langgraph for one.
+integrations: $(READY)
+	$(BIN)/python tools/integrations.py $(ONLY)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -37,5 +41,5 @@ $(READY): pyproject.toml
 	touch $(READY)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-integrations build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	rm -rf clients/typescript/node_modules clients/typescript/dist clients/typescript/build

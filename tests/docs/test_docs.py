@@ -1,21 +1,13 @@
 """The documentation holds: blocks run and print what they say, links lead somewhere, nothing lacks.
 
-A ```python or ```bash block is run, in the order of its page and in one folder a page; a ```text
-block right after it is what it prints ("..." stands for anything). A comment before a block says
-what else to do with it:
-
-    <!-- not run: why -->       leave it alone
-    <!-- file: talks/a.json --> write it to that file
+`support.pages` says how blocks are run. Those of the pages of frameworks run beside their
+framework, by `make integrations`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import doctest
-import io
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,13 +17,12 @@ import pytest
 
 from salience.ranking.profiles import BUILT_IN
 from salience.records.fields import FIELDS
-from support.pages import BLOCK, PAGES, ROOT, Block, blocks, page
+from support.pages import BLOCK, FRAMEWORK_PAGES, PAGES, ROOT, blocks, page, run_blocks
 
 WIDTH = 120  # of the formulas shown
-_SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", [name for name in PAGES if name not in FRAMEWORK_PAGES])
 def test_blocks_run_and_print_what_they_say(
     name: str, commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -41,40 +32,7 @@ def test_blocks_run_and_print_what_they_say(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for variable in ("SALIENCE_DB", "SALIENCE_NAMESPACE", "COLUMNS"):
         monkeypatch.delenv(variable, raising=False)
-    known: dict[str, Any] = {"__name__": "documentation"}
-    for block in blocks(name):
-        if block.mark == "file":
-            assert block.what is not None
-            file = tmp_path / block.what
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(block.source, encoding="utf-8")
-        if block.mark is not None or block.language not in ("python", "bash"):
-            continue
-        where = f"{name}, line {block.line}"
-        printed = python(block, where, known) if block.language == "python" else bash(block, where)
-        if block.expected is not None:
-            same = doctest.OutputChecker().check_output(block.expected, printed, _SAME)
-            assert same, f"{where} prints\n{printed}"
-
-
-def python(block: Block, where: str, known: dict[str, Any]) -> str:
-    printed = io.StringIO()
-    code = compile("\n" * block.line + block.source, where, "exec", dont_inherit=True)
-    with contextlib.redirect_stdout(printed):
-        exec(code, known)
-    return printed.getvalue()
-
-
-def bash(block: Block, where: str) -> str:
-    ran = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", block.source],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert ran.returncode == 0, f"{where} ends with {ran.returncode}\n{ran.stdout}{ran.stderr}"
-    return ran.stdout
+    run_blocks(name)
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -114,10 +72,11 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         if name in reached:
             continue
         reached.add(name)
-        for target in re.findall(r"\]\(([^)#\s]+\.md)", prose(name)):
-            file = ((ROOT / name).parent / target).resolve()
-            if file.is_relative_to(ROOT):
-                waiting.append(file.relative_to(ROOT).as_posix())
+        for target in re.findall(r"\]\(([^)#\s]+(?:\.md|/))", prose(name)):
+            there = ((ROOT / name).parent / target).resolve()
+            if there.is_relative_to(ROOT):  # a link to a folder leads to each page in it
+                files = sorted(there.glob("*.md")) if there.is_dir() else [there]
+                waiting += [file.relative_to(ROOT).as_posix() for file in files]
     assert reached == set(PAGES)
 
 
