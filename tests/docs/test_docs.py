@@ -72,7 +72,7 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         if name in reached:
             continue
         reached.add(name)
-        for target in re.findall(r"\]\(([^)#\s]+(?:\.md|/))", prose(name)):
+        for target in re.findall(r"\]\(([^)#:\s]+(?:\.md|/))[)#]", prose(name)):
             there = ((ROOT / name).parent / target).resolve()
             if there.is_relative_to(ROOT):  # a link to a folder leads to each page in it
                 files = sorted(there.glob("*.md")) if there.is_dir() else [there]
