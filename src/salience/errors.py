@@ -56,6 +56,10 @@ class InvalidInput(SalienceError, ValueError):
         super().__init__(f"{parts}; {self.remedy}" if remedy else parts)
 
 
+class IdTaken(InvalidInput):
+    """A memory was to be added under an id that another one has."""
+
+
 class InvalidProfile(InvalidInput):
     """A profile cannot work as declared; `field` is the path of the wrong node."""
 

@@ -141,7 +141,7 @@ def test_refusals_are_as_documented(notes: httpx.Client, document: Document) -> 
         ("PATCH", "/memories/note-1", {"if_version": 7, "importance": 1}, 412),
         ("POST", "/search", {}, 422),
         ("POST", "/search", {"query": "x", "profile": "none"}, 422),
-        ("POST", "/memories", {"content": "again", "id": "note-1"}, 422),
+        ("POST", "/memories", {"content": "again", "id": "note-1"}, 409),
         ("POST", "/undo", {"run": "prune-2026-06-01"}, 404),
         ("GET", "/memories?limit=x", None, 422),
         ("GET", "/memories?other=1", None, 422),

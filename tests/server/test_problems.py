@@ -15,6 +15,7 @@ import salience.errors
 from salience.errors import (
     EmbedderError,
     EmbedderMismatch,
+    IdTaken,
     InvalidInput,
     InvalidProfile,
     Locked,
@@ -39,6 +40,7 @@ from salience.server.problems import (
 RECORD = SimpleNamespace(id="m1", version=3, to_dict=lambda: {"id": "m1", "version": 3})
 ERRORS: list[tuple[Exception, str, int]] = [
     (InvalidInput("limit", "is 0", "give 1"), "InvalidInput", 422),
+    (IdTaken("id", "'x' is taken", "leave the id out"), "IdTaken", 409),
     (InvalidProfile("steps[1].weight", "is text", "give a number"), "InvalidProfile", 422),
     (ImportProblem("/tmp/x.jsonl", "is no JSON", "mend it", line=3), "ImportProblem", 422),
     (NotFound("there is no memory 'x'"), "NotFound", 404),

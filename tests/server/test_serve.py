@@ -117,6 +117,19 @@ def test_a_namespace_that_is_not_empty_takes_no_import(filled: httpx.Client) -> 
     assert (refused.status_code, refused.json()["code"]) == (409, "NotEmpty")
 
 
+def test_an_id_that_is_taken_is_a_conflict(client: httpx.Client) -> None:
+    note = {"id": "tea", "content": "Ana likes tea."}
+    assert client.post("/memories", json=note).status_code == 201
+    for path, body in (
+        ("/memories", note),
+        ("/memories/batch", {"items": [note], "strict": True}),
+    ):
+        refused = client.post(path, json=body).json()
+        assert (refused["status"], refused["code"]) == (409, "IdTaken"), path
+        assert refused["errors"][0]["field"] == "id"
+    assert client.post("/memories/batch", json={"items": [note]}).status_code == 200
+
+
 def test_an_import_has_to_say_what_it_is(filled: httpx.Client) -> None:
     assert filled.post("/import", json={}).status_code == 415
 

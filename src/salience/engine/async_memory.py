@@ -150,6 +150,7 @@ class AsyncWriteApi(AsyncPlanRunner):
             {options}
 
         Raises:
+            IdTaken: another memory has the id; nothing was written.
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         check_names("AsyncMemory.add", fields, MemoryFields)

@@ -54,6 +54,7 @@ class WriteApi(PlanRunner):
             {options}
 
         Raises:
+            IdTaken: another memory has the id; nothing was written.
             InvalidInput: names the argument that is wrong; nothing was written.
         """
         check_names("Memory.add", fields, MemoryFields)

@@ -12,6 +12,7 @@ from salience.errors import (
     AccessDenied,
     EmbedderError,
     EmbedderMismatch,
+    IdTaken,
     InvalidInput,
     InvalidProfile,
     Locked,
@@ -104,6 +105,7 @@ def _any_error(request: Request, members: Members) -> SalienceError:
 
 _BY_CODE: Mapping[str, Callable[[Request, Members], SalienceError]] = {
     "InvalidInput": _invalid(InvalidInput),
+    "IdTaken": _invalid(IdTaken),
     "InvalidProfile": _invalid(InvalidProfile),
     "ImportProblem": _invalid(InvalidInput),
     "NotFound": _of(NotFound),

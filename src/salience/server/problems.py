@@ -40,6 +40,7 @@ class Kind(NamedTuple):
 KINDS: Mapping[str, Kind] = {
     # errors of the engine, by their class
     "InvalidInput": Kind(422, "An argument was refused"),
+    "IdTaken": Kind(409, "The id is taken"),
     "InvalidProfile": Kind(422, "A profile cannot work"),
     "ImportProblem": Kind(422, "The lines cannot be imported"),
     "NotFound": Kind(404, "There is nothing of that name"),

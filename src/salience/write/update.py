@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from salience.display.result import to_json
-from salience.errors import InvalidInput
+from salience.errors import IdTaken, InvalidInput
 from salience.records.events import Event
 from salience.records.fields import FIELDS
 from salience.records.filters import Compare
@@ -104,7 +104,7 @@ def _distinct(drafts: Sequence[tuple[Draft, Item]], strict: bool) -> list[tuple[
 def _check_only_raced(
     refused: Iterable[str], drafts: Sequence[Draft], scope: WriteContext
 ) -> Plan[None]:
-    """Raise InvalidInput if an id was refused for another reason than a used idempotency key."""
+    """Raise IdTaken if an id was refused for another reason than a used idempotency key."""
     keyed = {draft.note["key"]: draft.record.id for draft in drafts if "key" in draft.note}
     raced: set[str] = set()
     if keyed:
@@ -112,7 +112,7 @@ def _check_only_raced(
         raced = {keyed[event.payload["key"]] for event in events}
     for id in refused:
         if id not in raced:
-            raise InvalidInput(
+            raise IdTaken(
                 "id",
                 f"{id!r} is taken",
                 'give on_conflict="replace" or "skip", update that memory, or leave the id out',

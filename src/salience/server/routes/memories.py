@@ -74,6 +74,7 @@ async def add(call: Call) -> Response:
         plus={"items": _ITEMS},
     ),
     answers={200: Answer(description="The outcome of each item.", body=AddResult)},
+    errors=(409,),
     example={"items": ["Ben has a cello.", {"content": "Ana likes tea.", "speaker": "Ana"}]},
 )
 async def add_many(call: Call) -> Response:

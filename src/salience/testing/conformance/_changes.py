@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from salience import Memory
-from salience.errors import InvalidInput
+from salience.errors import IdTaken, InvalidInput
 from salience.retrieval.operations import Log, Op, Put
 from salience.retrieval.plan import drive
 from salience.testing.conformance._case import (
@@ -108,8 +108,10 @@ class Upserts(StoreCase):
 
     def test_an_id_that_is_taken_is_an_error_unless_told(self, memory: Memory) -> None:
         memory.add("One.", id="x")
-        with pytest.raises(InvalidInput, match="'x' is taken"):
+        with pytest.raises(IdTaken, match="'x' is taken"):
             memory.add("Two.", id="x")
+        with pytest.raises(IdTaken, match="'x' is taken"):
+            memory.add_many([{"id": "x", "content": "Two."}], strict=True)
         [outcome] = memory.add_many([{"id": "x", "content": "Two."}], on_conflict="error")
         assert outcome.outcome == "REJECTED"
         assert get_record(memory, "x").content == "One."
