@@ -104,6 +104,8 @@ def _commands(group: Any, family: str = "") -> Iterator[tuple[str, Any]]:
     """Every command with its name, of two words in a family."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield name, command
             yield from _commands(command, f"{name} ")
         else:
             yield f"{family}{name}", command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -24,7 +24,7 @@ from salience.cli import (
     report,
     search,
 )
-from salience.cli.network import keys, serve
+from salience.cli.network import keys, mcp, serve
 from salience.cli.printing.help import (
     MAX_HELP_COLUMNS,
     Commands,
@@ -115,6 +115,7 @@ COMMANDS: Commands = {
     },
     "Serve": {
         "serve": serve.serve,
+        "mcp": mcp.mcp,
         "keys create": keys.create,
         "keys list": keys.list_,
         "keys rotate": keys.rotate,
@@ -202,6 +203,9 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
 
     def run(ctx: typer.Context, **options: Any) -> None:
         settings = Settings.from_options(**{name: options.pop(name) for name in shared})
+        if ctx.invoked_subcommand is not None:  # which has options of its own
+            ctx.obj = settings.over(ctx.obj)
+            return
         try:
             function(settings.over(ctx.obj), **options)
         except KeyboardInterrupt:
@@ -214,21 +218,32 @@ def _command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _add_commands() -> None:
+def _add_commands(app: typer.Typer, commands: Commands) -> None:
+    """Enter all commands; one that is a family, too, is what the family does without a command."""
     families: dict[str, typer.Typer] = {"": app}
-    for heading, group in COMMANDS.items():
+    for heading, group in commands.items():
         for path, function in group.items():
+            members = _members(path, group)
             family, _, name = path.rpartition(" ")
+            if members:
+                families[path] = _application({heading: members}, function.__doc__ or "")
+                families[path].info.no_args_is_help = False
+                families[path].callback(invoke_without_command=True)(_command(function))
+                app.add_typer(families[path], name=path)
+                continue
             if family not in families:
-                members = {
-                    each.removeprefix(f"{family} "): member
-                    for each, member in group.items()
-                    if each.startswith(f"{family} ")
-                }
-                families[family] = _application({heading: members}, f"Commands of {family}.")
+                families[family] = _application(
+                    {heading: _members(family, group)}, f"Commands of {family}."
+                )
                 app.add_typer(families[family], name=family)
             own_command = command(_options_beside(function))
             families[family].command(name, cls=own_command)(_command(function))
 
 
-_add_commands()
+def _members(family: str, group: Mapping[str, Callable[..., None]]) -> dict[str, Any]:
+    """The commands of a family by the rest of their names."""
+    start = f"{family} "
+    return {path[len(start) :]: each for path, each in group.items() if path.startswith(start)}
+
+
+_add_commands(app, COMMANDS)

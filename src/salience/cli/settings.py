@@ -98,13 +98,13 @@ class Settings:
         if not make:
             self.require()
         try:
-            with Memory.open(self.url, profile=profile, **self._options(embeds)) as memory:
+            with Memory.open(self.url, profile=profile, **self.options(embeds)) as memory:
                 yield memory
         finally:
             if new_file is not None and new_file.exists():
                 _remove_if_empty(new_file)
 
-    def _options(self, embeds: bool) -> dict[str, Any]:
+    def options(self, embeds: bool = True) -> dict[str, Any]:
         """The settings of the memory; a server has its own embedder, and knows whose the key is."""
         named = {"namespace": self.namespace, "embedder": self.embedder}
         given = {name: value for name, value in named.items() if value is not None}

@@ -98,6 +98,14 @@ def fenced(
     return _fitted(entries, lambda text: count(text) <= max_tokens)
 
 
+def fence(text: str) -> str:
+    """A text of recalled memories, which is already in lines, inside the fence; it cannot close it.
+
+    The fence takes the same number of characters around any text, and no text becomes longer.
+    """
+    return f"<{TAG}>\n{NOTICE}\n\n{_unfenced(text)}\n</{TAG}>"
+
+
 def quoted(text: str) -> str:
     """A text that cannot close the fence: cleaned, each line indented."""
     return "\n".join(f"    {line}".rstrip() for line in _unfenced(text).split("\n"))

@@ -80,7 +80,7 @@ class AsyncRemoteMemory(AsyncMemory):
         self._remote = RemoteSettings.of("AsyncMemory", url, **settings)
 
     async def _greet(self) -> None:
-        """Learn the namespace of the key, unless another was chosen."""
+        """Learn what the key may do, and its namespace unless another was chosen."""
         try:
             answer = await self._transport.send(self._remote.greeting())
         except BaseException:
@@ -88,8 +88,7 @@ class AsyncRemoteMemory(AsyncMemory):
             raise
         if not isinstance(answer, dict) or "version" not in answer:
             raise StoreError(f"{self._remote.url} answers, but not as a memory does")
-        if self._remote.namespace is None:
-            self._remote = self._remote.within(answer.get("namespace") or SETTINGS["namespace"])
+        self._remote = self._remote.greeted(answer)
 
     async def __aenter__(self) -> Self:
         if "_transport" not in vars(self):
@@ -105,6 +104,11 @@ class AsyncRemoteMemory(AsyncMemory):
     def namespace(self) -> str:
         """The namespace whose memories this sees."""
         return self._remote.namespace or SETTINGS["namespace"]
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes of the key."""
+        return self._remote.scopes
 
     def within(self, namespace: str) -> Self:
         """Give the memory of another namespace at the same server; closing either closes both."""

@@ -87,7 +87,7 @@ class RemoteMemory(Memory):
         self._greet()  # sync only
 
     def _greet(self) -> None:
-        """Learn the namespace of the key, unless another was chosen."""
+        """Learn what the key may do, and its namespace unless another was chosen."""
         try:
             answer = self._transport.send(self._remote.greeting())
         except BaseException:
@@ -95,8 +95,7 @@ class RemoteMemory(Memory):
             raise
         if not isinstance(answer, dict) or "version" not in answer:
             raise StoreError(f"{self._remote.url} answers, but not as a memory does")
-        if self._remote.namespace is None:
-            self._remote = self._remote.within(answer.get("namespace") or SETTINGS["namespace"])
+        self._remote = self._remote.greeted(answer)
 
     def __enter__(self) -> Self:
         # async: if "_transport" not in vars(self):
@@ -112,6 +111,11 @@ class RemoteMemory(Memory):
     def namespace(self) -> str:
         """The namespace whose memories this sees."""
         return self._remote.namespace or SETTINGS["namespace"]
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes of the key."""
+        return self._remote.scopes
 
     def within(self, namespace: str) -> Self:
         """Give the memory of another namespace at the same server; closing either closes both."""

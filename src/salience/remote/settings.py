@@ -28,7 +28,8 @@ _DEDUPED = ("add", "add_many")
 class RemoteSettings:
     """The address of a server, and what all requests of one memory share.
 
-    `namespace` is None until it is known: without one the server chooses that of the key.
+    `namespace` is None until it is known: without one the server chooses that of the key; `scopes`
+    are empty until then.
     """
 
     url: str
@@ -38,6 +39,7 @@ class RemoteSettings:
     profile: Any
     dedup: DedupPolicy | None
     trace: Callable[[str], object] | None
+    scopes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, kind: str, address: Address | None, **settings: Unpack[Settings]) -> RemoteSettings:
@@ -67,6 +69,11 @@ class RemoteSettings:
             None if dedup is None else DedupPolicy.of(dedup, DedupPolicy()),
             trace,
         )
+
+    def greeted(self, answer: Mapping[str, Any]) -> RemoteSettings:
+        """The same settings with what a server answers to `greeting`: scopes, and a namespace."""
+        namespace = self.namespace or answer.get("namespace") or SETTINGS["namespace"]
+        return replace(self.within(namespace), scopes=tuple(answer.get("scopes") or ()))
 
     def within(self, namespace: str) -> RemoteSettings:
         """The same settings for another namespace."""

@@ -1,0 +1,72 @@
+"""The command `mcp`: the memory for programs that speak the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from salience.cli.settings import Settings
+from salience.errors import InvalidInput
+from salience.stores.schemes import remote_scheme
+
+if TYPE_CHECKING:
+    from salience.mcp.settings import ToolSettings
+
+
+def mcp(
+    settings: Settings,
+    tools: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SETS",
+            help="The tools that a model gets: core, full, chatgpt, or names, separated by commas. "
+            "[env: SALIENCE_MCP_TOOLS; default: core]",
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int | None,
+        typer.Option(
+            help="The most tokens of any answer. [env: SALIENCE_MCP_MAX_TOKENS; default: 10000]",
+        ),
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Offer only the tools that change nothing.")
+    ] = False,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="How to rank. [env: SALIENCE_PROFILE]")
+    ] = None,
+) -> None:
+    """Serve the memory to one program over stdin and stdout, by the Model Context Protocol.
+
+    With --db http://... it passes everything on to that server, and loads nothing itself.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise InvalidInput("mcp", "needs the package mcp", "pip install 'salience[mcp]'")
+    from salience.mcp.settings import ToolSettings
+
+    offered = ToolSettings.from_environment(tools=tools, max_tokens=max_tokens)
+    asyncio.run(_serve(settings, offered, read_only, profile))
+
+
+async def _serve(
+    settings: Settings, offered: ToolSettings, read_only: bool, profile: str | None
+) -> None:
+    from salience.access import LOCAL, Principal
+    from salience.engine.async_memory import AsyncMemory
+    from salience.mcp.stdio import serve
+
+    options = settings.options()
+    if profile := profile or os.environ.get("SALIENCE_PROFILE"):
+        options["profile"] = profile
+    if not remote_scheme(settings.url):
+        options["actor"] = "mcp"
+    async with AsyncMemory(settings.url, **options) as memory:
+        scopes = getattr(memory, "scopes", LOCAL.scopes)
+        if read_only:
+            scopes = frozenset(scopes) & {"memories:read"}
+        principal = Principal("stdio", (memory.namespace,), frozenset(scopes))
+        await serve(memory, principal, offered)

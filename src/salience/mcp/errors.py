@@ -1,0 +1,47 @@
+"""Errors as a model reads them: what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import logging
+
+from mcp_types import CallToolResult, TextContent
+
+from salience.access import Scope
+from salience.display.for_models import clean
+from salience.errors import AccessDenied, NotFound, SalienceError, ServerBusy
+
+_log = logging.getLogger(__name__)
+
+
+def refusal(error: Exception) -> CallToolResult:
+    """The result of a call that failed: an error that the model sees, and can act on.
+
+    What nobody raised on purpose goes into the log, and the model is only told that it happened.
+    """
+    if isinstance(error, SalienceError):
+        return _failed(f"{error}{_remedy(error)}")
+    _log.error("a tool failed", exc_info=error)
+    return _failed("the memory failed for a reason that its log tells; trying again may not help")
+
+
+def scope_missing(tool: str, scope: Scope) -> CallToolResult:
+    """The result of a call of a tool that the caller may not use."""
+    return _failed(
+        f"{tool} needs the scope {scope}, which the key does not have; do without it, and tell the "
+        f"user: salience keys create --scope {scope} makes a key that has it"
+    )
+
+
+def _remedy(error: SalienceError) -> str:
+    """A remedy for errors that have none of their own."""
+    if isinstance(error, NotFound):
+        return "; take an id from search_memories or list_memories"
+    if isinstance(error, ServerBusy):
+        return f"; try again in {error.retry_after:g} s"
+    if isinstance(error, AccessDenied):
+        return "; this is for the user to settle"
+    return ""
+
+
+def _failed(text: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(text=clean(text))], is_error=True)

@@ -1,0 +1,67 @@
+"""Hints: what to try where a search found little, from what is known and not from a guess.
+
+This is the one place that judges how good the hits of a search are. A calibrated probability that
+one of them answers the query belongs here, too, beside `found_little`, once there is one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from salience.display.for_models import one_line
+from salience.engine.async_memory import AsyncMemory
+from salience.search.results import SearchResult
+
+_BY_WORDS = frozenset({"lexical", "trigram", "exact"})
+
+
+def found_little(result: SearchResult) -> bool:
+    """Test whether a search found nothing, or nothing with a word of the query."""
+    routes = {route for hit in result.hits for route in hit.routes}
+    return result.search_type != "semantic" and not routes & _BY_WORDS
+
+
+async def hint(
+    memory: AsyncMemory,
+    result: SearchResult,
+    where: Mapping[str, Any] | None,
+    bounds: Mapping[str, Any],
+) -> str | None:
+    """A sentence on what was searched, what came close and what to try; None for good results.
+
+    `where` is the filter of the search, and `bounds` are the other arguments that leave hits out.
+    """
+    notes = [f"Searched without {one_line(lack)}." for lack in result.degraded]
+    if found_little(result):
+        notes.append(await _little(memory, result, where, bounds))
+    return " ".join(notes) or None
+
+
+async def _little(
+    memory: AsyncMemory,
+    result: SearchResult,
+    where: Mapping[str, Any] | None,
+    bounds: Mapping[str, Any],
+) -> str:
+    if result.hits:
+        return (
+            "No memory has a word of the query; these were found by likeness of meaning alone. "
+            "If they do not answer it, ask in other words, or take it that nothing is known."
+        )
+    stored = await memory.count(archived=False)
+    if not stored:
+        return "Nothing is remembered yet."
+    searched = await memory.count(where, archived=False) if where else stored
+    notes = [f"Nothing found among {searched:,} memories."]
+    if where or bounds:
+        wider = await memory.search(result.query, limit=3, touch=False)
+        if wider.hits:
+            closest = ", ".join(json.dumps(one_line(hit.id)) for hit in wider.hits)
+            notes.append(f"Without filters and bounds, these come closest: {closest}.")
+        else:
+            notes.append("Without filters and bounds there is nothing, either.")
+    else:
+        notes.append("Ask in other words, or list_memories to see what there is.")
+    return " ".join(notes)

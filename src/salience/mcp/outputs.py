@@ -1,0 +1,194 @@
+"""Outputs: memories as structured content and as text, both within a budget of tokens."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, NotRequired, TypeVar
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from salience.display.for_models import MIN_CUT_CHARACTERS, NOTICE, clean, fenced, one_line
+from salience.display.result import to_json
+from salience.language.tokens import count_tokens
+from salience.mcp.tool import Answer
+from salience.records.record import MemoryRecord
+from salience.search.results import Hit
+
+T = TypeVar("T")
+MAX_ID_CHARACTERS = 512
+
+
+class MemoryView(TypedDict):
+    """A memory as a model sees it: data, and no instruction."""
+
+    id: str
+    content: Annotated[str, Field(description="Its text, without invisible characters.")]
+    cut_at: NotRequired[
+        Annotated[int, Field(description="The characters that are here, if there are more.")]
+    ]
+    title: NotRequired[str]
+    kind: str
+    speaker: NotRequired[Annotated[str, Field(description="Who said it.")]]
+    created_at: Annotated[str, Field(description="When it was said or happened.")]
+    session_id: NotRequired[str]
+    source: NotRequired[Annotated[str, Field(description="Where it comes from.")]]
+    tags: NotRequired[list[str]]
+    status: NotRequired[Annotated[str, Field(description="Its status, unless it is active.")]]
+    importance: NotRequired[float]
+    valid_from: NotRequired[str]
+    valid_to: NotRequired[str]
+    expires_at: NotRequired[str]
+    pinned: NotRequired[bool]
+    version: int
+    score: NotRequired[
+        Annotated[float, Field(description="Comparable within one answer alone, not beyond it.")]
+    ]
+    similarity: NotRequired[
+        Annotated[float, Field(description="The cosine of its meaning and the query's, from 0.")]
+    ]
+    found_by: NotRequired[
+        Annotated[list[str], Field(description="The routes on which it was found.")]
+    ]
+
+
+class Memories(TypedDict):
+    """Memories, as many as fit into the budget."""
+
+    notice: str
+    memories: list[MemoryView]
+    left_out: NotRequired[Annotated[int, Field(description="Those that did not fit.")]]
+    hint: NotRequired[Annotated[str, Field(description="What to try if this is not enough.")]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A memory to be shown, where its text begins, and what is said of it besides."""
+
+    record: MemoryRecord
+    extra: Mapping[str, Any]
+    start: int = 0
+    end: int | None = None
+
+    @classmethod
+    def of_hit(cls, hit: Hit) -> Item:
+        """A hit of a search, with its evidence."""
+        extra: dict[str, Any] = {"score": round(hit.score, 3)}
+        if hit.similarity is not None:
+            extra["similarity"] = round(hit.similarity, 3)
+        return cls(hit.record, {**extra, "found_by": sorted(hit.routes)})
+
+    @property
+    def content(self) -> str:
+        """The part of the text that is shown, cleaned."""
+        return clean(self.record.content[self.start : self.end])
+
+    def cut(self, characters: int) -> Item:
+        """The same with so many characters of its text."""
+        return replace(self, end=self.start + characters)
+
+    def view(self) -> MemoryView:
+        """The memory as structured content; what it does not have is left out."""
+        record = self.record
+        names = ("valid_from", "valid_to", "expires_at", "importance")
+        values: dict[str, Any] = {
+            "id": one_line(record.id, MAX_ID_CHARACTERS),
+            "content": self.content,
+            "cut_at": self.end,
+            "title": record.title and one_line(record.title),
+            "kind": one_line(record.kind),
+            "speaker": record.speaker and one_line(record.speaker),
+            "created_at": to_json(record.created_at),
+            "session_id": record.session_id and one_line(record.session_id),
+            "source": _source(record),
+            "tags": [one_line(tag) for tag in record.tags],
+            "status": None if record.status == "active" else record.status,
+            **{name: to_json(getattr(record, name)) for name in names},
+            "pinned": True if record.pinned else None,
+            "version": record.version,
+            **self.extra,
+        }
+        return {n: v for n, v in values.items() if v not in (None, "", [])}  # type: ignore[return-value]
+
+    def shown(self) -> MemoryRecord:
+        """The memory with the text that is shown, for the fence."""
+        more = " [...]" if self.end is not None else ""
+        return MemoryRecord.from_values({**vars(self.record), "content": self.content + more})
+
+
+def memories(
+    items: Sequence[Item], budget: int, extra: Mapping[str, Any] = {}, nothing: str = ""
+) -> Answer:
+    """An answer of memories within a budget of tokens, each form of it.
+
+    `extra` is further structured content; a `hint` among it is also part of the text. `nothing` is
+    the text for no memories.
+    """
+
+    def write(shown: Sequence[Item], left_out: int) -> Answer:
+        content = {"notice": NOTICE, "memories": [item.view() for item in shown], **extra}
+        lines = [fenced(item.shown() for item in shown) or nothing, *_texts(extra)]
+        if left_out:
+            content["left_out"] = left_out
+            lines.append(f"{left_out} more did not fit into {budget} tokens; raise max_tokens.")
+        return Answer(content, "\n\n".join(filter(None, lines)))
+
+    return fitted(items, budget, write, Item.cut, lambda item: len(item.content))
+
+
+def _texts(extra: Mapping[str, Any]) -> list[str]:
+    """Further content as text."""
+    return [str(value) if name == "hint" else f"{name}: {value}" for name, value in extra.items()]
+
+
+def fitted(
+    items: Sequence[T],
+    budget: int,
+    write: Callable[[Sequence[T], int], Answer],
+    cut: Callable[[T, int], T] | None = None,
+    length: Callable[[T], int] = lambda _: 0,
+) -> Answer:
+    """The answer with the most items that takes no more tokens than the budget.
+
+    `write` makes it of some items and the number of those left out. The first item that does not
+    fit is cut, if it can be.
+    """
+    answer = write(items, 0)
+    if tokens(answer) <= budget or not items:
+        return answer
+    count = _most(len(items) - 1, lambda n: write(items[:n], len(items) - n), budget)
+    kept, rest = items[:count], len(items) - count
+    answer = write(kept, rest)
+    if cut is None or length(items[count]) < MIN_CUT_CHARACTERS:
+        return answer
+
+    def with_part(characters: int) -> Answer:
+        return write([*kept, cut(items[count], characters)], rest - 1)
+
+    room = _most(length(items[count]) - 1, with_part, budget)
+    return with_part(room) if room >= MIN_CUT_CHARACTERS else answer
+
+
+def _most(highest: int, write: Callable[[int], Answer], budget: int) -> int:
+    """The largest number, from 0, whose answer is within the budget."""
+    low, high = 0, highest
+    while low < high:
+        middle = (low + high + 1) // 2
+        if tokens(write(middle)) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def tokens(answer: Answer) -> int:
+    """The tokens of the longer of both forms: a client gives one of them to its model, or both."""
+    content = json.dumps(answer.content, ensure_ascii=False)
+    return max(count_tokens(content), count_tokens(answer.text))
+
+
+def _source(record: MemoryRecord) -> str | None:
+    source = record.metadata.get("source")
+    return one_line(source) if isinstance(source, str) else None

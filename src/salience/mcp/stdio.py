@@ -1,0 +1,47 @@
+"""The server over stdin and stdout, for one program that starts it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.stdio import stdio_server
+
+from salience.access import Principal
+from salience.engine.async_memory import AsyncMemory
+from salience.errors import SalienceError
+from salience.mcp.server import Context, build, client_name
+from salience.mcp.settings import ToolSettings
+from salience.mcp.tool import Caller
+
+_WARM_AFTER_SECONDS = 1.0  # when the first requests have been answered
+
+
+async def serve(memory: AsyncMemory, principal: Principal, settings: ToolSettings) -> None:
+    """Serve one memory until the program closes stdin."""
+
+    def caller_of(context: Context) -> Caller:
+        return Caller(memory, principal, settings, client_name(context))
+
+    server = build(caller_of, settings.instructions)
+    async with stdio_server() as (received, sent), _warming(memory):
+        await server.run(received, sent, server.create_initialization_options())
+
+
+@asynccontextmanager
+async def _warming(memory: AsyncMemory) -> AsyncIterator[None]:
+    """Load the embedder and the index meanwhile: the first search is as fast as the others."""
+
+    async def warm() -> None:
+        await asyncio.sleep(_WARM_AFTER_SECONDS)
+        with contextlib.suppress(SalienceError):  # the first search says so
+            await memory.search("warm", limit=1, touch=False)
+
+    task: asyncio.Task[Any] = asyncio.create_task(warm())
+    try:
+        yield
+    finally:
+        task.cancel()

@@ -1,0 +1,203 @@
+"""Tools: functions that a model calls, with their schemas, the scope they need, and their hints."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Final, get_type_hints
+
+from mcp_types import Tool as ListedTool
+from mcp_types import ToolAnnotations
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    create_model,
+)
+from pydantic_core import ErrorDetails
+
+from salience.access import Principal, Scope
+from salience.engine.async_memory import AsyncMemory
+from salience.errors import InvalidInput
+from salience.mcp.settings import DEFAULT_TOKENS, MIN_TOKENS, ToolSettings
+
+READ: Final = "memories:read"
+WRITE: Final = "memories:write"
+DELETE: Final = "memories:delete"
+UPKEEP: Final = "upkeep"
+_STRICT = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whoever asks: the memory of its namespace, what it may do, and the name of its program."""
+
+    memory: AsyncMemory
+    principal: Principal
+    settings: ToolSettings
+    client: str | None = None
+
+    def budget(self, max_tokens: int) -> int:
+        """The tokens that an answer may take: those asked for, as far as the settings allow."""
+        return min(max_tokens, self.settings.max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of a tool: its structured content, the same as a text, and what an app is told."""
+
+    content: Mapping[str, Any]
+    text: str
+    meta: Mapping[str, Any] | None = None
+
+
+Handler = Callable[..., Awaitable[Answer]]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool: its name and description are those of its function, its parameters, too."""
+
+    title: str
+    handler: Handler
+    scope: Scope
+    result: Any
+    hints: ToolAnnotations
+    meta: dict[str, Any] | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        """The name by which it is called."""
+        return self.handler.__name__
+
+    @cached_property
+    def arguments(self) -> type[BaseModel]:
+        """The arguments, as pydantic checks them."""
+        hints = get_type_hints(self.handler, include_extras=True)
+        parameters = list(inspect.signature(self.handler).parameters.values())[1:]
+        fields: Any = {
+            each.name: (hints[each.name], ... if each.default is each.empty else each.default)
+            for each in parameters
+        }
+        model: type[BaseModel] = create_model(self.name, __config__=_STRICT, **fields)
+        return model
+
+    def parse(self, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The arguments of a call, with those left out.
+
+        Raises:
+            InvalidInput: names the argument that is wrong.
+        """
+        try:
+            parsed = self.arguments.model_validate(dict(arguments or {}))
+        except ValidationError as problem:
+            raise _refusal(problem, self.arguments) from None
+        return {name: getattr(parsed, name) for name in self.arguments.model_fields}
+
+    @cached_property
+    def listed(self) -> ListedTool:
+        """The tool as it is listed."""
+        return ListedTool(
+            name=self.name,
+            title=self.title,
+            description=inspect.getdoc(self.handler),
+            input_schema=_plain(self.arguments.model_json_schema())
+            | {"additionalProperties": False},
+            output_schema=TypeAdapter(self.result).json_schema(mode="serialization"),
+            annotations=self.hints,
+            _meta=self.meta,
+        )
+
+
+def tool(
+    title: str,
+    *,
+    scope: Scope,
+    result: Any,
+    destructive: bool = False,
+    idempotent: bool = False,
+    meta: dict[str, Any] | None = None,
+) -> Callable[[Handler], Tool]:
+    """A decorator that makes a function a tool.
+
+    Args:
+        title: its name for people.
+        scope: what the key of a caller needs; only reading changes nothing.
+        result: the type of the structured content, a `TypedDict`.
+        destructive: it takes away or replaces what is there.
+        idempotent: to do it twice has the effect of once.
+        meta: the `_meta` that it is listed with.
+    """
+    reads = scope == READ
+    hints = ToolAnnotations(
+        read_only_hint=reads,
+        destructive_hint=destructive,
+        idempotent_hint=idempotent or reads,
+        open_world_hint=False,
+    )
+    return lambda handler: Tool(title, handler, scope, result, hints, meta)
+
+
+def _listed(value: Any) -> Any:
+    """A list: models also write one as a text of JSON, or leave out the brackets of one text."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            pass
+    return [value]
+
+
+Texts = Annotated[list[str], BeforeValidator(_listed)]
+MaxTokens = Annotated[
+    int, Field(ge=MIN_TOKENS, description="The most tokens that the answer may take.")
+]
+DEFAULT_BUDGET = DEFAULT_TOKENS
+
+
+def _plain(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema as all clients read it: no titles, and no null where leaving out says the same."""
+    properties = {}
+    for name, member in schema.get("properties", {}).items():
+        kinds = [each for each in member.get("anyOf", ()) if each != {"type": "null"}]
+        if len(kinds) == 1:
+            member = {**kinds[0], **{key: v for key, v in member.items() if key != "anyOf"}}
+        properties[name] = {
+            key: value
+            for key, value in member.items()
+            if key != "title" and not (key == "default" and value is None)
+        }
+    required = {"required": schema["required"]} if "required" in schema else {}
+    return {
+        "type": "object",
+        "properties": properties,
+        **required,
+        "additionalProperties": False,
+    }
+
+
+def _refusal(problem: ValidationError, model: type[BaseModel]) -> InvalidInput:
+    """The error for what pydantic has found, in the words of this package."""
+    found = [_mistake(error, model) for error in problem.errors(include_url=False)]
+    field, what, remedy = found[0]
+    others = [f"{name}: {text}" + (f"; {more}" if more else "") for name, text, more in found[1:]]
+    return InvalidInput(field, what, "; and ".join(filter(None, (remedy, *others))))
+
+
+def _mistake(error: ErrorDetails, model: type[BaseModel]) -> tuple[str, str, str]:
+    """The argument that is wrong, the problem and the remedy."""
+    name = ".".join(str(part) for part in error["loc"]) or "arguments"
+    if error["type"] == "extra_forbidden":
+        return name, "is no parameter", f"use {', '.join(model.model_fields)}"
+    if error["type"] == "missing":
+        return name, "is missing", "give it a value"
+    words = error["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+    return name, (words if words == error["msg"] else f"must be {words}"), ""

@@ -1,0 +1,48 @@
+"""The tools, in the order in which they are listed, and the sets that a configuration names.
+
+recall    search, context, get, list
+remember  add, update, delete, feedback
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from salience.errors import InvalidInput, shown
+from salience.mcp.tool import Tool
+from salience.mcp.tools import recall, remember
+
+CORE = (
+    remember.add_memory,
+    recall.search_memories,
+    recall.get_context,
+    recall.get_memory,
+    recall.list_memories,
+    remember.update_memory,
+    remember.delete_memory,
+    remember.give_feedback,
+)
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in CORE}
+"""All tools by name."""
+SETS: Mapping[str, tuple[Tool, ...]] = {"core": CORE}
+"""The sets of tools by name."""
+
+
+def chosen(names: str) -> tuple[Tool, ...]:
+    """The tools of some sets and of some names, separated by commas, in their fixed order.
+
+    Raises:
+        InvalidInput: there is no such set or tool.
+    """
+    wanted: set[str] = set()
+    for name in filter(None, (part.strip() for part in names.split(","))):
+        if name in SETS:
+            wanted |= {tool.name for tool in SETS[name]}
+        elif name in TOOLS:
+            wanted.add(name)
+        else:
+            remedy = f"use {', '.join(SETS)}, or names of tools: {', '.join(TOOLS)}"
+            raise InvalidInput("tools", f"has no {shown(name)}", remedy)
+    if not wanted:
+        raise InvalidInput("tools", "is empty", f"use some of {', '.join(SETS)}")
+    return tuple(tool for tool in TOOLS.values() if tool.name in wanted)

@@ -1,0 +1,204 @@
+"""Tools that add, change, judge and delete memories."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from salience.display.for_models import one_line
+from salience.errors import InvalidInput, NotFound, shown
+from salience.mcp.parameters import Id
+from salience.mcp.tool import DELETE, WRITE, Answer, Caller, Texts, tool
+from salience.write.outcomes import Outcome
+
+Text = Annotated[str, Field(description="What to remember, in words that stand for themselves.")]
+Title = Annotated[str | None, Field(description="A name for it.")]
+NewTags = Annotated[Texts | None, Field(description="Words to filter by.")]
+Importance = Annotated[
+    float | None, Field(ge=0, le=1, description="How much it matters, from 0 to 1.")
+]
+NewKind = Annotated[
+    str | None,
+    Field(description='"fact", "note", "task", or "profile" for what is always to be known.'),
+]
+Expires = Annotated[
+    str | None, Field(description="The time from which it is not found any more (ISO 8601).")
+]
+Supersedes = Annotated[
+    str | None, Field(description="The id of an older memory whose place it takes.")
+]
+IfVersion = Annotated[
+    int | None, Field(ge=1, description="Do it only if the memory still has this version.")
+]
+
+
+class Stored(TypedDict):
+    """The outcome for a memory that was to be added."""
+
+    id: Annotated[str, Field(description="The id of the memory that says it now.")]
+    outcome: Outcome
+    reason: NotRequired[str]
+    match: NotRequired[Annotated[str, Field(description="The memory it was compared with.")]]
+    similarity: NotRequired[float]
+    remedy: NotRequired[Annotated[str, Field(description="The call that settles a conflict.")]]
+
+
+class Changed(TypedDict):
+    """A memory after a change."""
+
+    id: str
+    version: int
+    status: str
+
+
+class Deleted(TypedDict):
+    """The memory that was deleted."""
+
+    id: str
+    deleted: int
+
+
+class Judged(TypedDict):
+    """The judgements of a memory, in sums of their weights."""
+
+    id: str
+    feedback_for: float
+    feedback_against: float
+    review: NotRequired[str]
+
+
+@tool("Add a memory", scope=WRITE, result=Stored)
+async def add_memory(
+    caller: Caller,
+    content: Text,
+    title: Title = None,
+    kind: NewKind = None,
+    tags: NewTags = None,
+    speaker: Annotated[str | None, Field(description="Who said it.")] = None,
+    created_at: Annotated[
+        str | None, Field(description="When it was said or happened (ISO 8601); now by default.")
+    ] = None,
+    importance: Importance = None,
+    expires_at: Expires = None,
+    source: Annotated[
+        str | None, Field(max_length=512, description="Where it comes from, as a file or a URL.")
+    ] = None,
+    supersedes: Supersedes = None,
+    force: Annotated[
+        bool, Field(description="Add it even if a memory says the same already.")
+    ] = False,
+) -> Answer:
+    """Remember something lasting: a preference, a decision, a fact, a plan, a correction.
+
+    One thing each, with names and dates written out. What a memory says already is not added again;
+    the outcome tells. Never store secrets such as passwords and keys.
+    """
+    origin = source or (None if caller.client is None else f"mcp:{caller.client}")
+    fields: dict[str, Any] = {
+        "title": title,
+        "kind": kind,
+        "tags": tags or (),
+        "speaker": speaker,
+        "created_at": created_at,
+        "importance": importance,
+        "expires_at": expires_at,
+        "supersedes": supersedes,
+        "metadata": None if origin is None else {"source": origin},
+        "dedup": False if force else None,
+    }
+    result = await caller.memory.add(content, **fields)
+    [item] = result.items
+    values = {
+        "id": one_line(result.id),
+        "outcome": item.outcome,
+        "reason": one_line(item.reason),
+        "match": item.match and one_line(item.match),
+        "similarity": None if item.similarity is None else round(item.similarity, 3),
+        "remedy": _remedy(item.settled_by),
+    }
+    stored = {name: value for name, value in values.items() if value not in (None, "")}
+    text = "\n".join(f"{name}: {value}" for name, value in stored.items())
+    return Answer(stored, text)
+
+
+def _remedy(settled_by: tuple[str, str] | None) -> str | None:
+    """The call that settles a conflict, once it is known which of both holds."""
+    if settled_by is None:
+        return None
+    old, new = (json.dumps(one_line(id), ensure_ascii=False) for id in settled_by)
+    return f"If the newer one holds: update_memory(id={new}, supersedes={old})"
+
+
+@tool("Update a memory", scope=WRITE, result=Changed, destructive=True, idempotent=True)
+async def update_memory(
+    caller: Caller,
+    id: Id,
+    content: Annotated[str | None, Field(description="Its new text.")] = None,
+    title: Title = None,
+    kind: NewKind = None,
+    tags: Annotated[Texts | None, Field(description="All of its tags from now on.")] = None,
+    importance: Importance = None,
+    expires_at: Expires = None,
+    valid_to: Annotated[
+        str | None, Field(description="The time until which its content held (ISO 8601).")
+    ] = None,
+    pinned: Annotated[bool | None, Field(description="Never archive it automatically.")] = None,
+    supersedes: Supersedes = None,
+    if_version: IfVersion = None,
+) -> Answer:
+    """Correct a memory: what is left out stays as it is, and its history keeps what it said.
+
+    If the world has changed, rather add what holds now with supersedes=ID: so both stay known,
+    each for its time.
+    """
+    values = {
+        "content": content,
+        "title": title,
+        "kind": kind,
+        "tags": tags,
+        "importance": importance,
+        "expires_at": expires_at,
+        "valid_to": valid_to,
+        "pinned": pinned,
+    }
+    changes = {name: value for name, value in values.items() if value is not None}
+    if not changes and supersedes is None:
+        raise InvalidInput("arguments", "change nothing", "give content, tags or another field")
+    if supersedes is not None:
+        await caller.memory.supersede(supersedes, id)
+    record = await caller.memory.update(id, **changes, if_version=if_version)
+    changed = {"id": one_line(record.id), "version": record.version, "status": record.status}
+    return Answer(changed, f"{changed['id']} has the version {record.version} now.")
+
+
+@tool("Delete a memory", scope=DELETE, result=Deleted, destructive=True, idempotent=True)
+async def delete_memory(caller: Caller, id: Id, if_version: IfVersion = None) -> Answer:
+    """Erase a memory with its history, for good; to mark it as wrong or outdated, give feedback."""
+    if not await caller.memory.delete(id, if_version=if_version):
+        raise NotFound(f"there is no memory {shown(id)}")
+    return Answer({"id": one_line(id), "deleted": 1}, f"{one_line(id)} is erased.")
+
+
+@tool("Give feedback", scope=WRITE, result=Judged)
+async def give_feedback(
+    caller: Caller,
+    id: Id,
+    verdict: Annotated[
+        Literal["useful", "not_useful", "outdated", "incorrect"],
+        Field(description="What it turned out to be."),
+    ],
+    reason: Annotated[str | None, Field(max_length=2_000, description="Why.")] = None,
+) -> Answer:
+    """Judge a memory after it was used: later searches rank by that."""
+    record = await caller.memory.feedback(id, verdict, reason)
+    values = {
+        "id": one_line(record.id),
+        "feedback_for": record.feedback_for or 0.0,
+        "feedback_against": record.feedback_against or 0.0,
+        "review": record.review,
+    }
+    judged = {name: value for name, value in values.items() if value is not None}
+    return Answer(judged, ", ".join(f"{name}: {value}" for name, value in judged.items()))
