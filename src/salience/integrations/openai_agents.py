@@ -1,0 +1,244 @@
+"""Sessions of the OpenAI Agents SDK kept as memories, and recall before each run.
+
+    session = SalienceSession("chat-1", memory, user_id="ana")
+    recall = RunConfig(session_input_callback=recalled(memory, user_id="ana"))
+    await Runner.run(agent, "Where do I live?", session=session, run_config=recall)
+
+Each item of a session is a memory: its text is what is searched, the item itself is in its
+metadata, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Unpack
+
+from salience.display.for_models import clean, fenced
+from salience.engine.async_memory import AsyncMemory
+from salience.engine.memory import Memory
+from salience.engine.options import Settings
+from salience.integrations._extra import extra
+from salience.integrations._memory import MemoryLike, Opened, scope
+from salience.records.filters import all_of, filter_fields, parse_filter
+from salience.records.record import MemoryRecord
+from salience.search.request import SearchOptions
+
+with extra("openai-agents"):
+    from agents.items import TResponseInputItem
+    from agents.memory import SessionSettings
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
+
+ITEM_KEY = "openai_item"
+"""The key of the metadata that holds an item as JSON."""
+ITEM_KIND = "item"
+"""The kind of items that are no messages: calls of tools, their results, reasoning."""
+_PAGE = 1_000
+_RECALL_LIMIT = 5
+_RECALL_TOKENS = 1_000
+
+InputCallback = Callable[
+    [list[TResponseInputItem], list[TResponseInputItem]], Awaitable[list[TResponseInputItem]]
+]
+"""Combines the history of a session with the items of a new run."""
+
+
+class SalienceSession:
+    """A conversation kept in a memory, for `Runner.run(..., session=...)`.
+
+    Its items are turns of the session `session_id`, in the order in which they were written.
+    Several processes may share a session.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: MemoryLike,
+        *,
+        user_id: str | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Open a session, which may have items already.
+
+        Args:
+            session_id: the conversation.
+            memory: a memory, or the address of one.
+            user_id: the user whose conversation it is: it is in the namespace `scope(user_id)`. By
+                default it is in that of the memory.
+            session_settings: the SDK's settings, such as {"limit": 50}.
+            settings: those of `Memory.open`, if an address is given.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            TypeError: there is no such session setting.
+            SalienceError: the address cannot be opened.
+        """
+        self.session_id = session_id
+        self.session_settings: SessionSettings | None = coerce_session_settings(
+            session_settings or {}
+        )
+        self._opened = _of_user(Opened(memory, **settings), user_id)
+        self._filters = {"session_id": session_id, f"metadata.{ITEM_KEY}": {"exists": True}}
+        self._is_closed = False
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Get the items in their order, or the last `limit` of them.
+
+        The limit is that of the session's settings by default; a negative one is none.
+        """
+        limit = resolve_session_limit(limit, self.session_settings)
+        if limit == 0:
+            return []
+        written: list[tuple[int, MemoryRecord]] = []
+        memory, cursor = self._memory, None
+        while limit is None or limit < 0 or len(written) < limit:
+            size = _PAGE if limit is None or limit < 0 else min(_PAGE, limit - len(written))
+            page = await memory.get_all(self._filters, limit=size, cursor=cursor)
+            written += zip(page.places, page.memories, strict=True)
+            cursor = page.cursor
+            if cursor is None:
+                break
+        # Not by their times: clocks differ, and may be set back.
+        return [_item(record) for _, record in sorted(written, key=lambda pair: pair[0])]
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Write items behind those that are there.
+
+        Raises:
+            TypeError: an item cannot be written as JSON; nothing was written.
+            InvalidInput: an item is too large; nothing was written.
+        """
+        memory = self._memory
+        if items:
+            fields = [_fields(item, self.session_id) for item in items]
+            await memory.add_many(fields, strict=True, dedup=False)
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove the last item, and return it; None if there is none."""
+        memory = self._memory
+        while True:
+            page = await memory.get_all(self._filters, limit=1)
+            if not page.memories:
+                return None
+            if await memory.delete(page.memories[0].id):  # else somebody else has popped it
+                return _item(page.memories[0])
+
+    async def clear_session(self) -> None:
+        """Erase all items; what else is known of the user stays."""
+        await self._memory.delete_all(self._filters)
+
+    def close(self) -> None:
+        """Refuse further calls, and close what was opened here; a memory that was given stays open.
+
+        The items stay.
+        """
+        self._is_closed = True
+        self._opened.close()
+
+    @property
+    def _memory(self) -> AsyncMemory:
+        if self._is_closed:
+            raise RuntimeError(f"{type(self).__name__} is closed")
+        return self._opened.awaited
+
+
+def recalled(
+    memory: Memory | AsyncMemory,
+    *,
+    user_id: str | None = None,
+    max_tokens: int = _RECALL_TOKENS,
+    **options: Unpack[SearchOptions],
+) -> InputCallback:
+    """A callback for `RunConfig.session_input_callback` that recalls what matters for a run.
+
+    It searches for the user's new words, and puts what it finds between the history and them, as
+    quoted data. What is in the history already is not recalled. What was recalled is shown to the
+    model, but does not become a part of the session.
+
+    Args:
+        memory: a memory. It stays open.
+        user_id: the user whose memories are searched: those in the namespace `scope(user_id)`. By
+            default they are those of the memory.
+        max_tokens: the most tokens that the recalled text takes.
+        options: those of `Memory.search`; `limit` is 5 by default. Hits of the kind "item", such as
+            calls of tools, are found only by filters that name a `kind`.
+
+    Raises:
+        InvalidInput: an argument is wrong.
+    """
+    awaited = _of_user(Opened(memory), user_id).awaited
+    filters = parse_filter(options.pop("filters", None))
+    if "kind" not in filter_fields(filters):
+        filters = all_of(filters, parse_filter({"kind": {"ne": ITEM_KIND}}))
+
+    async def with_recalled(
+        history: list[TResponseInputItem], new: list[TResponseInputItem]
+    ) -> list[TResponseInputItem]:
+        query = _question(new)
+        if query:
+            known = list({_text(item) for item in (*history, *new)})
+            unknown = parse_filter({"content": {"nin": known}})
+            search: SearchOptions = {"limit": _RECALL_LIMIT, **options}
+            search["filters"] = all_of(filters, unknown)
+            hits = await awaited.search(query, **search)
+            text = fenced(hits, max_tokens=max_tokens)
+            if text:
+                # The SDK stores what is in neither list when this returns; the history is stored.
+                history.append({"role": "user", "content": text})
+        return history + new
+
+    return with_recalled
+
+
+def _of_user(opened: Opened, user_id: str | None) -> Opened:
+    return opened if user_id is None else opened.within(scope(user_id))
+
+
+def _fields(item: TResponseInputItem, session_id: str) -> dict[str, Any]:
+    """The fields of an item as a memory."""
+    role = item.get("role")
+    spoken = role in ("user", "assistant")
+    return {
+        "content": _text(item),
+        "kind": "turn" if spoken else ITEM_KIND,
+        "speaker": role,
+        "session_id": session_id,
+        "metadata": {ITEM_KEY: json.dumps(item)},
+    }
+
+
+def _item(record: MemoryRecord) -> TResponseInputItem:
+    item: TResponseInputItem = json.loads(record.metadata[ITEM_KEY])
+    return item
+
+
+def _question(items: Sequence[TResponseInputItem]) -> str:
+    """The words of the last message of the user."""
+    for item in reversed(items):
+        if item.get("role") == "user":
+            return _words(item)
+    return ""
+
+
+def _text(item: TResponseInputItem) -> str:
+    """The text of an item, or else its type: a memory has some text."""
+    return _words(item) or str(item.get("type") or item.get("role") or "item")
+
+
+def _words(item: Any) -> str:
+    """The words that an item says, calls, answers or thinks."""
+    called = f"{item['name']}({item.get('arguments', '')})" if "name" in item else ""
+    said = (item.get(key) for key in ("content", "output", "summary"))
+    parts = [called, *(part for value in said for part in _parts(value))]
+    return clean("\n".join(part for part in parts if part)).strip()
+
+
+def _parts(value: Any) -> list[str]:
+    """The texts in a value of an item: one text, or parts of which some have text."""
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list):
+        return []
+    texts = (part.get("text") or part.get("refusal") for part in value if isinstance(part, dict))
+    return [text for text in texts if isinstance(text, str)]
