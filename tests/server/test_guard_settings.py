@@ -93,7 +93,7 @@ def test_workers_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_operation_that_waits_for_a_slot_exists() -> None:
-    operations = {f"{each.method} {each.path_format}" for each in OPERATIONS}
+    operations = {f"{each.method} {each.path_format}" for each in OPERATIONS} | {"POST /mcp"}
     settings = GuardSettings()
     assert {*settings.heavy_operations, *settings.long_operations, *UPLOADS} <= operations
     open_to_all = {each.path_format for each in OPERATIONS if each.scope is None}

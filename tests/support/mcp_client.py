@@ -15,7 +15,7 @@ from mcp_types import CallToolResult, TextContent
 from mcp import Client, StdioServerParameters
 from salience.access import LOCAL, Principal
 from salience.engine.async_memory import AsyncMemory
-from salience.mcp.server import Context, build, client_name
+from salience.mcp.server import build, from_client
 from salience.mcp.settings import ToolSettings
 from salience.mcp.tool import Caller
 from salience.mcp.tools import TOOLS
@@ -90,11 +90,9 @@ def in_process(
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(AsyncMemory(url, **settings)) as memory,
     ):
-
-        def caller_of(context: Context) -> Caller:
-            return Caller(memory, principal, offered, client_name(context))
-
-        opened = Client(build(caller_of), **(client or {}))
+        caller = Caller(memory, principal, offered)
+        server = build(lambda context: from_client(caller, context))
+        opened = Client(server, **(client or {}))
         with portal.wrap_async_context_manager(opened) as connected:
             yield Connection(portal, connected)
 
@@ -110,6 +108,11 @@ def over_http(
     url: str, headers: dict[str, str] | None = None, **options: Any
 ) -> Iterator[Connection]:
     """A client of a server's address, with header fields such as its key."""
-    http = httpx2.AsyncClient(headers=headers, timeout=60)
-    with connected(streamable_http_client(url, http_client=http), **options) as connection:
-        yield connection
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(httpx2.AsyncClient(headers=headers, timeout=60)) as http,
+        portal.wrap_async_context_manager(
+            Client(streamable_http_client(url, http_client=http), **options)
+        ) as client,
+    ):
+        yield Connection(portal, client)

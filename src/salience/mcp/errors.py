@@ -13,15 +13,17 @@ from salience.errors import AccessDenied, NotFound, SalienceError, ServerBusy
 _log = logging.getLogger(__name__)
 
 
-def refusal(error: Exception) -> CallToolResult:
-    """The result of a call that failed: an error that the model sees, and can act on.
-
-    What nobody raised on purpose goes into the log, and the model is only told that it happened.
-    """
+def told(error: Exception) -> str:
+    """The words of an error; what nobody raised on purpose goes into the log alone."""
     if isinstance(error, SalienceError):
-        return _failed(f"{error}{_remedy(error)}")
+        return str(error)
     _log.error("a tool failed", exc_info=error)
-    return _failed("the memory failed for a reason that its log tells; trying again may not help")
+    return "the memory failed for a reason that its log tells; trying again may not help"
+
+
+def refusal(error: Exception, words: str) -> CallToolResult:
+    """The result of a call that failed: an error that the model sees, and can act on."""
+    return _failed(f"{words}{_remedy(error)}")
 
 
 def scope_missing(tool: str, scope: Scope) -> CallToolResult:
@@ -32,7 +34,7 @@ def scope_missing(tool: str, scope: Scope) -> CallToolResult:
     )
 
 
-def _remedy(error: SalienceError) -> str:
+def _remedy(error: Exception) -> str:
     """A remedy for errors that have none of their own."""
     if isinstance(error, NotFound):
         return "; take an id from search_memories or list_memories"

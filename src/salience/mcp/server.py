@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from mcp.server.caching import CacheHint
@@ -72,7 +73,7 @@ def build(caller_of: CallerOf, instructions: str = "") -> Server[Any]:
         try:
             answer = await tool.handler(caller, **tool.parse(params.arguments))
         except Exception as error:
-            return refusal(error)
+            return refusal(error, caller.told(error))
         return CallToolResult(
             content=[TextContent(text=answer.text)],
             structured_content=dict(answer.content),
@@ -90,7 +91,8 @@ def build(caller_of: CallerOf, instructions: str = "") -> Server[Any]:
     )
 
 
-def client_name(context: Context) -> str | None:
-    """The name of the program that asks, as it gives it; None if it gives none."""
+def from_client(caller: Caller, context: Context) -> Caller:
+    """The caller with the name of its program, if that gives one."""
     params = context.session.client_params
-    return None if params is None else one_line(params.client_info.name, 64) or None
+    name = None if params is None else one_line(params.client_info.name, 64)
+    return replace(caller, client=name or None)

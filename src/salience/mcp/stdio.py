@@ -13,7 +13,7 @@ from mcp.server.stdio import stdio_server
 from salience.access import Principal
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
-from salience.mcp.server import Context, build, client_name
+from salience.mcp.server import build, from_client
 from salience.mcp.settings import ToolSettings
 from salience.mcp.tool import Caller
 
@@ -22,11 +22,8 @@ _WARM_AFTER_SECONDS = 1.0  # when the first requests have been answered
 
 async def serve(memory: AsyncMemory, principal: Principal, settings: ToolSettings) -> None:
     """Serve one memory until the program closes stdin."""
-
-    def caller_of(context: Context) -> Caller:
-        return Caller(memory, principal, settings, client_name(context))
-
-    server = build(caller_of, settings.instructions)
+    caller = Caller(memory, principal, settings)
+    server = build(lambda context: from_client(caller, context), settings.instructions)
     async with stdio_server() as (received, sent), _warming(memory):
         await server.run(received, sent, server.create_initialization_options())
 

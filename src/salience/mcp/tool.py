@@ -25,6 +25,7 @@ from pydantic_core import ErrorDetails
 from salience.access import Principal, Scope
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import InvalidInput
+from salience.mcp.errors import told
 from salience.mcp.settings import DEFAULT_TOKENS, MIN_TOKENS, ToolSettings
 
 READ: Final = "memories:read"
@@ -36,12 +37,16 @@ _STRICT = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whoever asks: the memory of its namespace, what it may do, and the name of its program."""
+    """Whoever asks: the memory of its namespace, what it may do, and the name of its program.
+
+    `told` gives the words in which it is told of an error.
+    """
 
     memory: AsyncMemory
     principal: Principal
     settings: ToolSettings
     client: str | None = None
+    told: Callable[[Exception], str] = told
 
     def budget(self, max_tokens: int) -> int:
         """The tokens that an answer may take: those asked for, as far as the settings allow."""

@@ -21,12 +21,15 @@ from salience.access.oauth import TokenVerifier
 from salience.engine.async_memory import AsyncMemory
 from salience.errors import SalienceError
 from salience.importers import ImportProblem
+from salience.mcp.settings import ToolSettings
 from salience.records.validation import namespace_name
 from salience.server.encoding import answer
 from salience.server.guard import InFlight, Metrics, guard
 from salience.server.heartbeat import beat
+from salience.server.mcp_door import PATH as MCP_PATH
+from salience.server.mcp_door import McpDoor
 from salience.server.openapi import document
-from salience.server.operation import Call, Operation, foreign
+from salience.server.operation import Call, Operation, foreign, scope_missing
 from salience.server.principal import Authenticator, Denied
 from salience.server.problems import Problem, ProblemResponse, Refused
 from salience.server.routes import OPERATIONS
@@ -61,6 +64,7 @@ def create_app(
     for path, operations in _by_path(OPERATIONS).items():
         methods = {each.method: server.endpoint(each) for each in operations}
         app.router.routes.append(KnownRoute(path, _by_method(methods), methods=[*methods]))
+    app.router.routes.append(KnownRoute(MCP_PATH, server.mcp, methods=["POST"]))
     if server.tokens is not None:
         app.add_route(server.tokens.settings.metadata_path, server.resource_metadata, ["GET"])
     for error in (SalienceError, ImportProblem, Refused, HTTPException, Exception):
@@ -134,6 +138,7 @@ class Server:
         self.in_flight = InFlight()
         self.is_ready = False
         self.tokens = None if settings.oauth is None else TokenVerifier(settings.oauth)
+        self.mcp = McpDoor(ToolSettings.from_environment(), self.memory_of)
         self.memory: AsyncMemory
         self._authenticator: Authenticator
 
@@ -152,6 +157,7 @@ class Server:
                     self.is_ready = False
                     warming.cancel()
                     await self.in_flight.drain(DRAIN_SECONDS)
+                    await self.mcp.close()
                     heartbeat.cancel()
                     self.metrics.close()
 
@@ -181,6 +187,15 @@ class Server:
         assert self.tokens is not None
         return answer(self.tokens.metadata())
 
+    def memory_of(self, request: Request) -> AsyncMemory:
+        """The memory of the namespace that a request means.
+
+        Raises:
+            NotFound: it is not one of the key.
+        """
+        principal = request.state.principal
+        return self.memory.within(_namespace(request, principal, self.settings.namespace))
+
     def endpoint(self, operation: Operation) -> Endpoint:
         """The function that answers the requests of an operation."""
 
@@ -202,7 +217,7 @@ class Server:
             principal = request.state.principal
             namespace = _namespace(request, principal, namespace)
             if operation.scope and not principal.may(operation.scope):
-                raise Refused(_scope_missing(operation.scope))
+                raise Refused(scope_missing(operation.scope))
         arguments: dict[str, Any] = {}
         if operation.query is not None and request.url.query:
             arguments = operation.query.parse_query(request.query_params.multi_items())
@@ -231,12 +246,3 @@ def _namespace(request: Request, principal: Principal, default: str) -> str:
     if not principal.sees(namespace):
         raise foreign()
     return namespace
-
-
-def _scope_missing(scope: str) -> Problem:
-    return Problem(
-        "ScopeMissing",
-        f"the key lacks the scope {scope}; make one that has it: salience keys create --scope "
-        f"{scope}",
-        headers=(("WWW-Authenticate", f'Bearer error="insufficient_scope", scope="{scope}"'),),
-    )

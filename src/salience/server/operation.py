@@ -19,6 +19,7 @@ from salience.errors import InvalidInput, NotFound
 from salience.server.encoding import JSON
 from salience.server.guard import Metrics
 from salience.server.models.arguments import Arguments
+from salience.server.problems import Problem
 
 READ: Final = "memories:read"
 WRITE: Final = "memories:write"
@@ -189,3 +190,13 @@ def check_everywhere(call: Call) -> None:
 def foreign() -> NotFound:
     """The error for a namespace that is not there for a key; the same for all."""
     return NotFound("there is no such namespace for this key")
+
+
+def scope_missing(scope: str) -> Problem:
+    """The problem of a request whose key lacks a scope."""
+    return Problem(
+        "ScopeMissing",
+        f"the key lacks the scope {scope}; make one that has it: salience keys create --scope "
+        f"{scope}",
+        headers=(("WWW-Authenticate", f'Bearer error="insufficient_scope", scope="{scope}"'),),
+    )

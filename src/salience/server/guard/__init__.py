@@ -40,6 +40,7 @@ __all__ = ["Authenticate", "GuardSettings", "InFlight", "Metrics", "Rate", "guar
 _REQUEST_FIELDS = (
     *("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "Salience-Namespace"),
     *("X-API-Key", "X-Request-Id", "traceparent"),
+    *("MCP-Protocol-Version", "Mcp-Method", "Mcp-Name", "Mcp-Session-Id", "Last-Event-ID"),
 )
 _RESPONSE_FIELDS = (
     *("ETag", "Idempotency-Replayed", "RateLimit", "RateLimit-Policy", "Retry-After"),

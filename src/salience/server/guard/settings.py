@@ -21,6 +21,7 @@ HEAVY_OPERATIONS = (
     *("POST /v1/memories", "POST /v1/memories/batch", "POST /v1/chats"),
     *("POST /v1/memories/list", "POST /v1/memories/count", "POST /v1/memories/delete"),
     *("GET /v1/memories", "GET /v1/entities", "GET /v1/tags"),
+    "POST /mcp",
     *("GET /v1/zones", "POST /v1/zones", "POST /v1/zones/shares", "GET /v1/stats"),
 )
 LONG_OPERATIONS = (
