@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import codecs
 import json
+import lzma
+import re
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -35,6 +40,34 @@ class Item(dict[str, Any]):
         self.assumed = assumed
 
 
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The address of a server, shown without user, password and options."""
+
+    url: str
+
+    @property
+    def name(self) -> str:
+        """The address as it may be shown."""
+        scheme, _, rest = re.split(r"[?#]", self.url)[0].partition("://")
+        authority, slash, path = rest.partition("/")
+        return f"{scheme}://{authority.rpartition('@')[2]}{slash}{path}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+Place = Path | Address
+
+
+def located(path: str | Place) -> Place:
+    """A path, or the address of a server if there is a scheme before it (`http://...`)."""
+    if isinstance(path, str):
+        return Address(path) if _SCHEME.match(path) else Path(path)
+    return path
+
+
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://")
 _MARKS = (  # the longer mark of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
@@ -42,6 +75,13 @@ _MARKS = (  # the longer mark of UTF-32 begins like that of UTF-16
     (codecs.BOM_UTF16_BE, "utf-16"),
     (codecs.BOM_UTF8, "utf-8-sig"),
 )
+ZIP_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
+    *(RuntimeError, NotImplementedError),  # encrypted, or packed in a way that is not known
+    UnicodeDecodeError,  # the name of a file
+)
+"""What reading a damaged zip raises."""
+
 _HEAD_BYTES = 65_536
 _MIN_MILLISECONDS = 1e11  # larger numbers are no seconds: as such it is the year 5138
 
@@ -50,13 +90,13 @@ class ImportProblem(SalienceError, ValueError):
     """A file cannot be imported: names the file, the line if there is one, and the remedy."""
 
     def __init__(
-        self, path: Path | str, problem: str, remedy: str = "", *, line: int | None = None
+        self, path: str | Place, problem: str, remedy: str = "", *, line: int | None = None
     ) -> None:
-        self.path = Path(path)
+        self.path = located(path)
         self.line = line
         self.problem = problem
         self.remedy = remedy
-        where = f"{path}, {self.place}" if self.place else str(path)
+        where = f"{self.path}, {self.place}" if self.place else str(self.path)
         super().__init__(f"{where}: {problem}" + (f"; {remedy}" if remedy else ""))
 
     @property
@@ -66,7 +106,9 @@ class ImportProblem(SalienceError, ValueError):
 
     def within(self, folder: Path) -> str:
         """The file, relative to a folder, and the place in it."""
-        path = self.path.relative_to(folder) if self.path.is_relative_to(folder) else self.path
+        path = self.path
+        if isinstance(path, Path) and path.is_relative_to(folder):
+            path = path.relative_to(folder)
         return f"{path}, {self.place}" if self.place else str(path)
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import lzma
 import re
 import zipfile
-import zlib
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from salience.importers._source import (
+    ZIP_DAMAGE,
     ImportProblem,
     Item,
     clean,
@@ -24,11 +23,6 @@ from salience.importers._source import (
 
 # An export is one file, or since large ones are divided, several that are numbered.
 _FILE = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
-    *(RuntimeError, NotImplementedError),  # encrypted, or packed in a way that is not known
-    UnicodeDecodeError,  # the name of a file
-)
 _ROLES = ("user", "assistant")
 _KINDS = ("text", "multimodal_text", "code")
 # Sources are cited within the text by private characters or lenticular brackets.
@@ -78,7 +72,7 @@ def _documents(path: Path) -> Iterator[tuple[str, str]]:
                     raise _foreign(path, "holds no conversations.json")
                 for name in names:
                     yield name, decoded(path, archive.read(name))
-        except _DAMAGE as damage:
+        except ZIP_DAMAGE as damage:
             raise ImportProblem(
                 path, f"cannot be unpacked: {damage}", "download the export again"
             ) from None

@@ -1,0 +1,1 @@
+"""Memories of other memory systems: their exports, files and databases."""
