@@ -22,7 +22,7 @@ from salience.cli.migrate import transferred
 from salience.cli.settings import Settings
 from salience.engine.memory import Memory
 from salience.errors import InvalidInput, NotFound, shown
-from salience.importers import ImportProblem
+from salience.importers import ImportProblem, Place, located
 from salience.records.record import MemoryRecord
 from salience.write import chat
 from salience.write.items import CHECKS, metadata_for
@@ -50,7 +50,8 @@ _WORDING = {
 def import_(
     settings: Settings,
     paths: Annotated[
-        list[Path], typer.Argument(help="Files or folders; - reads a file from stdin.")
+        list[str],
+        typer.Argument(help="Files, folders or addresses; - reads a file from stdin."),
     ],
     format: Annotated[
         str | None,
@@ -87,7 +88,7 @@ def import_(
         bool, typer.Option("--all", help="Import all namespaces of an export.")
     ] = False,
 ) -> None:
-    """Import files: exports, JSON lines, Markdown notes, conversations, ChatGPT exports."""
+    """Import exports, JSON lines, notes, chats, and what other memory systems keep."""
     if update and mode != "turns":
         raise InvalidInput("update", f"does not go with --mode {mode}", "leave one of them out")
     if update and on_conflict != "error":
@@ -124,13 +125,14 @@ def import_(
 
 def _import_export(settings: Settings, source: _Source, everywhere: bool) -> None:
     """Import what `salience export` has written."""
+    place = Path(str(source.place))
     with (
         settings.open(make=True) as memory,
         output.progress("the same command goes on where it was") as progress,
-        source.place.open("rb") as file,
+        place.open("rb") as file,
     ):
         done = memory.import_(
-            source.path if source.path == source.place else file,
+            place if source.path == place else file,
             everywhere=everywhere,
             progress=lambda step, count, total: progress(step, count, total or None),
         )
@@ -143,16 +145,16 @@ def _import_export(settings: Settings, source: _Source, everywhere: bool) -> Non
 
 @dataclass(frozen=True)
 class _Source:
-    """A file or folder: its path as given, and the place where it can be read repeatedly."""
+    """A file, folder or server: as it was given, and where it can be read repeatedly."""
 
-    path: Path
-    place: Path
+    path: Place
+    place: Place
     format: str | None
     lenient: bool
 
     @property
     def is_export(self) -> bool:
-        return self.format is None and is_export(self.place)
+        return self.format is None and isinstance(self.place, Path) and is_export(self.place)
 
     def checked(self) -> tuple[int, list[ImportProblem]]:
         """Read to the end, before anything is written: the number of items, the notes left out.
@@ -183,7 +185,7 @@ class _Source:
 
 
 @contextmanager
-def _sources(paths: Sequence[Path], format: str | None, lenient: bool) -> Iterator[list[_Source]]:
+def _sources(paths: Sequence[str], format: str | None, lenient: bool) -> Iterator[list[_Source]]:
     """The sources at paths; stdin and pipes are copied, as they can be read only once."""
     with tempfile.TemporaryDirectory(prefix="salience-") as folder:
 
@@ -195,8 +197,10 @@ def _sources(paths: Sequence[Path], format: str | None, lenient: bool) -> Iterat
             return _Source(path, copy, kind, lenient)
 
         sources = []
-        for path in paths:
-            if path == _STDIN:
+        for path in map(located, paths):
+            if not isinstance(path, Path):
+                sources.append(_Source(path, path, format, lenient))
+            elif path == _STDIN:
                 sources.append(copied(path, sys.stdin.buffer))
             elif _is_pipe(path):
                 with path.open("rb") as stream:
@@ -222,7 +226,7 @@ class _Import:
     update: bool
     on_conflict: OnConflict
     counts: Counter[str] = field(default_factory=Counter)  # of outcomes
-    not_added: list[tuple[Path, str, Added]] = field(default_factory=list)
+    not_added: list[tuple[Place, str, Added]] = field(default_factory=list)
     read: int = 0  # items
     degraded: dict[str, None] = field(default_factory=dict)
     blank: list[str] = field(default_factory=list)  # notes without text, which are skipped
@@ -252,7 +256,7 @@ class _Import:
                 self._change(source.path, item, there)
             yield
 
-    def count(self, path: Path, place: str, outcome: Added) -> None:
+    def count(self, path: Place, place: str, outcome: Added) -> None:
         """Count the outcome of an item; keep it unless it is a new memory."""
         self.counts[outcome.outcome] += 1
         if outcome.outcome in ("REJECTED", *_NOT_ADDED):
@@ -300,7 +304,7 @@ class _Import:
             records |= {record.id: record for record in page.memories}
         return records
 
-    def _add(self, path: Path, items: Sequence[dict[str, Any]]) -> None:
+    def _add(self, path: Place, items: Sequence[dict[str, Any]]) -> None:
         """Add items, and set the status of those that have one."""
         if not items:
             return
@@ -319,7 +323,7 @@ class _Import:
             self.count(path, _place(item), outcome)
 
     def _change(
-        self, path: Path, item: dict[str, Any], there: dict[str, MemoryRecord | None]
+        self, path: Place, item: dict[str, Any], there: dict[str, MemoryRecord | None]
     ) -> None:
         """Change an existing memory to the fields and links of an item."""
         id = item["id"]

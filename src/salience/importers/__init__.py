@@ -38,7 +38,17 @@ from salience.importers.systems import (
     zep,
 )
 
-__all__ = ["FORMATS", "SERVERS", "ImportProblem", "Item", "Items", "detect", "located", "read"]
+__all__ = [
+    "FORMATS",
+    "SERVERS",
+    "ImportProblem",
+    "Item",
+    "Items",
+    "Place",
+    "detect",
+    "located",
+    "read",
+]
 
 FORMATS: Mapping[str, Callable[[Path], Iterator[Item]]] = MappingProxyType(
     {

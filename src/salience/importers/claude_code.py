@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from salience.importers._source import ImportProblem, Item, clean, lines, moment
 
 _TYPES = ("user", "assistant")
 _HIDDEN = ("isMeta", "isSidechain", "isCompactSummary", "teamName")
+_LOOKED_AT = 20  # lines
 _TITLES = ("customTitle", "aiTitle")  # the better one first
 _NOISE = re.compile(r"<(system-reminder|ide_opened_file|ide_selection)>.*?</\1>", re.DOTALL)
 _COMMAND = re.compile(r"<(?:command-|local-command-|session-start-hook>|tick>|bash-)")
@@ -40,16 +42,15 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def is_transcript(path: Path) -> bool:
-    """Test whether a file begins like a transcript."""
+    """Test whether one of the first lines of a file is of a transcript."""
     try:
-        first = next((line for _, line in lines(path) if line.strip()), "")
-        entry = parsed(path, first)
+        return any(_is_entry(parsed(path, line)) for _, line in islice(lines(path), _LOOKED_AT))
     except ImportProblem:
         return False
-    return isinstance(entry, dict) and "type" in entry and not entry.keys().isdisjoint(_MARKS)
 
 
-_MARKS = {"sessionId", "leafUuid", "parentUuid"}
+def _is_entry(entry: Any) -> bool:
+    return isinstance(entry, dict) and "type" in entry and "sessionId" in entry and "uuid" in entry
 
 
 def _session(file: Path) -> Iterator[Item]:

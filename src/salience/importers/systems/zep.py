@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from salience.importers._entries import imported, listing, mapping, objects, time
+from salience.importers._entries import (
+    documents,
+    entries,
+    imported,
+    listing,
+    mapping,
+    time,
+)
 from salience.importers._source import ImportProblem, Item, Place, clean
 
 _LISTS = ("episodes", "messages", "nodes", "edges", "facts", "items")
@@ -27,7 +34,7 @@ def read(path: Path) -> Iterator[Item]:
         ImportProblem: the file is not JSON, or an object is none of these.
     """
     episodes, nodes, facts = [], [], []
-    for place, entry in objects(path, *_LISTS):
+    for place, entry in _entries(path):
         if isinstance(entry.get("fact"), str):
             facts.append((place, entry))
         elif isinstance(entry.get("content"), str):
@@ -52,6 +59,12 @@ def read(path: Path) -> Iterator[Item]:
         if item["id"] in superseded:
             item["supersedes"] = superseded[item["id"]]
         yield item
+
+
+def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for place, document in documents(path):
+        is_one = isinstance(document, dict) and _uuid(document)  # a fact has a list of episodes
+        yield from entries(path, document, *(() if is_one else _LISTS), place=place)
 
 
 def _uuid(entry: _Entry) -> str:
