@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
 from copy import copy
 from hashlib import sha256
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, cast
 
 from salience.engine.async_memory import AsyncMemory
 from salience.engine.memory import Memory
@@ -19,8 +20,12 @@ if TYPE_CHECKING:  # which need an extra
     from salience.remote.async_transport import AsyncTransport
     from salience.remote.transport import Transport
 
+T = TypeVar("T")
 MemoryLike = Memory | AsyncMemory | Address
 """A memory, or the address of one: a file, `postgresql://...`, `http://host:port`."""
+Plan = Generator[Callable[[Any], Any], Any, T]
+"""Steps that hold for both sides: each yields a call, as `lambda memory: memory.count()`, and gets
+its answer, so that no adapter is written twice."""
 _KEPT = frozenset("-_.@+:=,")  # in labels, beside letters and digits
 
 
@@ -62,6 +67,34 @@ class Opened:
         remote._remote = vars(self.sync)["_remote"]
         remote._transport = cast("AsyncTransport", _InThreads(vars(self.sync)["_transport"]))
         return remote
+
+    def run(self, plan: Plan[T]) -> T:
+        """The result of a plan, whose calls the sync side answers."""
+        answer: Any = None
+        problem: BaseException | None = None
+        while True:
+            try:
+                call = plan.send(answer) if problem is None else plan.throw(problem)
+            except StopIteration as end:
+                return cast("T", end.value)
+            try:
+                answer, problem = call(self.sync), None
+            except Exception as raised:
+                problem = raised
+
+    async def arun(self, plan: Plan[T]) -> T:
+        """The result of a plan, whose calls the awaited side answers."""
+        memory, answer = self.awaited, None
+        problem: BaseException | None = None
+        while True:
+            try:
+                call = plan.send(answer) if problem is None else plan.throw(problem)
+            except StopIteration as end:
+                return cast("T", end.value)
+            try:
+                answer, problem = await call(memory), None
+            except Exception as raised:
+                problem = raised
 
     def within(self, namespace: str) -> Opened:
         """The same store in another namespace; closing either closes both."""

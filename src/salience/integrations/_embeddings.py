@@ -1,0 +1,68 @@
+"""An embedder of LangChain as one of salience."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from salience.embedders import EmbedderIdentity, Kind, Rows
+from salience.errors import EmbedderError
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+
+class LangChainEmbedder:
+    """row(text) = v / |v|, v the vector that the embeddings give a document or query.
+
+    Vectors of stores are told apart by the class of the embeddings, the name of their model (their
+    attribute `model` or `model_name`) and the number of dimensions.
+    """
+
+    def __init__(self, embeddings: Embeddings, dimensions: int | None = None) -> None:
+        self.embeddings = embeddings
+        self._dimensions = dimensions
+        self._lock = Lock()
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The identity of the embeddings; without `dimensions`, the first time embeds a word."""
+        with self._lock:
+            if self._dimensions is None:
+                self._dimensions = len(self._vectors(["dimension"], "document")[0])
+        names = (getattr(self.embeddings, name, None) for name in ("model", "model_name"))
+        model = next((name for name in names if isinstance(name, str)), "")
+        kind = type(self.embeddings).__qualname__
+        return EmbedderIdentity("langchain", f"{kind}:{model}", self._dimensions, "1")
+
+    def embed(self, texts: Sequence[str], *, kind: Kind = "document") -> Rows:
+        """Unit rows of the texts, zero where the embeddings give zeros.
+
+        Raises:
+            EmbedderError: the embeddings fail, or give other rows than were asked for.
+        """
+        size = self.identity.dimensions
+        if not texts:
+            return np.zeros((0, size), dtype=np.float32)
+        rows = np.asarray(self._vectors(list(texts), kind), dtype=np.float64)
+        if rows.shape != (len(texts), size):
+            raise EmbedderError(f"{self.identity} gave {rows.shape}, not {(len(texts), size)}")
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0).astype(np.float32)
+
+    def _vectors(self, texts: list[str], kind: Kind) -> list[list[float]]:
+        """The vectors of texts; by a loop of their own if the embeddings can only be awaited."""
+        embeddings = self.embeddings
+        try:
+            if getattr(embeddings, "afunc", None) is not None:
+                return asyncio.run(embeddings.aembed_documents(texts))
+            if kind == "query":
+                return [embeddings.embed_query(text) for text in texts]
+            return embeddings.embed_documents(texts)
+        except Exception as problem:  # of any kind, in a class from outside
+            name = type(embeddings).__name__
+            raise EmbedderError(f"the embeddings {name} failed: {problem}", name) from problem
