@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from salience.coding_agents.hook import is_event, run
 from salience.errors import EmbedderError, Locked, NotFound, SalienceError, StoreError
 
 NOTHING, WRONG, UNUSABLE = 1, 2, 3
@@ -21,6 +22,9 @@ NOTHING, WRONG, UNUSABLE = 1, 2, 3
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (by default that of the process) and return the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["hook"] and is_event(given):  # an agent waits: import nothing more
+        return run(given[1], given[3] if len(given) > 2 else None)
     missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
     if missing:
         _complain(f"the command line needs {' and '.join(missing)}; pip install 'salience[cli]'")

@@ -16,6 +16,7 @@ from salience.cli import (
     demo,
     evaluate,
     get,
+    hook,
     import_,
     judge,
     maintain,
@@ -24,7 +25,7 @@ from salience.cli import (
     report,
     search,
 )
-from salience.cli.network import keys, mcp, serve
+from salience.cli.network import keys, mcp, mcp_clients, serve
 from salience.cli.printing.help import (
     MAX_HELP_COLUMNS,
     Commands,
@@ -116,11 +117,22 @@ COMMANDS: Commands = {
     "Serve": {
         "serve": serve.serve,
         "mcp": mcp.mcp,
+        "mcp install": mcp_clients.install,
+        "mcp doctor": mcp_clients.doctor,
         "keys create": keys.create,
         "keys list": keys.list_,
         "keys rotate": keys.rotate,
         "keys revoke": keys.revoke,
         "openapi": serve.openapi,
+    },
+    "Coding agents": {
+        "hook session-start": hook.session_start,
+        "hook prompt": hook.prompt,
+        "hook pre-compact": hook.pre_compact,
+        "hook stop": hook.stop,
+        "hook mcp": hook.mcp,
+        "hook status": hook.status,
+        "hook stop-daemon": hook.stop_daemon,
     },
     "Try and measure": {
         "demo": demo.demo,

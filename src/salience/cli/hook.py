@@ -1,0 +1,127 @@
+"""The commands `hook ...`: what coding agents run at their events, and the daemon behind them.
+
+`salience.cli.main` answers the plain form of an event without coming here, which is much quicker.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from salience.cli import output
+from salience.cli.completion import one_of
+from salience.cli.network.mcp import mcp as serve_mcp
+from salience.cli.settings import Settings
+from salience.coding_agents import hook
+from salience.coding_agents.handling import EMBEDDER_VARIABLE
+from salience.coding_agents.log import log_path
+from salience.coding_agents.paths import data_file, switched_off
+from salience.coding_agents.project import (
+    NAMESPACE_VARIABLE,
+    OFF_FILE,
+    PROJECT_FOLDER_VARIABLE,
+    find_project,
+)
+from salience.errors import InvalidInput
+from salience.stores.address import DB_VARIABLE, public_url, store_url
+
+_STATUS_SECONDS = 2.0
+
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Whose event it is: claude-code, codex or cursor; else its input tells.",
+        autocompletion=one_of(hook.AGENTS),
+    ),
+]
+
+
+def session_start(settings: Settings, agent: Agent = None) -> None:
+    """Tell an agent what holds in its project; reads the event from stdin."""
+    _run("session-start", settings, agent)
+
+
+def prompt(settings: Settings, agent: Agent = None) -> None:
+    """Tell an agent what comes near the prompt of an event on stdin; often nothing."""
+    _run("prompt", settings, agent)
+
+
+def pre_compact(settings: Settings, agent: Agent = None) -> None:
+    """Keep what was settled, before an agent compacts its context; reads the event from stdin."""
+    _run("pre-compact", settings, agent)
+
+
+def stop(settings: Settings, agent: Agent = None) -> None:
+    """Keep what was settled since the last event; reads the event from stdin."""
+    _run("stop", settings, agent)
+
+
+def mcp(settings: Settings) -> None:
+    """Serve the memories of this folder's project to the agent, by the Model Context Protocol."""
+    environment = {**os.environ, **_environment(settings)}
+    project = find_project(environment.get(PROJECT_FOLDER_VARIABLE) or os.getcwd(), environment)
+    if project.is_off:
+        raise InvalidInput(OFF_FILE, "switches the project off", "remove it")
+    db = settings.db or data_file()
+    if not settings.db:
+        os.makedirs(os.path.dirname(db), mode=0o700, exist_ok=True)
+    serve_mcp(replace(settings, db=db, namespace=project.namespaces[0]))
+
+
+def status(settings: Settings) -> None:
+    """Show the project of this folder, and whether a daemon runs."""
+    environment = {**os.environ, **_environment(settings)}
+    project = find_project(os.getcwd(), environment)
+    found: dict[str, Any] = {
+        "project": str(project.root),
+        "namespaces": list(project.namespaces),
+        "switched_off": project.is_off or switched_off(environment),
+        "store": public_url(store_url(environment.get(DB_VARIABLE) or data_file())),
+        "log": log_path(),
+        "daemon": _ask_daemon("status"),
+    }
+    if settings.json:
+        output.emit(found)
+        return
+    daemon = found.pop("daemon")
+    for name, value in found.items():
+        print(f"{name.replace('_', ' ')}: {', '.join(value) if isinstance(value, list) else value}")
+    if daemon is None:
+        print("daemon: none runs; the next hook starts one")
+    else:
+        print(f"daemon: process {daemon['pid']}, {daemon['answered']} answers")
+
+
+def stop_daemon(settings: Settings) -> None:
+    """End the daemon; the next hook starts another one."""
+    ended = _ask_daemon("end")
+    if ended is None:
+        output.nothing("no daemon runs")
+    print(f"process {ended['pid']} ends")
+
+
+def _run(event: str, settings: Settings, agent: str | None) -> None:
+    os.environ.update(_environment(settings))
+    hook.run(event, agent)
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """The variables of the options that were given."""
+    given = {
+        DB_VARIABLE: settings.db,
+        NAMESPACE_VARIABLE: settings.namespace,
+        EMBEDDER_VARIABLE: settings.embedder,
+    }
+    return {name: value for name, value in given.items() if value}
+
+
+def _ask_daemon(event: str) -> dict[str, Any] | None:
+    """The answer of the daemon, None if none runs."""
+    try:
+        return hook.exchange(hook.request(event), _STATUS_SECONDS)
+    except (AttributeError, OSError):  # Windows has no sockets of this kind
+        return None

@@ -1,0 +1,94 @@
+"""The events of coding agents, in one form, and what each agent takes for an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from salience.coding_agents.project import PROJECT_FOLDER_VARIABLE
+from salience.coding_agents.transcripts import cursor_transcript, own_words
+from salience.errors import InvalidInput
+
+_CLAUDE_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
+_FORGOTTEN_AFTER = ("clear", "compact")  # sources of a start whose context lost what was told
+
+
+@dataclass(frozen=True)
+class HookEvent:
+    """An event of an agent: which, whose, in which folder, and the words that came with it."""
+
+    name: str
+    agent: str
+    session: str
+    folder: str
+    transcript: Path | None = None
+    prompt: str = ""
+    reply: str = ""
+    starts_anew: bool = False
+
+    @classmethod
+    def of(cls, message: Mapping[str, Any]) -> HookEvent:
+        """The event of a request.
+
+        Raises:
+            InvalidInput: the agent's input is no JSON object.
+        """
+        try:
+            values = json.loads(message["input"] or "{}")
+        except (ValueError, RecursionError):
+            values = None
+        if not isinstance(values, dict):
+            raise InvalidInput("standard input", "is no JSON object", "give the event of the agent")
+        agent = message["agent"] or _agent_of(values)
+        environment = message["environment"]
+        roots = values.get("workspace_roots")
+        folder = (
+            _text(values, "cwd")
+            or (roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else "")
+            or environment.get(PROJECT_FOLDER_VARIABLE)
+            or environment.get("CURSOR_PROJECT_DIR")
+            or message["cwd"]
+        )
+        session = _text(values, "session_id") or _text(values, "conversation_id") or "unknown"
+        path = _text(values, "transcript_path")
+        transcript = Path(path) if path else None
+        if transcript is None and agent == "cursor":
+            transcript = cursor_transcript(session, Path(folder))
+        return cls(
+            name=message["event"],
+            agent=agent,
+            session=session,
+            folder=folder,
+            transcript=transcript if transcript is not None and transcript.is_file() else None,
+            prompt=own_words("user", _text(values, "prompt")),
+            reply=own_words("assistant", _text(values, "last_assistant_message")),
+            starts_anew=values.get("source") in _FORGOTTEN_AFTER,
+        )
+
+    def answer(self, text: str) -> str:
+        """What the agent reads from the hook's standard output to take a text as context."""
+        if not text:
+            return ""
+        if self.agent == "cursor":
+            answer: dict[str, Any] = {"additional_context": text}
+            if self.name == "prompt":
+                answer["continue"] = True
+            return json.dumps(answer)
+        name = _CLAUDE_NAMES[self.name]
+        return json.dumps(
+            {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+        )
+
+
+def _agent_of(values: Mapping[str, Any]) -> str:
+    if "cursor_version" in values or "conversation_id" in values:
+        return "cursor"
+    return "codex" if "turn_id" in values or "model" in values else "claude-code"
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,238 @@
+"""The work behind a hook: find the project, recall for the agent, keep what was settled."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from salience.coding_agents.events import HookEvent
+from salience.coding_agents.log import log_event, log_failure, open_log
+from salience.coding_agents.paths import data_file
+from salience.coding_agents.project import Project, find_project
+from salience.coding_agents.recall import (
+    NOTHING,
+    TAG,
+    Limits,
+    Told,
+    recall_at_start,
+    recall_for_prompt,
+)
+from salience.coding_agents.session import Session, forget_old_sessions
+from salience.coding_agents.statements import Statement, statements
+from salience.coding_agents.transcripts import Turn, read_turns
+from salience.engine.memory import Memory
+from salience.errors import SalienceError, StoreError
+from salience.language.tokens import words
+from salience.remote.settings import KEY_VARIABLE
+from salience.stores.address import DB_VARIABLE, SQLITE, public_url, store_url
+from salience.stores.schemes import remote_scheme
+
+EMBEDDER_VARIABLE = "SALIENCE_HOOK_EMBEDDER"
+
+
+class Handler:
+    """Answers events; it keeps the stores open that they name. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._memories: dict[tuple[str, ...], Memory] = {}
+        self._lock = threading.Lock()
+        self._sessions: dict[tuple[str, str], threading.Lock] = {}
+        open_log()
+        forget_old_sessions()
+
+    @property
+    def stores(self) -> list[str]:
+        """The addresses of the stores that are open, without passwords."""
+        return sorted({public_url(key[0]) for key in self._memories})
+
+    def answer(self, message: Mapping[str, Any]) -> dict[str, str]:
+        """The output and the note of an event: a failure is a note, whatever it is."""
+        start, name = time.perf_counter(), str(message.get("event"))
+        try:
+            event = HookEvent.of(message)
+            project = find_project(event.folder, message["environment"])
+            if project.is_off:
+                return {}
+            with self._session_lock(event):
+                output, counts = self._handle(event, project, message)
+        except Exception as problem:
+            log_failure(name, problem)
+            told = str(problem) if isinstance(problem, SalienceError | OSError) else "see the log"
+            return {"note": f"{name}: {type(problem).__name__}: {told}"}
+        milliseconds = round(1_000 * (time.perf_counter() - start))
+        log_event(name, agent=event.agent, ms=milliseconds, **counts)
+        return {"output": output}
+
+    def close(self) -> None:
+        """Close all stores."""
+        for memory in self._memories.values():
+            memory.close()
+        self._memories.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _handle(
+        self, event: HookEvent, project: Project, message: Mapping[str, Any]
+    ) -> tuple[str, dict[str, int]]:
+        environment = message["environment"]
+        key = _store_key(environment, message["cwd"])
+        try:
+            return self._with(self._memory(key), event, project, environment)
+        except StoreError:  # such as a file that was replaced, or a server that started anew
+            self._drop(key)
+            return self._with(self._memory(key), event, project, environment)
+
+    def _with(
+        self, memory: Memory, event: HookEvent, project: Project, environment: Mapping[str, str]
+    ) -> tuple[str, dict[str, int]]:
+        session, limits = Session.load(event.agent, event.session), Limits.of(environment)
+        told = NOTHING
+        if event.name == "session-start":
+            if event.starts_anew:
+                session.told = []
+            told = recall_at_start(memory, project.namespaces, limits)
+        elif event.name == "prompt":
+            told = recall_for_prompt(memory, project.namespaces, event.prompt, session.told, limits)
+        kept = _keep(memory, event, project, session)
+        if event.name == "pre-compact":
+            session.told = []
+        session.told += [id for id in told.ids if id not in session.told]
+        session.save()
+        _count_uses(memory, told)
+        return event.answer(told.text), {"kept": kept, "told": len(told.ids)}
+
+    def _memory(self, key: tuple[str, ...]) -> Memory:
+        with self._lock:
+            if key not in self._memories:
+                self._memories[key] = _open(*key)
+            return self._memories[key]
+
+    def _drop(self, key: tuple[str, ...]) -> None:
+        with self._lock:
+            memory = self._memories.pop(key, None)
+        if memory is not None:
+            memory.close()
+
+    def _session_lock(self, event: HookEvent) -> threading.Lock:
+        with self._lock:
+            return self._sessions.setdefault((event.agent, event.session), threading.Lock())
+
+
+def _store_key(environment: Mapping[str, str], folder: str) -> tuple[str, ...]:
+    """The address of the store, the key of a server, and the name of the embedder.
+
+    A relative path is one in the folder where the hook runs.
+    """
+    url = store_url(environment.get(DB_VARIABLE) or data_file())
+    path = url.removeprefix(SQLITE)
+    if path != url and not path.startswith(":memory:"):
+        url = SQLITE + os.path.join(folder, path)
+    return (url, environment.get(KEY_VARIABLE, ""), environment.get(EMBEDDER_VARIABLE, ""))
+
+
+def _open(url: str, api_key: str, embedder: str) -> Memory:
+    if remote_scheme(url):
+        return Memory.open(url, api_key=api_key or None)
+    if url == SQLITE + data_file():
+        os.makedirs(os.path.dirname(data_file()), mode=0o700, exist_ok=True)
+    if embedder:
+        return Memory.open(url, embedder=None if embedder == "none" else embedder)
+    return Memory.open(url)
+
+
+def _count_uses(memory: Memory, told: Told) -> None:
+    """Count a use of each memory that was told, so that upkeep knows which are worth keeping."""
+    for namespace in dict.fromkeys(record.namespace for record in told.memories):
+        ids = [record.id for record in told.memories if record.namespace == namespace]
+        memory.within(namespace).touch(ids, "retrieval")
+
+
+def _keep(memory: Memory, event: HookEvent, project: Project, session: Session) -> int:
+    """Keep what was settled since the last hook of the session; the number of new memories.
+
+    The agent knows it, so it counts as told.
+    """
+    if event.name == "session-start":
+        return 0
+    if event.name == "prompt" and event.transcript is not None:
+        return 0  # it is in the transcript, which is read when the agent stops
+    turns, first, end = _new_turns(event, session)
+    numbers, number = [], session.turns
+    for index, turn in enumerate(turns):
+        number += index >= first and turn.role == "user" and bool(turn.text)
+        numbers.append(number)
+    items = [
+        _item(statement, numbers[statement.turn], turns[statement.turn], event)
+        for statement in statements(turns, first)
+    ]
+    added = 0
+    if items:
+        own = memory.within(project.namespaces[0])
+        added = len(own.add_many(items, strict=True, on_conflict="skip").ids)
+        session.told += [item["id"] for item in items if item["id"] not in session.told]
+    session.turns = number
+    if event.transcript is not None:
+        session.transcript = str(event.transcript)
+        if end > session.read:
+            session.before, session.read = session.read, end
+    return added
+
+
+def _new_turns(event: HookEvent, session: Session) -> tuple[list[Turn], int, int]:
+    """The turns to look at, the index of the first new one, and the bytes read of the transcript.
+
+    Without a transcript they are the prompt, or the reply, that came with the event.
+    """
+    if event.transcript is None:
+        turns = [Turn("user", event.prompt), Turn("assistant", event.reply)]
+        return [turn for turn in turns if turn.text], 0, 0
+    if session.transcript != str(event.transcript) or _size(event.transcript) < session.read:
+        session.before = session.read = 0
+    context, _ = read_turns(event.transcript, event.agent, session.before, session.read)
+    turns, end = read_turns(event.transcript, event.agent, session.read)
+    whole = [*context, *turns]
+    if event.reply and not any(turn.text == event.reply for turn in whole[-4:]):
+        whole.append(Turn("assistant", event.reply))  # the transcript may come after the event
+    return whole, len(context), end
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _item(statement: Statement, number: int, turn: Turn, event: HookEvent) -> dict[str, Any]:
+    """The memory of a statement; the same words make the same memory, whoever says them again."""
+    essence = " ".join(words(statement.text))
+    digest = blake2b(f"{statement.kind} {essence}".encode(), digest_size=6).hexdigest()
+    item: dict[str, Any] = {
+        "id": f"{statement.kind[0]}-{digest}",
+        "content": statement.text,
+        "kind": statement.kind,
+        "speaker": statement.speaker,
+        "session_id": event.session,
+        "tags": [TAG],
+        "metadata": {
+            "source": event.agent,
+            "turn": number,
+            "rule": statement.rule,
+            "transcript": None if event.transcript is None else str(event.transcript),
+        },
+    }
+    if turn.said_at is not None:
+        item["created_at"] = turn.said_at
+    return item

@@ -1,0 +1,139 @@
+"""The command `salience hook EVENT`: hand an event to the daemon, and print what it answers.
+
+It runs before every prompt of an agent, so it imports little, and it never fails: whatever goes
+wrong becomes a note on stderr and the exit code 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from salience.coding_agents.paths import make_private, runtime_folder, socket_path, switched_off
+
+EVENTS = ("session-start", "prompt", "pre-compact", "stop")
+AGENTS = ("claude-code", "codex", "cursor")
+SECONDS_VARIABLE = "SALIENCE_HOOK_SECONDS"
+_SECONDS = 8.0  # that a hook waits, by default; a warm answer takes some hundredths of one
+_FORWARDED = ("SALIENCE_", "CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+_POLL_SECONDS = 0.02
+_CHUNK = 65_536
+
+
+def is_event(arguments: Sequence[str]) -> bool:
+    """Test whether the arguments of the command line are those of a hook."""
+    return (
+        len(arguments) in (2, 4)
+        and arguments[0] == "hook"
+        and arguments[1] in EVENTS
+        and (len(arguments) == 2 or (arguments[2] == "--agent" and arguments[3] in AGENTS))
+    )
+
+
+def run(event: str, agent: str | None = None) -> int:
+    """Answer the event on standard input; the exit code, which is always 0."""
+    try:
+        text = sys.stdin.buffer.read().decode("utf-8", "replace")
+        if not switched_off(os.environ):
+            answer = _answer(event, agent, text)
+            if answer.get("note"):
+                _note(answer["note"])
+            if answer.get("output"):
+                print(answer["output"], flush=True)
+    except KeyboardInterrupt:
+        _note("interrupted")
+    except Exception as problem:
+        _note(f"{type(problem).__name__}: {problem}")
+    return 0
+
+
+def request(event: str, agent: str | None = None, text: str = "") -> dict[str, Any]:
+    """The request of an event: it carries all that the daemon needs to know of the agent."""
+    return {
+        "event": event,
+        "agent": agent,
+        "input": text,
+        "cwd": os.getcwd(),
+        "environment": {k: v for k, v in os.environ.items() if k.startswith(_FORWARDED)},
+    }
+
+
+def exchange(message: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Send a request to the running daemon, and return its answer.
+
+    Raises:
+        OSError: no daemon runs, or it ended before it answered, or took too long.
+    """
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(max(seconds, _POLL_SECONDS))
+        connection.connect(socket_path())
+        connection.sendall(json.dumps(message).encode())
+        connection.shutdown(socket.SHUT_WR)
+        received = bytearray()
+        while chunk := connection.recv(_CHUNK):
+            received += chunk
+    if not received:
+        raise ConnectionResetError("the daemon ended")
+    answer: dict[str, Any] = json.loads(received)
+    return answer
+
+
+def _answer(event: str, agent: str | None, text: str) -> dict[str, Any]:
+    message = request(event, agent, text)
+    if not hasattr(socket, "AF_UNIX"):  # on Windows the hook itself does the daemon's work
+        from salience.coding_agents.handling import Handler
+
+        with Handler() as handler:
+            return handler.answer(message)
+    return _ask_daemon(message, time.monotonic() + _seconds())
+
+
+def _ask_daemon(message: dict[str, Any], deadline: float) -> dict[str, Any]:
+    """Ask the daemon, which is started if none answers; a stale socket is one without answer."""
+    daemon = None
+    while True:
+        try:
+            return exchange(message, deadline - time.monotonic())
+        except TimeoutError:
+            raise TimeoutError(f"no answer in time; {SECONDS_VARIABLE} gives it more") from None
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+        code = None if daemon is None else daemon.poll()
+        if code:
+            raise ChildProcessError(
+                f"the daemon ended with code {code}; see `salience hook status`"
+            )
+        if daemon is None or code == 0:  # it ended because another was there, which ended since
+            daemon = _start_daemon()
+        time.sleep(_POLL_SECONDS)
+
+
+def _start_daemon() -> Any:
+    import subprocess  # which a warm hook does without
+
+    make_private(runtime_folder())
+    return subprocess.Popen(
+        [sys.executable, "-m", "salience.coding_agents.daemon"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+    )
+
+
+def _seconds() -> float:
+    try:
+        return float(os.environ[SECONDS_VARIABLE])
+    except (KeyError, ValueError):
+        return _SECONDS
+
+
+def _note(text: str) -> None:
+    print("salience hook:", " ".join(text.split()), file=sys.stderr)

@@ -1,0 +1,442 @@
+"""The rules by which statements of a session are kept: corrections, conventions and decisions.
+
+A rule is a pattern over one sentence in lower case, with sentences that it catches and others that
+it must not. What is asked, supposed, meant for this once or pasted is not kept. The rules know
+English.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["correction", "convention", "decision", "finding"]
+Speaker = Literal["user", "assistant"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A pattern of a sentence that is kept, who has to say it, and examples of both kinds."""
+
+    name: str
+    kind: Kind
+    speakers: tuple[Speaker, ...]
+    pattern: re.Pattern[str]
+    catches: tuple[str, ...]
+    must_not_catch: tuple[str, ...]
+
+
+def _rule(
+    name: str,
+    kind: Kind,
+    pattern: str,
+    *,
+    catches: Iterable[str],
+    must_not_catch: Iterable[str],
+    speakers: tuple[Speaker, ...] = ("user",),
+) -> Rule:
+    compiled = re.compile(pattern)
+    return Rule(name, kind, speakers, compiled, tuple(catches), tuple(must_not_catch))
+
+
+_USE = "use|using|prefer|avoid|call|name|import|follow|stick to|stick with|keep using"
+_ACT = (
+    f"{_USE}|add|ask|build|bump|check|commit|create|deploy|document|drop|format|generate|handle|"
+    "import|inject|inherit|install|keep|log|make|mock|move|pin|place|push|put|raise|rebase|release|"
+    "remove|return|run|sort|squash|start|store|switch|target|test|throw|treat|type|update|validate|"
+    "wrap|write"
+)
+_DO_NOT = "don't|do not|never|stop|no longer"
+_BOTH: tuple[Speaker, ...] = ("user", "assistant")
+_S_VERBS = (  # verbs that end in s without being those of a third person
+    "access|address|assess|bypass|compress|cross|discuss|dismiss|express|focus|guess|miss|pass|"
+    "press|process|stress|suppress"
+)
+# "always fails" tells of a failure, "always run" tells what to do.
+_ALWAYS = rf"(?:always|never|only ever)\b(?! (?:mind|again|been|had|seen|see|got|get|gets|knew|worked)\b)(?! (?!(?:{_S_VERBS})\b)\w+s\b)"  # noqa: E501
+_OPENING = r"(?:^|[:;,]\s|\band\s|\bthen\s|\bplease\s|—\s?|-\s)"
+_THINGS = (
+    r"(?:unit |integration |end-to-end |e2e |api |db |database |log |error |commit |public "
+    r"|private "
+    r"|new |feature |release |env(?:ironment)? )*"
+    r"(?:branch(?:es)?|branch names?|class(?:es)?|code|comments?|commits?|commit messages?"
+    r"|components?|config(?:uration)?|constants?|controllers?|dependencies|docs|docstrings?"
+    r"|endpoints?|errors?|error messages?|exceptions?|features?|fields?|files?|fixtures?|functions?"
+    r"|handlers?|helpers?|hooks?|imports?|indexes|logs?|messages|methods?|migrations?|models?"
+    r"|modules?|names?|packages?|prs?|pull requests?|queries|releases|routes?|schemas?|scripts?"
+    r"|secrets?|services?|settings|styles?|tables?|tests?|timestamps?|types?|utils|variables?"
+    r"|versions?)"
+)
+
+RULES: tuple[Rule, ...] = (
+    # Corrections
+    _rule(
+        "not_so_but",
+        "correction",
+        rf"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right|incorrect))\b"
+        rf"[,.!:;\s—-]+(?:please )?(?:(?:we|you|i) )?"
+        rf"(?:(?:should |must |have to )?(?:always |only |just )?(?:{_USE})\b|(?:{_DO_NOT})\b"
+        r"|(?:it|that|this|the [\w ./-]{2,60}?)(?:'s| is| are| should| must| lives?| goes)\b"
+        r"(?=.*\b(?:not|instead|rather)\b)|.*\b(?:instead|rather than)\b)",
+        catches=(
+            "no, use pnpm instead of npm",
+            "no, don't mock the database in integration tests",
+            "nope, we use tabs",
+            "no, the config lives in conf/, not in src/",
+            "that's wrong, use the v2 client",
+        ),
+        must_not_catch=("no, that works", "no new tests were added", "no, it is red"),
+    ),
+    _rule(
+        "instead",
+        "correction",
+        rf"{_OPENING}(?:{_ACT}|go with|we use|i want|you should use)\b.{{2,160}}"
+        r"\b(?:instead\b|rather than\b)",
+        catches=(
+            "use the logger instead of print",
+            "please return early rather than nesting ifs",
+            "we use vitest instead of jest here",
+        ),
+        must_not_catch=("it printed the password instead of the name", "instead it crashed"),
+    ),
+    _rule(
+        "use_not",
+        "correction",
+        rf"{_OPENING}(?:{_USE}|we use|it's|it is|they're|the [\w ./-]{{2,50}} (?:is|are|runs on"
+        r"|lives in|listens on|goes in|goes to)) (?!not\b).{2,100}?(?:,| and| but) (?:not"
+        r"|never) \w",
+        catches=(
+            "use httpx, not requests",
+            "the dev server runs on port 8081, not 8080",
+            "it's colour, not color",
+        ),
+        must_not_catch=("i ran it and not once it failed",),
+    ),
+    _rule(
+        "do_not",
+        "correction",
+        r"^(?:please |and |but |also |again,? )*(?:don't|do not|stop|avoid|quit)\s(?:ever )?"
+        r"(?:use|using|mock|mocking|hard-?cod(?:e|ing)|import|importing|rely|relying|call|calling"
+        r"|introduc(?:e|ing)|add|adding|creat(?:e|ing)|put|putting|commit|committing|writ(?:e|ing)"
+        r"|edit|editing|push|pushing|catch|catching|swallow|swallowing|leav(?:e|ing)|wrap|wrapping"
+        r"|reformat|reformatting|disabl(?:e|ing)|log|logging|return|returning|nest|nesting)\b",
+        catches=(
+            "don't use any in typescript",
+            "please stop adding comments that repeat the code",
+            "do not edit the generated files by hand",
+            "avoid mocking the repository layer",
+        ),
+        must_not_catch=("don't worry about it", "stop the server", "don't forget the readme"),
+    ),
+    _rule(
+        "you_keep",
+        "correction",
+        r"^(?:hey,? |and |again,? )*you (?:keep|always forget|forgot again|shouldn't (?:have|be)"
+        r"|should(?:n't| not) \w+|should have (?:used|put|called|written|run|asked))\b",
+        catches=(
+            "you keep adding trailing whitespace",
+            "you should have used the existing helper",
+            "you shouldn't touch the lockfile by hand",
+        ),
+        must_not_catch=("you should see the error now", "did you keep the file"),
+    ),
+    _rule(
+        "deprecated",
+        "correction",
+        r"\b(?:is|are|was|were) (?:deprecated|obsolete|legacy|dead code|no longer (?:used|supported"
+        r"|maintained))\b.*\b(?:use|prefer|call|go through|replaced by)\b",
+        catches=("that module is deprecated, use core.http",),
+        must_not_catch=("it says the flag is deprecated",),
+    ),
+    _rule(
+        "as_i_said",
+        "correction",
+        rf"^(?:as |like )?i(?:'ve| have)? (?:already )?(?:said|told you|asked you)\b.{{0,40}}"
+        rf"\b(?:{_ACT}|not to|to not|{_DO_NOT}|always)\b",
+        catches=("i already told you to run the formatter", "as i said, use the fixtures"),
+        must_not_catch=("i said hello",),
+    ),
+    # Conventions
+    _rule(
+        "from_now_on",
+        "convention",
+        r"\bfrom (?:now|here) on\b|\bfrom now onwards?\b|\bgoing forward\b|\bhenceforth\b"
+        rf"|\bin (?:the )?future,? (?:please |always |never |{_DO_NOT}|{_ACT})"
+        rf"|^next time,? (?:please |always |never |{_DO_NOT} |you should )?(?:{_ACT}|{_DO_NOT})\b",
+        catches=(
+            "from now on, commit messages start with the ticket number",
+            "going forward we pin all dependencies",
+            "in the future, please ask before adding a dependency",
+            "next time run the linter first",
+        ),
+        must_not_catch=("we may need that in the future", "next time it fails we see the log"),
+    ),
+    _rule(
+        "we_always",
+        "convention",
+        rf"\b(?:we|you|i|to|everyone|people|devs|developers)(?: (?:should|must|have to|need to|want"
+        rf" to))? (?:{_ALWAYS}|(?:usually|normally|generally|typically) (?:{_ACT})\b)",
+        catches=(
+            "we always write tests with pytest",
+            "you must never log personal data",
+            "we usually squash before merging",
+            "make sure to always close the session",
+        ),
+        must_not_catch=(
+            "we never got that far",
+            "the test we added always fails",
+            "we always get a 500",
+        ),
+    ),
+    _rule(
+        "always",
+        "convention",
+        rf"{_OPENING}{_ALWAYS} \w+",
+        catches=("always run make lint before committing", "please never commit to main"),
+        must_not_catch=(
+            "never mind",
+            "it always returns null",
+            "always fails on ci",
+            "the job never finishes",
+        ),
+    ),
+    _rule(
+        "the_convention",
+        "convention",
+        r"\b(?:convention|rule of thumb|rule|policy|guideline|house style|style guide"
+        r"|naming scheme)"
+        r"s?\b(?: (?:here|for \w+|in (?:this|our) \w+|we (?:use|follow|have)))*"
+        r"(?: is\b| are\b| says\b|:)(?! (?:broken|failing|wrong|too|not|that the test))"
+        r"|\bby convention\b|\b(?:we follow|follow) (?:the |our )?[\w .-]{2,40} (?:convention"
+        r"|style)s?\b",
+        catches=(
+            "the convention here is one handler per file",
+            "our policy is that every query has a timeout",
+            "by convention, private helpers start with an underscore",
+            "we follow the conventional commits convention",
+        ),
+        must_not_catch=("the eslint rule is broken", "what rule matched"),
+        speakers=_BOTH,
+    ),
+    _rule(
+        "in_this_project",
+        "convention",
+        r"\bin (?:this|our|the) (?:repo|repository|project|code ?base|monorepo|package|team|app"
+        r"|org)"
+        r"\b,? (?:we (?!have\b|had\b|need|are\b|were\b|can\b|see\b|got\b|get\b|want"
+        r"|should probably)"
+        rf"|(?:all |every |the |any )?[\w ./-]{{2,50}}? (?:must|should|always|never|go in|goes in"
+        rf"|lives? (?:in|under))\b|(?:{_DO_NOT}|always|{_ACT})\b)",
+        catches=(
+            "in this repo we use absolute imports",
+            "in our project all dates must be in utc",
+            "in this codebase, never call the orm from a view",
+        ),
+        must_not_catch=("in this repo we have a bug", "in this project the build is failing"),
+    ),
+    _rule(
+        "we_use",
+        "convention",
+        r"^(?:here,? |also,? |and |well,? )*(?:here )?we(?:'re| are)? (?:only |all |do |mostly )?"
+        r"(?:use|using|prefer|name|store|deploy (?:with|to|from|by|on|via)|follow|avoid|pin|squash"
+        r"|rebase|require|version|don't (?:use|mock|commit|write|allow|do)"
+        r"|do not (?:use|mock|commit|write|allow|do)|(?:keep|put|write) (?:all |our "
+        r"|the )?\w+ .*\b(?:in"
+        r"|under|with|as|to)\b)\b(?! (?:getting|seeing|having|case|to get))",
+        catches=(
+            "we use ruff for linting",
+            "we don't use default exports",
+            "we keep migrations in db/migrations",
+            "here we prefer composition over inheritance",
+        ),
+        must_not_catch=("we keep getting errors", "we put it off", "when we use it, it crashes"),
+    ),
+    _rule(
+        "must",
+        "convention",
+        rf"^(?:also,? |and |note that )*(?:(?:every|all|each|any|no|new|our|the) )+{_THINGS}"
+        r"(?: \w+){0,4}? (?:must(?: not| never)?|should (?:always|never|not|be|have|go|live|start"
+        r"|end|use)"
+        r"|ha(?:s|ve) to|needs? to|may not|(?:go|goes|live|lives|belongs?) (?:in|under|into)"
+        r"|starts? with|ends? (?:with|in)|(?:is|are) (?:named|written in|kept in|generated))\b"
+        rf"(?! (?:now|pass(?!word)|work))|^{_THINGS} (?:must(?: not| never)?|should (?:always"
+        rf"|never)"
+        r"|(?:go|goes|live|lives|belongs?) (?:in|under|into)|always|never|starts? with"
+        r"|are named)\b",
+        catches=(
+            "every endpoint must have a test",
+            "all new migrations need to be reversible",
+            "tests live in tests/unit, one file per module",
+            "commit messages must start with a verb",
+            "no function should be longer than fifty lines",
+        ),
+        must_not_catch=(
+            "tests should pass now",
+            "the server must be down",
+            "the button must be blue",
+        ),
+    ),
+    _rule(
+        "i_prefer",
+        "convention",
+        r"\b(?:i|we)(?:'d| would)? (?:really |much |strongly |always |generally )?"
+        r"(?:prefer|favou?r|hate|dislike|can't stand)\b(?! to (?:wait|stop|see|talk|know))"
+        r"|\bi(?:'d| would) rather (?:you|we|have)\b|^(?:please )?prefer \w.* (?:over|to)\b",
+        catches=(
+            "i prefer early returns over nested ifs",
+            "i'd rather have explicit types",
+            "prefer dataclasses over dicts",
+        ),
+        must_not_catch=("which do you prefer", "i would like tea"),
+    ),
+    _rule(
+        "remember",
+        "convention",
+        r"^(?:please |and |also,? )*(?:remember|keep in mind|note for later|be aware|bear in mind)"
+        r"(?: that\b|:|,| (?:to|we|our|the|all)\b)"
+        r"|^(?:just )?(?:fyi|for (?:future|later) reference|for the record)\b[,:]? \w",
+        catches=(
+            "remember that staging is read-only",
+            "keep in mind that the api is rate limited to 10 requests per second",
+            "for future reference: releases are cut on tuesdays",
+        ),
+        must_not_catch=("i don't remember that", "do you remember the flag"),
+    ),
+    _rule(
+        "whenever",
+        "convention",
+        r"^(?:and |also,? )*(?:whenever|every time|each time|any ?time|before (?:you )?(?:commit"
+        r"|push|merg"
+        r"|releas|deploy|open)\w*|after (?:every|each|any))\b.{0,90}?(?:,| then| please| always"
+        r"| never)"
+        rf" (?:you (?:must|should|have to) |please |always |never |also )*(?:{_ACT}|{_DO_NOT})\b",
+        catches=(
+            "whenever you add a migration, update docs/schema.md",
+            "before committing, run make lint",
+            "every time you touch the api, bump the version",
+        ),
+        must_not_catch=("whenever i click it, it crashes", "every time i run it, the test hangs"),
+    ),
+    # Decisions
+    _rule(
+        "go_with",
+        "decision",
+        r"\b(?:let's|lets|let us|we'll|we will|i'll|we're going to|we are going to|i want to"
+        r"|we should"
+        r"|we)(?: just| definitely)? (?:go|went|going|stick|stay|roll|settle|proceed) (?:with|for"
+        r"|on)\b"
+        r"|^(?:(?:ok|okay|yes|yeah|yep|sure|alright|right|fine|good|great|perfect|agreed|thanks"
+        r"|cool)\b"
+        r"[,.!;:\s-]*)*(?:please )?(?:go|stick|stay) with\b",
+        catches=(
+            "let's go with postgres for the queue",
+            "ok, go with option 2",
+            "yes, stick with the current layout",
+            "we'll go with zod for validation",
+        ),
+        must_not_catch=("should go with it", "the test goes with the fixture"),
+    ),
+    _rule(
+        "lets_use",
+        "decision",
+        r"\b(?:let's|lets|let us|we'll|we will|we're going to)(?: just| all)? (?:use|adopt"
+        r"|switch to"
+        r"|move to|migrate to|standardi[sz]e on|target|pin|drop support|store|call it|name it"
+        r"|keep (?!going|trying|working|looking|it short|at it))",
+        catches=(
+            "let's use redis for caching",
+            "we'll switch to uv for the lockfile",
+            "let's keep the old endpoint until v3",
+            "let's standardise on structlog",
+        ),
+        must_not_catch=("let's see", "let's keep going", "let's run it"),
+    ),
+    _rule(
+        "decided",
+        "decision",
+        r"\b(?:we|i|they|the team|everyone)(?:'ve| have|'d| had)?(?: (?:all|both|finally|already"
+        r"|now|just))?"
+        r" (?:decided|agreed|chose|chosen|opted|settled|picked)\b(?! not sure)"
+        r"|\b(?:the |our |final )?decision(?: (?:is|was)\b|:)",
+        catches=(
+            "we decided to keep sqlite for local development",
+            "the team agreed on trunk-based development",
+            "decision: we store money as integer cents",
+        ),
+        must_not_catch=("has anybody decided", "that is your decision to make"),
+        speakers=_BOTH,
+    ),
+    _rule(
+        "i_chose",
+        "decision",
+        r"\bi(?:'ve| have)? (?:went with|gone with|chose|chosen|opted for|decided (?:to|on"
+        r"|against)|picked)"
+        r"\b.*\b(?:because|since|so that|instead of|rather than|over|as it)\b",
+        catches=("i went with a partial index because the table is mostly archived rows",),
+        must_not_catch=("i went with the flow", "i chose the first one"),
+        speakers=("assistant",),
+    ),
+    _rule(
+        "project_uses",
+        "convention",
+        r"\b(?:this|the|your) (?:repo|repository|project|code ?base"
+        r"|monorepo) (?:already )?(?:uses|follows"
+        r"|requires|enforces|expects|pins)\b",
+        catches=("this project uses pnpm workspaces, so i added the package there",),
+        must_not_catch=("the project fails to build",),
+        speakers=("assistant",),
+    ),
+    # Findings
+    _rule(
+        "root_cause",
+        "finding",
+        r"\b(?:the )?root cause(?: of [\w ./-]{2,60})?(?: (?:is|was|turned out)\b|:)",
+        catches=("the root cause was a missing index on orders.user_id",),
+        must_not_catch=("let's look for the root cause", "is that the root cause"),
+        speakers=_BOTH,
+    ),
+)
+"""The rules in their order: the first that catches a sentence names it."""
+
+SUPPOSED = re.compile(
+    r"^(?:(?:and|but|so|well|hm+|ok|okay)[, ]+)*(?:if|what if|maybe|perhaps|suppose|imagine"
+    r"|should (?:we|i)"
+    r"|could (?:we|i)|shall|do (?:we|you|i)|does|did|is|are|was|were|can (?:we|i)|would it|why|what"
+    r"|which|who|when (?:did|do|was)|how|has|have (?:we|you)|any idea)\b"
+    r"|\b(?:i wonder|not sure (?:if|whether)|i guess|we could|we might|you could|one could|i could"
+    r"|alternatively|either we|unless you|let me know if|would you like|do you want"
+    r"|we (?:don't|do not|never) always|whether (?:we|to))\b"
+)
+"""What is asked or supposed."""
+PASSING = re.compile(
+    r"\b(?:for now|just (?:this|for) (?:once|now|today)|this (?:once|time)|right now|for the moment"
+    r"|temporarily|for today|in this (?:pr|commit|branch|session|chat|conversation)|until (?:then"
+    r"|tomorrow"
+    r"|later)|yet|not now|today only|as a quick (?:hack|test)|first,? let's)\b"
+)
+"""What is meant for this once."""
+SECRET = re.compile(
+    r"\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abprs]|AKIA|ASIA|hf|npm|pypi|AIza|ya29)"
+    r"[-_]?[A-Za-z0-9_-]{12,}"
+    r"|\beyJ[\w-]{10,}\.[\w-]{10,}|-----BEGIN|://[^\s/:@]+:[^\s/@]+@"
+    r"|\b(?:pass(?:word|phrase|wd)?|secret|token|api[ _-]?key|access[ _-]?key|credentials?)\b"
+    r"['\"`]?\s*(?:(?:is|are|was)\s+|[:=]\s*)(?!in\b|stored|kept|read|never|always|not\b|the\b"
+    r"|a\b)\S{4,}"
+    r"|(?-i:\b(?=[\w+/-]*\d)(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])[\w+/-]{28,})|\b[0-9a-f]{32,}\b",
+    re.I,
+)
+"""What may be a secret; a sentence with one is never kept."""
+HEADER = re.compile(
+    r"\b(?:conventions?|rules?|guidelines?|preferences|house style|from now on|going forward"
+    r"|decisions?"
+    r"|decided|always|never|remember|keep in mind)\b"
+)
+"""The words of a line that ends in a colon, whose list is kept."""
+REASON = re.compile(
+    r"^(?:because|since|otherwise|that way|the reason|this (?:avoids|keeps|prevents|makes|way)"
+    r"|so that"
+    r"|it(?:'s| is) because)\b"
+)
+"""The beginning of a sentence that says why."""

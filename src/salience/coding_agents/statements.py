@@ -1,0 +1,246 @@
+"""What of a conversation is kept: its sentences, read by the rules, each able to stand alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from salience.coding_agents.rules import (
+    HEADER,
+    PASSING,
+    REASON,
+    RULES,
+    SECRET,
+    SUPPOSED,
+    Kind,
+    Rule,
+    Speaker,
+)
+from salience.coding_agents.transcripts import Turn
+from salience.language.english import STOP_WORDS
+from salience.language.tokens import words
+
+_MIN_CHARACTERS, _MAX_CHARACTERS = 12, 400  # of a sentence
+_MAX_PER_TURN = 12
+_MAX_TURN_CHARACTERS = 6_000  # of a longer turn, which quotes something, both ends are read
+_MAX_CONTEXT_CHARACTERS = 160
+_MIN_SUBSTANCE = 2  # words of its own that a statement needs to stand without its context
+
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[^\n]*$", re.S | re.M)
+_PASTED = re.compile(  # quotations, tables, diffs, traces, logs, prompts of a shell, markup
+    r"^\s*(?:>|\||\+{1,3}[ \w<{/@]|-{1,3}(?=[\w<{/@])|@@|\$ |at \S+ ?\(|File \"|Traceback"
+    r"|\d{4}-\d\d-\d\d[T ]\d"
+    r"|\[\d"
+    r"|\w+Error:|(?i:error|warning|info|debug|fatal)\b[: \[]|<\/?\w|#!|import |from \w+ import )"
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<!vs\.)[\"')`]*\s+")
+_QUOTES = str.maketrans("\u2018\u2019\u201c\u201d\u2013", "''\"\"-")
+_REQUEST = re.compile(
+    r"^(?:(?:hey|please|and|also|ok|so)[, ]+)*(?:can|could|would|will) you (?:please )?", re.I
+)
+_FILLER = re.compile(
+    r"^(?:(?:no|nope|nah|wrong|wait|actually|ok|okay|yes|yeah|yep|sure|right|great|perfect|cool"
+    r"|thanks"
+    r"|thank you|hmm?|oh|ah|well|not quite|that's (?:wrong|not right|incorrect))\s*[,.!:;-]+\s*"
+    r"|(?:hey|also|and|but|so|well|please|just|btw|by the way|ok|okay)\b,?\s+)+",
+    re.I,
+)
+_OPENERS = re.compile(
+    r"^(?:no|nope|nah|wrong|stop|wait|not quite|that's (?:wrong|not right))[.!]*$"
+)
+_CHOICE = re.compile(
+    r"\b(?:option|approach|variant|choice|number|plan|version)?\s?#?(\d|[a-d])\b", re.I
+)
+_ORDINALS = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "last": -1,
+    "latter": -1,
+    "former": 1,
+}
+_VAGUE = STOP_WORDS | frozenset(
+    """
+    a approach b call choice convention decision d decided do fine from future go good idea
+    instead it kept keep let lets make more next no number now ok okay on one option please
+    plan prefer proposal rather really recommendation same solution stay stick suggested
+    suggestion that thing things this time use using variant version want way what yes you
+    your always never run write add put remember note stop keep work first second third
+    fourth last latter former other settle agree agreed""".split()
+)
+"""Words that say nothing of what is to be done."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that is kept: its kind and text, who said it, in which turn, by which rule."""
+
+    kind: Kind
+    text: str
+    speaker: Speaker
+    turn: int
+    rule: str
+
+
+def statements(turns: Sequence[Turn], first: int = 0) -> Iterator[Statement]:
+    """The statements of the turns from an index on; those before it give the context.
+
+    The `turn` of a statement is the index of its turn.
+    """
+    said = ""  # by the assistant, since the user spoke
+    commands: tuple[str, ...] = ()
+    for index, turn in enumerate(turns):
+        if index >= first and turn.text:
+            context = _Context(said, commands) if turn.role == "user" else _Context("", ())
+            for rule, text in islice(_kept(turn, context), _MAX_PER_TURN):
+                yield Statement(rule.kind, text, turn.role, index, rule.name)
+        if turn.role == "user" and turn.text:
+            said, commands = "", ()
+        else:
+            said, commands = f"{said}\n{turn.text}".strip(), (*commands, *turn.commands)
+
+
+@dataclass(frozen=True)
+class _Context:
+    """What the assistant said and ran right before."""
+
+    said: str
+    commands: tuple[str, ...]
+
+    def option(self, text: str) -> str | None:
+        """The line of the option that a text chooses, None if it chooses none."""
+        lines = self.said.splitlines()
+        listed = [
+            line
+            for line in lines
+            if re.match(r"^\W*(?:option |approach )?(?:\d|[a-d])[.):\s]", line, re.I)
+        ]
+        listed = listed or [line for line in lines if _BULLET.match(line)]
+        for word in words(text):
+            if word in _ORDINALS and listed:
+                place = _ORDINALS[word]
+                return listed[place - (place > 0)] if abs(place) <= len(listed) else None
+        for choice in _CHOICE.finditer(text):
+            name = re.compile(rf"^\W*(?:option |approach )?{re.escape(choice[1])}[.):\s]", re.I)
+            if line := next((line for line in lines if name.match(line)), None):
+                return line
+        return None
+
+    def last(self, kind: Kind) -> str | None:
+        """What a short answer refers to: a command that is corrected, else the last sentence."""
+        if kind == "correction" and self.commands:
+            return f"`{self.commands[-1]}`"
+        sentences = [each for line in _lines(self.said) for each in _sentences(line)]
+        return sentences[-1] if sentences else None
+
+
+def _kept(turn: Turn, context: _Context) -> Iterator[tuple[Rule, str]]:
+    """The rule and the text of each statement of a turn that is kept."""
+    header: Rule | None = None
+    opener = ""  # a "no" that stands alone
+    for line in _lines(_both_ends(turn.text)):
+        bullet = _BULLET.match(line)
+        if header is not None and bullet:
+            text = line[bullet.end() :].strip()
+            if _is_lasting(text):
+                yield header, text
+            continue
+        header = _header(line, turn.role)
+        if header is not None:
+            continue
+        sentences = list(_sentences(line[bullet.end() :] if bullet else line))
+        for place, sentence in enumerate(sentences):
+            if _OPENERS.match(_plain(sentence)):
+                opener = f"{sentence.rstrip('.!')}, "
+                continue
+            rule = _rule(opener + sentence, turn.role)
+            opener = ""
+            if rule is None:
+                continue
+            if place + 1 < len(sentences) and REASON.search(_plain(sentences[place + 1])):
+                sentence = f"{sentence} {sentences[place + 1]}"
+            if alone := _standing_alone(sentence, rule.kind, context):
+                yield rule, alone
+
+
+def _rule(sentence: str, speaker: Speaker) -> Rule | None:
+    """The rule by which a sentence is kept, None if it is not."""
+    plain = _REQUEST.sub("", _plain(sentence))
+    if plain != _plain(sentence):
+        plain = plain.rstrip("?")  # a request in the form of a question
+    if not _is_lasting(plain) or plain.endswith("?") or SUPPOSED.search(plain):
+        return None
+    found = (rule for rule in RULES if speaker in rule.speakers and rule.pattern.search(plain))
+    return next(found, None)
+
+
+def _is_lasting(text: str) -> bool:
+    plain = _plain(text)
+    right_length = _MIN_CHARACTERS <= len(plain) <= _MAX_CHARACTERS
+    return right_length and not PASSING.search(plain) and not SECRET.search(text)
+
+
+def _header(line: str, speaker: Speaker) -> Rule | None:
+    """The rule for the list under a line, None if that announces none."""
+    plain = _plain(line)
+    if speaker != "user" or not plain.endswith(":") or len(plain) > _MAX_CHARACTERS:
+        return None
+    if not HEADER.search(plain) or SUPPOSED.search(plain) or PASSING.search(plain):
+        return None
+    name = "decided" if "decid" in plain or "decision" in plain else "the_convention"
+    return next(rule for rule in RULES if rule.name == name)
+
+
+def _standing_alone(sentence: str, kind: Kind, context: _Context) -> str | None:
+    """The sentence, with what it refers to where it says too little itself; None without that."""
+    text = _FILLER.sub("", sentence).strip() or sentence
+    if request := _REQUEST.match(text):
+        text = text[request.end() :].rstrip("?")
+    substance = _substance(text)
+    if len(substance) >= _MIN_SUBSTANCE:
+        return text
+    if chosen := context.option(text):
+        return f"{text} ({_shortened(_BULLET.sub('', chosen))})"
+    before = context.last(kind)
+    if before is None or len(_substance(before)) < _MIN_SUBSTANCE or SECRET.search(before):
+        return text if substance else None
+    return f"{text} (Said after: {_shortened(before)})"
+
+
+def _substance(text: str) -> set[str]:
+    """The words of a text that say what it is about."""
+    return {word for word in words(text) if word not in _VAGUE and not word.isdigit()}
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that somebody wrote, without code and what was pasted."""
+    return [
+        line
+        for line in _FENCED.sub("\n", text).splitlines()
+        if line.strip() and not _PASTED.match(line)
+    ]
+
+
+def _sentences(line: str) -> list[str]:
+    return [sentence for part in _SENTENCE_END.split(line) if (sentence := part.strip())]
+
+
+def _plain(text: str) -> str:
+    """The text as the rules read it."""
+    return " ".join(text.translate(_QUOTES).lower().replace("**", "").split())
+
+
+def _both_ends(text: str) -> str:
+    half = _MAX_TURN_CHARACTERS // 2
+    return text if len(text) <= 2 * half else f"{text[:half]}\n\n{text[-half:]}"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return (
+        line if len(line) <= _MAX_CONTEXT_CHARACTERS else f"{line[: _MAX_CONTEXT_CHARACTERS - 1]}…"
+    )

@@ -1,0 +1,327 @@
+"""Hooks as agents run them: a process each, and one daemon behind them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coding_agents.conftest import Answer, Home, claude_line
+from salience import Memory
+from salience.coding_agents.handling import Handler
+from salience.coding_agents.hook import request
+from salience.coding_agents.project import OFF_FILE
+from support.real_server import RealServer
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(socket, "AF_UNIX"), reason="the daemon needs Unix sockets"
+)
+NAMESPACE = "code/github.com/ana/shop"
+RULE = "From now on we pin every dependency in requirements.lock."
+
+
+def remembered(home: Home) -> dict[str, str]:
+    """The texts of the memories of the project, by id."""
+    with Memory.open(home.store, namespace=NAMESPACE) as memory:
+        return {record.id: record.content for record in memory.get_all()}
+
+
+def transcript(folder: Path, *lines: str) -> Path:
+    path = folder.parent / "transcript.jsonl"
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+def test_what_one_session_settles_the_next_is_told(home: Home, project: Path) -> None:
+    first = home.hook("session-start", project, source="startup")
+    assert (first.code, first.out, first.err) == (0, "", "")
+    path = transcript(
+        project, claude_line("user", RULE), claude_line("assistant", "Decision: we use uv.")
+    )
+    stopped = home.hook("stop", project, transcript_path=path)
+    assert (stopped.code, stopped.out, stopped.err) == (0, "", "")
+    prompt = "how do we pin dependencies?"
+    own = home.hook("prompt", project, prompt=prompt, transcript_path=path)
+    assert own.out == ""  # it was said in this session
+
+    start = home.hook("session-start", project, session_id="s2", source="startup")
+    assert json.loads(start.out)["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert RULE in start.context
+    assert "Decision: we use uv." in start.context
+    told = home.hook("prompt", project, session_id="s3", prompt=prompt)
+    assert json.loads(told.out)["hookSpecificOutput"]["hookEventName"] == "UserPromptSubmit"
+    assert RULE in told.context
+    assert home.hook("prompt", project, session_id="s3", prompt=prompt).out == ""  # told already
+    unrelated = home.hook("prompt", project, session_id="s3", prompt="what is the capital of Peru?")
+    assert (unrelated.code, unrelated.out, unrelated.err) == (0, "", "")
+
+
+def test_what_is_kept_says_where_it_comes_from(home: Home, project: Path) -> None:
+    path = transcript(
+        project,
+        claude_line("user", "Fix the build."),
+        claude_line("assistant", "Done."),
+        claude_line("user", RULE),
+    )
+    home.hook("stop", project, transcript_path=path)
+    with Memory.open(home.store, namespace=NAMESPACE) as memory:
+        (record,) = memory.get_all()
+    assert (record.kind, record.speaker, record.session_id) == ("convention", "user", "s1")
+    assert record.created_at.isoformat() == "2026-11-02T09:30:00+00:00"
+    assert dict(record.metadata) == {
+        "source": "claude-code",
+        "turn": 2,
+        "rule": "from_now_on",
+        "transcript": str(path),
+    }
+
+
+def test_the_same_event_twice_stores_nothing_twice(home: Home, project: Path) -> None:
+    path = transcript(project, claude_line("user", RULE))
+    for event in ("stop", "pre-compact", "stop"):
+        assert home.hook(event, project, transcript_path=path).code == 0
+    for state in (home.path / ".local/state/salience/hooks/sessions").iterdir():
+        state.unlink()  # even if it is forgotten how far the transcript was read
+    home.hook("stop", project, transcript_path=path, session_id="s9")
+    assert list(remembered(home).values()) == [RULE]
+
+
+def test_a_transcript_is_read_on_from_where_it_was_left(home: Home, project: Path) -> None:
+    path = transcript(project, claude_line("user", RULE), claude_line("assistant", "I ran npm ci."))
+    home.hook("stop", project, transcript_path=path)
+    home.hook("stop", project, transcript_path=path)
+    with Memory.open(home.store, namespace=NAMESPACE) as memory:
+        memory.delete_all(namespace=NAMESPACE)
+    correction = claude_line("user", "No, use pnpm instead.")
+    with path.open("a") as file:
+        file.write(correction[:40])  # the agent is still writing
+    home.hook("stop", project, transcript_path=path)
+    assert remembered(home) == {}
+    with path.open("a") as file:
+        file.write(correction[40:])
+    home.hook("stop", project, transcript_path=path)
+    assert list(remembered(home).values()) == ["use pnpm instead. (Said after: I ran npm ci.)"]
+
+
+def test_without_a_transcript_the_events_themselves_are_read(home: Home, project: Path) -> None:
+    home.hook("prompt", project, prompt=RULE)
+    home.hook("stop", project, last_assistant_message="The root cause was a stale lockfile.")
+    assert sorted(remembered(home).values()) == [RULE, "The root cause was a stale lockfile."]
+
+
+def test_cursor_gets_its_own_form_and_brings_its_own_names(home: Home, project: Path) -> None:
+    event = {"session_id": None, "cwd": None, "workspace_roots": [str(project)]}
+
+    def prompt(session: str, text: str) -> Answer:
+        values = {**event, "conversation_id": session, "prompt": text}
+        return home.hook("prompt", home.path, "--agent", "cursor", **values)
+
+    assert prompt("c1", RULE).out == ""
+    other = {**event, "conversation_id": "c2"}
+    start = home.command(
+        "hook", "session-start", folder=home.path, text=json.dumps({**other, "cursor_version": "3"})
+    )
+    assert set(json.loads(start.out)) == {"additional_context"}
+    assert RULE in start.context
+    told = prompt("c3", "pin dependencies")
+    assert json.loads(told.out)["continue"] is True
+    assert RULE in told.context
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "no json",
+        "[1]",
+        '{"cwd": 7, "prompt": [], "transcript_path": {}}',
+        '{"transcript_path": "/nowhere"}',
+    ],
+)
+def test_a_malformed_event_breaks_nothing(home: Home, project: Path, text: str) -> None:
+    for event in ("session-start", "prompt", "pre-compact", "stop"):
+        answer = home.command("hook", event, folder=project, text=text)
+        assert (answer.code, answer.out) == (0, "")
+        assert "Traceback" not in answer.err
+
+
+def test_a_store_that_cannot_be_opened_breaks_nothing(home: Home, project: Path) -> None:
+    (home.path / "broken.db").write_bytes(b"this is no database" * 100)
+    broken = replace(home, variables={"SALIENCE_DB": str(home.path / "broken.db")})
+    answer = broken.hook("prompt", project, prompt=RULE)
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.startswith("salience hook: prompt: StoreError")
+    assert home.hook("prompt", project, prompt=RULE).err == ""  # another store is no worse for it
+
+
+def test_no_daemon_in_time_breaks_nothing(home: Home, project: Path) -> None:
+    hasty = replace(home, variables={"SALIENCE_HOOK_SECONDS": "0"})
+    answer = hasty.hook("prompt", project, prompt=RULE)
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err.startswith("salience hook: ")
+    assert home.hook("prompt", project, prompt=RULE).err == ""
+
+
+@pytest.mark.parametrize("way", ["file", "variable"])
+def test_a_project_can_be_left_out(home: Home, project: Path, way: str) -> None:
+    if way == "file":
+        (project / OFF_FILE).touch()
+    else:
+        home = replace(home, variables={"SALIENCE_HOOKS": "off"})
+    path = transcript(project, claude_line("user", RULE))
+    for event in ("session-start", "prompt", "stop"):
+        answer = home.hook(event, project, transcript_path=path, prompt=RULE)
+        assert (answer.code, answer.out, answer.err) == (0, "", "")
+    assert not home.store.exists()
+    assert bool(home.sockets) == (way == "file")
+    shown = home.command("hook", "status", "--json", folder=project)
+    assert json.loads(shown.out)["switched_off"] is True
+
+
+def test_the_log_holds_no_text_of_a_memory_or_prompt(home: Home, project: Path) -> None:
+    path = transcript(project, claude_line("user", RULE))
+    home.hook("stop", project, transcript_path=path)
+    home.hook("prompt", project, session_id="s2", prompt="how do we pin dependencies?")
+    home.hook("prompt", project, session_id="bad", prompt="pin", transcript_path=path)
+    home.command("hook", "prompt", folder=project, text='["pin every dependency"]')
+    log = home.log.read_text("utf-8").lower()
+    assert "kept=1" in log
+    assert "told=1" in log
+    assert "failed invalidinput" in log
+    assert "pin" not in log.replace("pinned", "")
+    assert "dependenc" not in log
+    assert str(project).lower() not in log
+
+
+def test_several_agents_at_once_start_one_daemon(home: Home, project: Path) -> None:
+    def start(number: int) -> int:
+        said = f"From now on we name service {number} after a river."
+        return home.hook("prompt", project, session_id=f"s{number}", prompt=said).code
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(start, range(4))) == [0] * 4
+    daemon = home.daemon()
+    assert daemon is not None
+    assert daemon["answered"] >= 4
+    assert len(home.sockets) == 1
+    assert len(remembered(home)) == 4
+
+
+def test_socket_and_folders_are_the_users_alone(home: Home, project: Path) -> None:
+    (home.runtime / "salience").mkdir(mode=0o755)
+    home.hook("session-start", project)
+    (path,) = home.sockets
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for folder in (path.parent, home.log.parent, home.store.parent):
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_a_socket_that_a_killed_daemon_left_is_replaced(home: Home, project: Path) -> None:
+    home.hook("session-start", project)
+    daemon = home.daemon()
+    assert daemon is not None
+    os.kill(daemon["pid"], signal.SIGKILL)
+    assert len(home.sockets) == 1
+    deadline = time.monotonic() + 30
+    while home.daemon() is not None and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert home.hook("prompt", project, prompt=RULE).err == ""
+    second = home.daemon()
+    assert second is not None
+    assert second["pid"] != daemon["pid"]
+
+
+def test_an_idle_daemon_ends_and_the_next_hook_starts_another(home: Home, project: Path) -> None:
+    brief = replace(home, variables={"SALIENCE_HOOK_IDLE_SECONDS": "0"})
+    assert brief.hook("session-start", project).err == ""
+    deadline = time.monotonic() + 60
+    while home.sockets and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not home.sockets
+    assert home.hook("prompt", project, prompt=RULE).err == ""
+    assert list(remembered(home).values()) == [RULE]
+
+
+def test_a_running_server_is_the_store(home: Home, project: Path, tmp_path: Path) -> None:
+    with RealServer(tmp_path / "server.db") as server:
+        remote = replace(home, variables={"SALIENCE_DB": server.url})
+        path = transcript(project, claude_line("user", RULE))
+        assert remote.hook("stop", project, transcript_path=path).err == ""
+        told = remote.hook("prompt", project, session_id="s2", prompt="how do we pin dependencies?")
+        assert RULE in told.context
+        with Memory.open(server.url, namespace=NAMESPACE) as memory:
+            assert [record.content for record in memory.get_all()] == [RULE]
+    assert not home.store.exists()
+
+
+def test_a_relative_store_is_one_of_the_folder_of_the_hook(home: Home, project: Path) -> None:
+    local = replace(home, variables={"SALIENCE_DB": "notes.db"})
+    local.hook("prompt", project, prompt=RULE)
+    assert (project / "notes.db").exists()
+
+
+def test_options_of_the_command_line_go_before_the_environment(home: Home, project: Path) -> None:
+    db = home.path / "other.db"
+    text = json.dumps({"session_id": "s1", "cwd": str(project), "prompt": RULE})
+    arguments = ("hook", "prompt", "--db", str(db), "--namespace", "mine")
+    assert home.command(*arguments, folder=project, text=text).code == 0
+    with Memory.open(db, namespace="mine") as memory:
+        assert [record.content for record in memory.get_all()] == [RULE]
+
+
+def test_a_store_that_is_replaced_is_opened_anew(home: Home, project: Path) -> None:
+    home.hook("prompt", project, prompt=RULE)
+    home.command("hook", "stop-daemon", folder=project)
+    for file in home.store.parent.iterdir():
+        file.unlink()
+    assert home.hook("prompt", project, session_id="s2", prompt=RULE).err == ""
+    assert list(remembered(home).values()) == [RULE]
+
+
+def test_a_hook_imports_little(home: Home, project: Path) -> None:
+    home.hook("session-start", project)
+    code = (
+        "import sys; from salience.cli import main; code = main(['hook', 'prompt']);"
+        "heavy = {'numpy', 'typer', 'rich', 'asyncio', 'subprocess', 'salience.engine'};"
+        "print(sorted(heavy & set(sys.modules))); sys.exit(code)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        input="{}",
+        cwd=project,
+        env=home.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.splitlines()[-1] == "[]"
+
+
+def test_without_unix_sockets_the_hook_does_the_work_itself(
+    home: Home, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in home.environment.items():
+        monkeypatch.setenv(name, value)
+    text = json.dumps({"session_id": "s1", "cwd": str(project), "prompt": RULE})
+    with Handler() as handler:
+        assert handler.answer(request("prompt", None, text)) == {"output": ""}
+        assert handler.stores == [f"sqlite:///{home.store}"]
+    assert list(remembered(home).values()) == [RULE]
+
+
+def test_an_unknown_event_is_refused_to_people() -> None:
+    program = "import sys; from salience.cli import main; sys.exit(main(['hook', 'prompted']))"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 2

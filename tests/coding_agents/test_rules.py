@@ -1,0 +1,186 @@
+"""What is kept of a conversation, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from salience.coding_agents.rules import RULES, SECRET, Rule
+from salience.coding_agents.statements import Statement, statements
+from salience.coding_agents.transcripts import Turn
+
+
+def user(text: str) -> Turn:
+    return Turn("user", text)
+
+
+def assistant(text: str, *commands: str) -> Turn:
+    return Turn("assistant", text, None, commands)
+
+
+def kept(*turns: Turn) -> list[Statement]:
+    return list(statements(turns))
+
+
+def texts(*turns: Turn) -> list[tuple[str, str]]:
+    return [(each.kind, each.text) for each in kept(*turns)]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_catches_its_examples_and_not_its_counterexamples(rule: Rule) -> None:
+    assert rule.catches
+    assert rule.must_not_catch
+    assert [text for text in rule.catches if not rule.pattern.search(text)] == []
+    assert [text for text in rule.must_not_catch if rule.pattern.search(text)] == []
+
+
+def test_names_of_rules_are_distinct() -> None:
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_a_session_leaves_its_corrections_conventions_and_decisions() -> None:
+    session = [
+        user("Add lodash to the project please"),
+        assistant("I'll install it with npm.", "npm install lodash"),
+        user("No, use pnpm instead."),
+        assistant("You're right, switching to pnpm.", "pnpm add lodash"),
+        user("From now on always use pnpm. Otherwise the lockfile breaks."),
+        assistant("Understood."),
+        user("The tests fail, the parser always returns null. Can you have a look?"),
+        assistant(
+            "The root cause was that the session was closed twice.\n"
+            "I went with a guard because the pool reuses connections."
+        ),
+        user("Great. How should we cache this?"),
+        assistant("Two options:\n1. Redis with a TTL of 5 minutes\n2. An in-process LRU cache"),
+        user("Let's go with option 2"),
+        user("Should we always use LRU caches? Maybe we could go with Redis later."),
+        user("The convention here is one handler per file. Don't add docs for now."),
+    ]
+    assert texts(*session) == [
+        ("correction", "use pnpm instead. (Said after: `npm install lodash`)"),
+        ("convention", "From now on always use pnpm. Otherwise the lockfile breaks."),
+        ("finding", "The root cause was that the session was closed twice."),
+        ("decision", "I went with a guard because the pool reuses connections."),
+        ("decision", "Let's go with option 2 (An in-process LRU cache)"),
+        ("convention", "The convention here is one handler per file."),
+    ]
+    assert [each.turn for each in kept(*session)] == [2, 4, 7, 7, 10, 12]
+    assert [each.speaker for each in kept(*session)][2:5] == ["assistant", "assistant", "user"]
+
+
+def test_the_list_under_a_heading_is_kept_item_by_item() -> None:
+    text = "Conventions for this repo:\n- tabs, not spaces\n* no default exports\n\nFix parser.ts"
+    assert texts(user(text)) == [
+        ("convention", "tabs, not spaces"),
+        ("convention", "no default exports"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            "could you please always run `make lint` before committing?",
+            "always run `make lint` before committing",
+        ),
+        (
+            "That's wrong. The dev server runs on port 8081, not 8080.",
+            "The dev server runs on port 8081, not 8080.",
+        ),
+        ("I’d rather have explicit types than any", "I’d rather have explicit types than any"),
+        ("ok, and never commit to main directly", "never commit to main directly"),
+        ("We always squash before merging.", "We always squash before merging."),
+        ("use `core.http`, not requests", "use `core.http`, not requests"),
+    ],
+)
+def test_a_statement_is_kept_without_its_wrapping(said: str, text: str) -> None:
+    assert [each.text for each in kept(user(said))] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "should we use tabs instead of spaces?",
+        "what if we go with redis",
+        "maybe we should always run the linter",
+        "if we always cache it, it gets stale",
+        "use tabs instead of spaces just this once",
+        "for now let's use sqlite",
+        "don't commit yet",
+        "never mind",
+        "it always returns null instead of the row",
+        "let's go with that",
+        "yes, do that",
+        "no, that one instead",
+        "```\nwe always use tabs\n```",
+        "> from now on use spaces\nis this still true?",
+        "ERROR: never call this twice",
+        "Traceback: always use the v2 client instead",
+        "| always | never |",
+        "+ we always use tabs",
+        "the password is hunter2hunter, always use that",
+        "from now on use the token ghp_0123456789abcdefghijABCDEFGHIJ",
+        "always connect with postgres://ana:s3cret@db/shop",
+        "how do we usually deploy",
+    ],
+)
+def test_what_is_asked_supposed_passing_pasted_or_secret_is_not_kept(text: str) -> None:
+    assert kept(assistant("Done."), user(text)) == []
+
+
+def test_an_assistant_lays_down_no_rules() -> None:
+    assert (
+        kept(assistant("From now on I always use pnpm. Let's go with Redis. Never edit that."))
+        == []
+    )
+
+
+def test_only_turns_from_the_given_one_on_are_kept_with_those_before_as_context() -> None:
+    turns = [
+        user("We use npm here."),
+        assistant("Installing.", "npm i lodash"),
+        user("No, use pnpm instead."),
+    ]
+    assert [each.text for each in statements(turns, 2)] == [
+        "use pnpm instead. (Said after: `npm i lodash`)"
+    ]
+
+
+WORDS = st.sampled_from(
+    "no, use pnpm instead of npm from now on we always never let's go with option 2 . : - \n ``` >"
+    " because the convention here is decided? should must tests live in src".split(" ")
+)
+
+
+@given(st.lists(st.one_of(st.text(max_size=30), WORDS.map(str)), max_size=40))
+def test_any_text_is_read_and_what_is_kept_is_short(parts: list[str]) -> None:
+    text = " ".join(parts)
+    for each in statements([assistant(text, text), user(text)]):
+        assert each.text.strip()
+        assert len(each.text) < 1_200
+
+
+@given(
+    st.sampled_from(["sk-", "ghp_", "xoxb-", "AKIA", "hf_"]),
+    st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=16, max_size=40),
+    st.sampled_from(
+        ["From now on use {} for the api.", "We always deploy with {}", "no, use {} instead of npm"]
+    ),
+)
+def test_no_secret_is_kept(prefix: str, rest: str, sentence: str) -> None:
+    assert kept(user(sentence.format("the test key"))) != []
+    assert kept(user(sentence.format(prefix + rest))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token budgets are counted by characters",
+        "tests/unit/test_session_tokens.py",
+        "the api key is in the vault",
+    ],
+)
+def test_words_about_secrets_are_no_secrets(text: str) -> None:
+    assert not SECRET.search(text)
