@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any, Self
 
 from salience.display.for_models import clean, fenced
-from salience.errors import InvalidInput
+from salience.errors import IdTaken, InvalidInput
 from salience.integrations._address import written_address
 from salience.integrations._extra import extra
 from salience.integrations._memory import MemoryLike, Opened, scope
@@ -107,20 +107,22 @@ class SalienceDocumentStore:
                 written.
             InvalidInput: a document has no text, or is too large; nothing was written.
         """
-        items = _items(documents, policy)
-        if _ON_CONFLICT[policy] == "error":
-            _refuse_taken(self.memory.sync.get_many([item["id"] for item in items]))
-        result = self.memory.sync.add_many(items, strict=True, on_conflict=_ON_CONFLICT[policy])
+        items, rule = _items(documents, policy), _ON_CONFLICT[policy]
+        try:
+            result = self.memory.sync.add_many(items, strict=True, on_conflict=rule)
+        except IdTaken as problem:
+            raise DuplicateDocumentError(str(problem)) from problem
         return _written(documents, policy, result)
 
     async def write_documents_async(
         self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
     ) -> int:
         """Keep documents; returns how many were written, as `write_documents` does."""
-        items, memory = _items(documents, policy), self.memory.awaited
-        if _ON_CONFLICT[policy] == "error":
-            _refuse_taken(await memory.get_many([item["id"] for item in items]))
-        result = await memory.add_many(items, strict=True, on_conflict=_ON_CONFLICT[policy])
+        items, rule = _items(documents, policy), _ON_CONFLICT[policy]
+        try:
+            result = await self.memory.awaited.add_many(items, strict=True, on_conflict=rule)
+        except IdTaken as problem:
+            raise DuplicateDocumentError(str(problem)) from problem
         return _written(documents, policy, result)
 
     def delete_documents(self, document_ids: list[str]) -> None:
@@ -310,12 +312,6 @@ def _items(documents: Any, policy: DuplicatePolicy) -> list[dict[str, Any]]:
             "kind": KIND,
         }
     return list(items.values())
-
-
-def _refuse_taken(known: Sequence[MemoryRecord | None]) -> None:
-    for record in known:
-        if record is not None:
-            raise DuplicateDocumentError(f"the id {record.id!r} is taken")
 
 
 def _written(documents: list[Document], policy: DuplicatePolicy, result: AddResult) -> int:

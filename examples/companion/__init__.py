@@ -1,0 +1,1 @@
+"""A companion that remembers over sessions, corrects itself, and names its sources."""
