@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from companion.model import schema
@@ -13,7 +14,7 @@ from salience.errors import SalienceError
 class MemoryTools:
     """Tools over the memory of one user, during one session."""
 
-    schemas = (
+    schemas: Sequence[dict[str, Any]] = (
         schema("remember", "Remember a lasting fact.", fact="One sentence that stands for itself."),
         schema("recall", "Search the memory.", question="What to look for, in words."),
         schema(
@@ -29,16 +30,16 @@ class MemoryTools:
         self._memory, self._user, self._session = memory, user, session
 
     async def call(self, name: str, arguments: dict[str, Any]) -> str:
-        tools = {
+        tools: dict[str, Callable[..., Awaitable[str]]] = {
             "remember": self._remember,
             "recall": self._recall,
             "correct": self._correct,
             "forget": self._forget,
         }
+        if name not in tools:
+            return f"there is no tool {name}; use {', '.join(tools)}"
         try:
             return await tools[name](**arguments)
-        except KeyError:
-            return f"there is no tool {name}; use {', '.join(tools)}"
         except (SalienceError, TypeError) as problem:
             return f"that did not work: {problem}"
 

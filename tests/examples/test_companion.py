@@ -17,6 +17,7 @@ from salience import Memory
 from support.scripted_server import Handler, Server
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+PROGRAMS = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 Messages = list[dict[str, Any]]
 Answer = Callable[[Messages], dict[str, Any]]
 
@@ -86,7 +87,12 @@ class Companion:
             [sys.executable, "-m", self.module, *options],
             input="".join(f"{line}\n" for line in typed),
             cwd=EXAMPLES,
-            env={**os.environ, "OPENAI_BASE_URL": self.endpoint.url, "OPENAI_API_KEY": "key"},
+            env={
+                **os.environ,
+                "PATH": PROGRAMS,
+                "OPENAI_BASE_URL": self.endpoint.url,
+                "OPENAI_API_KEY": "key",
+            },
             capture_output=True,
             text=True,
             check=False,
@@ -196,6 +202,34 @@ def test_the_model_learns_what_was_wrong_with_a_call(endpoint: Server, tmp_path:
     assert len(results) == len(parts)
     for result, part in zip(results, parts, strict=True):
         assert part in result
+
+
+def test_over_mcp_it_remembers_and_corrects_itself(endpoint: Server, tmp_path: Path) -> None:
+    companion = Companion(endpoint, str(tmp_path / "memory.db"), "companion.over_mcp")
+    companion.session(
+        "monday",
+        "I moved.",
+        answers=[calls("add_memory", content="Ana lives in Porto.", kind="fact"), says("Noted.")],
+    )
+    names = {tool["function"]["name"] for tool in endpoint.seen[0][2]["tools"]}
+    assert {"add_memory", "search_memories", "update_memory", "delete_memory"} <= names
+    old = id_of("Ana lives in Porto.")
+    printed = companion.session(
+        "friday",
+        "No, I live in Lisbon now.",
+        "Where do I live?",
+        answers=[
+            calls("add_memory", content="Ana lives in Lisbon.", kind="fact", supersedes=old),
+            says("I have corrected it."),
+            cites("In Lisbon", "Ana lives in Lisbon."),
+        ],
+    )
+    assert 'source "session monday"' in companion.asked(2)[1]["content"]
+    corrected, answered, source = printed.splitlines()
+    assert (corrected, answered) == ("I have corrected it.", "In Lisbon [1].")
+    assert re.fullmatch(
+        r'  \[1\] Ana on \d{4}-\d\d-\d\d, session friday: "Ana lives in Lisbon\."', source
+    )
 
 
 def test_another_user_finds_nothing(endpoint: Server, tmp_path: Path) -> None:
