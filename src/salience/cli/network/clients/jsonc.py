@@ -106,11 +106,11 @@ def _inserted(text: str, node: _Node, key: str, value: Any) -> str:
         closing = "" if "\n" in rest else line_end + _indent_of(text, node.start)
         return f"{text[:start]}{line_end}{inner}{member}{closing}{text[start:]}"
     last = node.members[-1].value.end
-    after = _after_comma(text, last)
-    comma = "" if after is not None else ","
+    after = _after_comma(text, last)  # of a trailing comma, which the new member gets as well
     end = last if after is None else after
     end += len(_rest_of_line(text, end))
-    return f"{text[:last]}{comma}{text[last:end]}{line_end}{inner}{member}{text[end:]}"
+    before, own = (",", "") if after is None else ("", ",")
+    return f"{text[:last]}{before}{text[last:end]}{line_end}{inner}{member}{own}{text[end:]}"
 
 
 def _removed(text: str, node: _Node, member: _Member) -> str:

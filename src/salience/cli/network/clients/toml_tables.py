@@ -49,8 +49,8 @@ def without_table(text: str, path: Sequence[str]) -> str:
     changed = text
     if span is not None:
         before, after = text[: span[0]], text[span[1] :]
-        if not after and re.search(r"\n\r?\n$", before):  # the line that was put before it
-            before = re.sub(r"\r?\n$", "", before)
+        if not after and re.search(r"\n\r?\n\Z", before):  # the line that was put before it
+            before = re.sub(r"\r?\n\Z", "", before)
         changed = before + after
     return _checked(text, changed, path, None)
 
