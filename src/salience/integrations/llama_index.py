@@ -1,4 +1,4 @@
-"""LlamaIndex: a block for its `Memory` that recalls over sessions, and a retriever."""
+"""LlamaIndex: a block for its `Memory`, a chat store under it, and a retriever."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from salience.display.for_models import TAG, clean, fenced
 from salience.integrations._extra import extra
 from salience.integrations._memory import MemoryLike, Opened, scope
 from salience.language.tokens import count_tokens
+from salience.records.record import MemoryRecord
 from salience.search.request import Filters
 from salience.search.results import SearchResult
 
@@ -20,8 +21,12 @@ with extra("llama-index"):
     from llama_index.core.memory import BaseMemoryBlock
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.storage.chat_store.base_db import AsyncDBChatStore, MessageStatus
 
 _SPOKEN = ("user", "assistant")
+_KEY = "llama_index"  # of the metadata of a stored message: all of it, as LlamaIndex writes it
+_STATUS = f"{_KEY}_status"  # whether it is in the short-term memory
+_UNSPOKEN_KIND = "tool"  # of messages without words: calls, their results, images
 _ENTRY = re.compile(
     r"^\[\d+\] ", re.MULTILINE
 )  # the line before each memory; their own are indented
@@ -61,15 +66,27 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
         super().__init__(**fields)
         self._memory = _of_user(memory, app, user)
 
-    async def _aget(self, messages: list[ChatMessage] | None = None, **block_kwargs: Any) -> str:
-        """Recall what matters for the user's last message, fenced; "" without one."""
+    async def _aget(
+        self,
+        messages: list[ChatMessage] | None = None,
+        session_id: str | None = None,
+        **block_kwargs: Any,
+    ) -> str:
+        """Recall what matters for the user's last message, fenced; "" without one.
+
+        What a `SalienceChatStore` holds in the short-term memory of the session is not repeated.
+        """
         question = next(
             (m.content for m in reversed(messages or ()) if m.role == "user" and m.content), ""
         )
         if not question.strip():
             return ""
+        at_hand = {"session_id": session_id, f"metadata.{_STATUS}": MessageStatus.ACTIVE.value}
         found = await self._memory.awaited.search(
-            question, limit=self.limit, min_similarity=self.min_similarity
+            question,
+            limit=self.limit,
+            min_similarity=self.min_similarity,
+            filters={"kind": {"ne": _UNSPOKEN_KIND}, "not": at_hand},
         )
         return fenced(found, max_tokens=self.max_tokens)
 
@@ -94,6 +111,117 @@ class SalienceMemoryBlock(BaseMemoryBlock[str]):
     async def aclose(self) -> None:
         """Close what was opened here; a memory that was given stays open."""
         await self._memory.aclose()
+
+
+class SalienceChatStore(AsyncDBChatStore):
+    """A chat store for `Memory.from_defaults(chat_store=...)`: the sessions of one user.
+
+    What is said can be recalled at once by a `SalienceMemoryBlock` of the same user, which then
+    needs `accept_short_term_memory=False`: it is kept here already.
+    """
+
+    _memory: Opened = PrivateAttr()
+
+    def __init__(self, memory: MemoryLike, *, user: str, app: str | None = None) -> None:
+        """Take or open a memory for one user.
+
+        Args:
+            memory: an open memory, or the address of one: a file, a URL, `http://host:port`.
+            user: whose sessions these are; nobody else's are seen, even of the same key.
+            app: the application, if several share the store.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            SalienceError: the address cannot be opened.
+        """
+        super().__init__()
+        self._memory = _of_user(memory, app, user)
+
+    async def get_messages(
+        self,
+        key: str,
+        status: MessageStatus | None = MessageStatus.ACTIVE,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> list[ChatMessage]:
+        """Get the messages of a session with a status (None: any), the oldest first."""
+        start = offset or 0
+        end = None if limit is None else start + limit
+        return [_message(record) for record in await self._records(key, status, end)][start:]
+
+    async def count_messages(
+        self, key: str, status: MessageStatus | None = MessageStatus.ACTIVE
+    ) -> int:
+        """Count the messages of a session with a status (None: any)."""
+        return await self._memory.awaited.count(_stored(key, status))
+
+    async def add_message(
+        self, key: str, message: ChatMessage, status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Add a message to a session."""
+        await self.add_messages(key, [message], status)
+
+    async def add_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Add messages to a session."""
+        items = [_item(message, key, status) for message in messages]
+        await self._memory.awaited.add_many(items, strict=True, dedup=False)
+
+    async def set_messages(
+        self, key: str, messages: list[ChatMessage], status: MessageStatus = MessageStatus.ACTIVE
+    ) -> None:
+        """Erase the messages of a session, and add others in their place."""
+        await self.delete_messages(key)
+        await self.add_messages(key, messages, status)
+
+    async def delete_message(self, key: str, idx: int) -> ChatMessage | None:
+        """Erase the message at a place in its session, from 0; returns it, None without one."""
+        if idx < 0:
+            return None
+        records = (await self._records(key, None, idx + 1))[idx:]
+        await self._memory.awaited.delete_many([record.id for record in records])
+        return _message(records[0]) if records else None
+
+    async def delete_messages(self, key: str, status: MessageStatus | None = None) -> None:
+        """Erase the messages of a session with a status; by default all."""
+        await self._memory.awaited.delete_all(_stored(key, status))
+
+    async def delete_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """Erase the oldest messages of the short-term memory; returns them."""
+        records = await self._records(key, MessageStatus.ACTIVE, n)
+        await self._memory.awaited.delete_many([record.id for record in records])
+        return [_message(record) for record in records]
+
+    async def archive_oldest_messages(self, key: str, n: int) -> list[ChatMessage]:
+        """Take the oldest messages out of the short-term memory; returns them."""
+        records = await self._records(key, MessageStatus.ACTIVE, n)
+        for record in records:
+            archived = {_STATUS: MessageStatus.ARCHIVED.value}
+            await self._memory.awaited.update(record.id, metadata=archived)
+        return [_message(record) for record in records]
+
+    async def get_keys(self) -> list[str]:
+        """List the sessions, the oldest first."""
+        stored = self._memory.awaited.iterate(_stored(), order="oldest")
+        return list(dict.fromkeys([str(record.session_id) async for record in stored]))
+
+    async def aclose(self) -> None:
+        """Close what was opened here; a memory that was given stays open."""
+        await self._memory.aclose()
+
+    async def _records(
+        self, key: str, status: MessageStatus | None, limit: int | None
+    ) -> list[MemoryRecord]:
+        """The first messages of a session, the oldest first."""
+        records: list[MemoryRecord] = []
+        if limit is None or limit > 0:
+            stored = self._memory.awaited.iterate(_stored(key, status), order="oldest")
+            async for record in stored:
+                records.append(record)
+                if len(records) == limit:
+                    break
+        return records
 
 
 class SalienceRetriever(BaseRetriever):
@@ -157,6 +285,31 @@ def _session_of(message: ChatMessage) -> str | None:
     """The session that `Memory` noted in a message."""
     session_id = message.additional_kwargs.get("session_id")
     return session_id if isinstance(session_id, str) else None
+
+
+def _stored(key: str | None = None, status: MessageStatus | None = None) -> dict[str, Any]:
+    """A filter for the messages of the chat store."""
+    where: dict[str, Any] = {f"metadata.{_STATUS}": {"exists": True}}
+    if status is not None:
+        where[f"metadata.{_STATUS}"] = status.value
+    return where if key is None else {**where, "session_id": key}
+
+
+def _item(message: ChatMessage, key: str, status: MessageStatus) -> dict[str, Any]:
+    """The memory that keeps a message: found by its words, if it has any."""
+    words = (message.content or "").strip()
+    kinds = ", ".join(dict.fromkeys(block.block_type for block in message.blocks))
+    return {
+        "content": message.content if words else f"({kinds or 'no content'})",
+        "speaker": message.role.value,
+        "session_id": key,
+        "kind": "turn" if words and message.role in _SPOKEN else _UNSPOKEN_KIND,
+        "metadata": {_KEY: message.model_dump(mode="json"), _STATUS: status.value},
+    }
+
+
+def _message(record: MemoryRecord) -> ChatMessage:
+    return ChatMessage.model_validate(record.metadata[_KEY])
 
 
 def _nodes(found: SearchResult) -> list[NodeWithScore]:

@@ -19,6 +19,8 @@ from llama_index.core.memory import Memory as LlamaMemory
 from llama_index.core.memory import VectorMemoryBlock
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import TextNode
+from llama_index.core.storage.chat_store.base_db import MessageStatus
+from llama_index.core.storage.chat_store.sql import SQLAlchemyChatStore
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
     VectorStoreQuery,
@@ -27,7 +29,11 @@ from llama_index.core.vector_stores.types import (
 
 from salience import AsyncMemory, Memory
 from salience.errors import InvalidInput
-from salience.integrations.llama_index import SalienceMemoryBlock, SalienceRetriever
+from salience.integrations.llama_index import (
+    SalienceChatStore,
+    SalienceMemoryBlock,
+    SalienceRetriever,
+)
 from salience.testing.embedder import WordHashEmbedder
 from support.real_server import real_server
 from support.users import two_users
@@ -262,11 +268,99 @@ def test_nothing_of_one_user_is_found_by_another(users: tuple[str, str], query: 
         await ana.aput([said("user", "The secret of Ana.")], session_id="one")
         assert await ben.aget([said("user", query)], session_id="one") == ""
         assert "secret of Ana" in await ana.aget([said("user", query)])
+        chats = [SalienceChatStore(shared, user=user) for user in users]
+        await chats[0].add_message("one", said("user", "The secret of Ana."))
+        assert await chats[1].get_messages("one", None) == await chats[1].get_keys() == []
+        await chats[1].delete_messages("one")
+        assert await chats[0].count_messages("one") == 1
         for filters in (None, {"session_id": "one"}, {"not": {"id": "x"}}):
             retriever = SalienceRetriever(shared, user=users[1], filters=filters)
             assert retriever.retrieve(query) == await retriever.aretrieve(query) == []
 
     asyncio.run(run())
+
+
+_MESSAGES = st.builds(
+    said,
+    st.sampled_from(["user", "assistant", "tool", "system"]),
+    st.text("ab ", max_size=3),
+)
+_KEYS = st.sampled_from("st")
+_STATUSES = st.sampled_from([MessageStatus.ACTIVE, MessageStatus.ARCHIVED])
+_ANY = st.none() | _STATUSES
+_FEW = st.integers(0, 3)
+_CALLS = st.one_of(
+    st.tuples(st.just("add_message"), st.tuples(_KEYS, _MESSAGES, _STATUSES)),
+    st.tuples(
+        st.sampled_from(["add_messages", "set_messages"]),
+        st.tuples(_KEYS, st.lists(_MESSAGES, min_size=1, max_size=3), _STATUSES),
+    ),
+    st.tuples(st.just("delete_messages"), st.tuples(_KEYS, _ANY)),
+    st.tuples(st.just("get_messages"), st.tuples(_KEYS, _ANY, st.none() | _FEW, _FEW)),
+    st.tuples(
+        st.sampled_from(["archive_oldest_messages", "delete_oldest_messages"]),
+        st.tuples(_KEYS, _FEW),
+    ),
+)
+
+
+@settings(max_examples=15)
+@given(st.lists(_CALLS, max_size=8))
+def test_each_call_of_the_chat_store_does_what_that_of_llama_index_does(calls: list[Any]) -> None:
+    async def run() -> None:
+        ours = SalienceChatStore(store(), user="ana")
+        theirs = SQLAlchemyChatStore(table_name="messages")
+        for name, arguments in calls:
+            results = [await getattr(one, name)(*arguments) for one in (ours, theirs)]
+            assert results[0] == results[1]
+        for key in "st":
+            for status in (None, *MessageStatus):
+                assert await ours.get_messages(key, status) == await theirs.get_messages(
+                    key, status
+                )
+                assert await ours.count_messages(key, status) == await theirs.count_messages(
+                    key, status
+                )
+        assert sorted(await ours.get_keys()) == sorted(await theirs.get_keys())
+
+    asyncio.run(run())
+
+
+def test_a_message_of_the_chat_store_is_erased_by_its_place() -> None:
+    async def run() -> None:
+        chat = SalienceChatStore(store(), user="ana")
+        first, second = said("user", "One."), said("assistant", "Two.")
+        await chat.add_messages("s", [first, second])
+        assert await chat.delete_message("s", 2) is None
+        assert await chat.delete_message("s", -1) is None
+        assert await chat.delete_message("s", 1) == second
+        assert await chat.get_messages("s") == [first]
+
+    asyncio.run(run())
+
+
+def test_a_chat_store_and_a_block_share_what_was_said(tmp_path: Path) -> None:
+    db = str(tmp_path / "agent.db")
+
+    async def session(id: str, *texts: str) -> list[ChatMessage]:
+        chat = SalienceChatStore(db, user="ana")
+        block = SalienceMemoryBlock(db, user="ana", accept_short_term_memory=False)
+        memory = short_term(id, block, chat_store=chat, token_limit=400)
+        for text in texts:
+            await memory.aput(said("user", text))
+        messages = await memory.aget()
+        await chat.aclose()
+        await block.aclose()
+        return messages
+
+    first = asyncio.run(session("monday", "I am allergic to nuts."))
+    assert [message.content for message in first] == ["I am allergic to nuts."]
+    recalled, asked = asyncio.run(session("friday", "What am I allergic to?"))
+    assert str(recalled.content).count("I am allergic to nuts.") == 1
+    assert "What am I allergic to?" not in str(recalled.content)
+    assert asked.content == "What am I allergic to?"
+    again = asyncio.run(session("monday", "And to milk?"))
+    assert [message.content for message in again][-2:] == ["I am allergic to nuts.", "And to milk?"]
 
 
 def test_wrong_arguments_are_refused() -> None:
