@@ -44,8 +44,13 @@ class Model:
         self, messages: list[dict[str, Any]], tools: Sequence[dict[str, Any]]
     ) -> dict[str, Any]:
         body = {"model": self._name, "messages": messages, "tools": list(tools)}
-        response = await self._client.post("chat/completions", json=body)
-        response.raise_for_status()
+        try:
+            response = await self._client.post("chat/completions", json=body)
+        except httpx.HTTPError as problem:
+            raise SystemExit(f"no answer from {self._client.base_url}: {problem!r}") from problem
+        if response.is_error:
+            said = f"{response.status_code} {response.text[:500]}"
+            raise SystemExit(f"{self._client.base_url} refuses: {said}")
         message: dict[str, Any] = response.json()["choices"][0]["message"]
         return message
 

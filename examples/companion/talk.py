@@ -9,7 +9,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Protocol
 
-from companion.model import Model, Tools
+from companion.model import Tools
 
 PROMPT = (Path(__file__).parent / "prompt.md").read_text(encoding="utf-8")
 _CITATION = re.compile(r"\[#([^\]\s]+)\]")
@@ -23,7 +23,13 @@ class Memories(Tools, Protocol):
     async def source(self, id: str) -> str | None: ...
 
 
-async def talk(model: Model, memories: Memories, user: str) -> None:
+class Answering(Protocol):
+    """A model, or whatever stands for one."""
+
+    async def answer(self, messages: list[dict[str, Any]], tools: Tools) -> str: ...
+
+
+async def talk(model: Answering, memories: Memories, user: str) -> None:
     """Answer each line that is typed, until there is no other."""
     system = PROMPT.format(user=user, today=date.today().isoformat())
     messages: list[dict[str, Any]] = [{"role": "system", "content": system}]

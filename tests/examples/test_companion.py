@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from salience import Memory
+from support.real_server import real_server
 from support.scripted_server import Handler, Server
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -98,9 +99,9 @@ class Companion:
             check=False,
             timeout=120,
         )
-        assert ran.returncode == 0, ran.stderr
+        assert ran.returncode == (0 if answers else 1), ran.stderr
         assert not self.endpoint.script
-        return ran.stdout
+        return ran.stdout or ran.stderr
 
     def asked(self, request: int = -1) -> Messages:
         """The messages of a request."""
@@ -230,6 +231,20 @@ def test_over_mcp_it_remembers_and_corrects_itself(endpoint: Server, tmp_path: P
     assert re.fullmatch(
         r'  \[1\] Ana on \d{4}-\d\d-\d\d, session friday: "Ana lives in Lisbon\."', source
     )
+
+
+def test_it_tells_what_is_wrong_with_the_endpoint(endpoint: Server, tmp_path: Path) -> None:
+    companion = Companion(endpoint, str(tmp_path / "memory.db"))
+    endpoint.script.append(lambda handler, _: handler.reply(404, {"error": "no such model"}))
+    assert "refuses: 404" in companion.session("monday", "Hello.", answers=[])
+
+
+def test_its_memory_may_be_at_a_server(endpoint: Server, tmp_path: Path) -> None:
+    with real_server(tmp_path / "served.db") as server:
+        companion = Companion(endpoint, server.url)
+        companion.session("monday", "I am allergic to nuts.", answers=[says("Noted.")])
+        companion.session("friday", "What am I allergic to?", answers=[says("To nuts.")])
+    assert "    I am allergic to nuts." in companion.asked()[1]["content"]
 
 
 def test_another_user_finds_nothing(endpoint: Server, tmp_path: Path) -> None:
