@@ -57,8 +57,10 @@ class Adapter:
 
     @property
     def module(self) -> Path:
-        path = ROOT / "src" / "salience" / "integrations" / self.name.replace("-", "_")
-        return path if path.is_dir() else path.with_suffix(".py")
+        package, name = ROOT / "src" / "salience", self.name.replace("-", "_")
+        path = package / "integrations" / name
+        folders = (path, package / name)
+        return next((folder for folder in folders if folder.is_dir()), path.with_suffix(".py"))
 
     def install(self) -> Outcome:
         """Make the environment, unless it is there with the same requirements."""

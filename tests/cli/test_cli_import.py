@@ -325,3 +325,26 @@ def test_stdin_and_pipes_are_read(run: Run, tmp_path: Path) -> None:
     ran = run("import", "pipe")
     writer.join(60)
     assert ran.out == "1 added, 0 rejected\n"
+
+
+def test_an_address_is_read_by_its_format_alone(run: Run) -> None:
+    ran = run("import", "postgresql://ana:secret@127.0.0.1:1/x")
+    assert ran.code == 2
+    assert "postgresql://127.0.0.1:1/x: is the address of a server" in ran.err
+    ran = run("import", "postgresql://ana:secret@127.0.0.1:1/x", "--format", "langgraph")
+    assert ran.code == 2
+    assert "cannot be read" in ran.err
+    assert "secret" not in ran.err + ran.out
+
+
+def test_notes_and_mem0_are_written_and_read(run: Run, tmp_path: Path) -> None:
+    run("add", "Ana plays chess.", "--id", "chess", "--title", "Games", "--tag", "play")
+    assert run("export", "vault", "--format", "markdown").out == "1 memories\n"
+    assert run("export", "mem0.json", "--format", "mem0", "--json").json == {"memories": 1}
+    for source in ("vault", "mem0.json"):
+        other = ("--db", f"{source}.db")
+        assert run("import", source, *other).out == "1 added, 0 rejected\n"
+        [record] = run("list", "--json", *other).json["memories"]
+        assert (record["id"], record["tags"]) == ("chess", ["play"])
+    assert "no such option" in run("export", "-", "--format", "mem0").err
+    assert "is there already" in run("export", "vault", "--format", "markdown").err

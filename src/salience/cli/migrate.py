@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from salience import stores
 from salience.cli import output
 from salience.cli.settings import Settings
+from salience.errors import InvalidInput
 from salience.stores import copy as copying
 from salience.write.outcomes import Transferred
+from salience.write.transfer.formats import export_as
 
 
 def migrate(
@@ -80,7 +82,8 @@ def copy(
 def export(
     settings: Settings,
     path: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to write; - writes to stdout.")
+        Path,
+        typer.Argument(metavar="FILE", help="The file or folder to write; - writes to stdout."),
     ] = Path("-"),
     everywhere: Annotated[
         bool, typer.Option("--all", help="Export all namespaces of the store.")
@@ -89,8 +92,19 @@ def export(
         bool,
         typer.Option("--vectors", help="Export the vectors that the embedder made, as well."),
     ] = False,
+    format: Annotated[
+        Literal["jsonl", "markdown", "mem0"],
+        typer.Option(help="Everything as JSON lines, a folder of notes, or JSON of mem0."),
+    ] = "jsonl",
 ) -> None:
     """Write everything to a file, history included; import brings it back."""
+    if format != "jsonl":
+        if everywhere or vectors or path == Path("-"):
+            raise InvalidInput("format", f"{format} has no such option", "give it a path alone")
+        with settings.open(embeds=False) as memory:
+            count = export_as(memory, path, format)
+        output.emit({"memories": count}) if settings.json else print(f"{count:,} memories")
+        return
     with settings.open(embeds=False) as memory, output.progress() as progress:
         target = sys.stdout if path == Path("-") else path
         done = memory.export(target, everywhere=everywhere, vectors=vectors, progress=progress)

@@ -114,13 +114,14 @@ def _items(place: _Place, source: Any) -> list[Item]:
         )
     if isinstance(entry.get("messages"), list):
         return list(_turns(place, entry))
-    item = _item(entry, str(place))
+    item = item_of(entry, str(place))
     if "content" not in item:
         item.setdefault("id", place.name)
     return [item]
 
 
-def _item(entry: dict[str, Any], place: str) -> Item:
+def item_of(entry: dict[str, Any], place: str) -> Item:
+    """The memory of a mapping with its fields, or their aliases; other keys are metadata."""
     namespace = entry.get("namespace")
     item = Item({}, place, namespace=None if namespace is None else str(namespace))
     extra: dict[str, Any] = {}
@@ -165,7 +166,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
     """The messages of a conversation, each with the fields that the conversation has."""
-    shared = _item({key: value for key, value in entry.items() if key != "messages"}, str(place))
+    shared = item_of({key: value for key, value in entry.items() if key != "messages"}, str(place))
     name = shared.pop("id", None) or place.name
     session = str(shared.get("session_id") or name)
     for number, message in enumerate(entry["messages"], start=1):
@@ -174,7 +175,7 @@ def _turns(place: _Place, entry: dict[str, Any]) -> Iterator[Item]:
                 f"message {number} is not a JSON object but {type(message).__name__}",
                 'write it as {"role": "user", "content": "..."}',
             )
-        own = _item(message, f"{place}, message {number}")
+        own = item_of(message, f"{place}, message {number}")
         if "content" not in own:  # a call of a tool, or an empty answer
             continue
         item = {"id": f"{session}:{number}", "kind": "turn", **shared, **own, "session_id": session}

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from salience.importers import jsonl
 from salience.importers._front_matter import divided
 from salience.importers._source import ImportProblem, Item, LeftOut, clean, moment, text
 from salience.language.tokens import slug
@@ -27,6 +28,7 @@ _HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _TAG = re.compile(r"(?<![\w/#&\[])#([\w/-]*[^\W\d_][\w/-]*)")
 _LINK = re.compile(r"\[\[([^\[\]|#^\n]*)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 _DATE_KEYS = ("date", "created")
+_OWN_KEY = "salience"  # of the fields that `salience export --format markdown` writes
 _READ_KEYS = frozenset(("title", "tags", "tag", *_DATE_KEYS))
 _NAMED_DATE = re.compile(
     r"(?<![^\W_])(?P<year>(?:19|20)\d\d)(?P<sign>[-_.]?)(?P<month>\d\d)(?P=sign)(?P<day>\d\d)"
@@ -56,6 +58,12 @@ class _Note:
         return self.place + self.path.suffix
 
     @property
+    def own(self) -> dict[str, Any] | None:
+        """The fields of the memory that the note was written from; None if it was not."""
+        fields = self.front.get(_OWN_KEY)
+        return fields if isinstance(fields, dict) and isinstance(fields.get("id"), str) else None
+
+    @property
     def is_blank(self) -> bool:
         """True if it has no text, and nothing in its front matter but dates."""
         values = (value for key, value in self.front.items() if key not in _DATE_KEYS)
@@ -74,7 +82,7 @@ def read(
     tags of the front matter that are no text, and dates that are no time, stay in the metadata.
     The time of a note is a date in its front matter, else in the name of the file, else that of the
     file's last change. A note that says nothing is skipped, and `blank` called with its path in the
-    folder.
+    folder. A note that an export has written is the memory that it was, with all its fields.
 
     Raises:
         ImportProblem: a file cannot be read, or its front matter is broken; names all of them,
@@ -97,11 +105,18 @@ def read(
     notes = [note for note in notes if not note.is_blank]
     taken: set[str] = set()
     for note in notes:
-        note.id = _unused(_id(note.place), taken)
+        note.id = note.own["id"] if note.own else _unused(_id(note.place), taken)
         taken.add(note.id)
     targets = _targets(notes)
     for note in notes:
-        yield from _items(note, targets)
+        yield from [_written_back(note)] if note.own else _items(note, targets)
+
+
+def _written_back(note: _Note) -> Item:
+    """The memory that a note was written from, with what its text and front matter say now."""
+    shown = {"title": "title", "created": "created_at", "tags": "tags"}
+    fields = {field: note.front[key] for key, field in shown.items() if key in note.front}
+    return jsonl.item_of({"content": note.body, **(note.own or {}), **fields}, note.file_name)
 
 
 def _together(path: Path, problems: list[ImportProblem]) -> ImportProblem:
