@@ -366,11 +366,11 @@ def test_a_store_of_langgraph(tmp_path: Path) -> None:
     assert profile["metadata"]["age"] == 30
 
 
-@pytest.mark.parametrize(("format", "package"), [("chroma", "chromadb"), ("mem0", "qdrant-client")])
+@pytest.mark.parametrize(("format", "extra"), [("chroma", "chroma"), ("mem0", "qdrant")])
 def test_a_package_that_is_not_installed_is_named(
-    tmp_path: Path, format: str, package: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, format: str, extra: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("chromadb", "qdrant_client"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
     put(tmp_path, "chroma.sqlite3", b"")
-    assert problem(tmp_path, format).remedy == f"pip install {package}"
+    assert problem(tmp_path, format).remedy == f"pip install 'salience[{extra}]'"

@@ -78,7 +78,9 @@ def brought_back(memory: Memory, target: Path, format: str) -> Memory:
 @example([{"content": "---\na: b\n---\n#tag [[link]]", "title": "a: 'b' #c", "created_at": 0}])
 @example([{"content": "a\r\nb\rc", "metadata": {"k" * 250: 1e-7}, "created_at": 0}])
 @example([{"content": "x\x85y\u2028z\ufeff\x7f", "metadata": {"\x9f": 1e22}, "created_at": 0}])
-@example([{"content": "long, " * 9_000 + "end", "session_id": "s", "kind": "note", "created_at": 0}])
+@example(
+    [{"content": "long, " * 9_000 + "end", "session_id": "s", "kind": "note", "created_at": 0}]
+)
 def test_markdown_comes_back_as_it_was(entries: list[dict[str, Any]]) -> None:
     with Memory.open("ram://", embedder=None) as memory, tempfile.TemporaryDirectory() as folder:
         created = datetime(2026, 1, 1, tzinfo=UTC)

@@ -80,7 +80,7 @@ ZIP_DAMAGE = (
     *(RuntimeError, NotImplementedError),  # encrypted, or packed in a way that is not known
     UnicodeDecodeError,  # the name of a file
 )
-"""What reading a damaged zip raises."""
+"""The errors that reading a damaged zip raises."""
 
 _HEAD_BYTES = 65_536
 _MIN_MILLISECONDS = 1e11  # larger numbers are no seconds: as such it is the year 5138

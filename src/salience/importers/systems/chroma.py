@@ -33,7 +33,7 @@ def read(path: Path) -> Iterator[Item]:
         chroma = import_module("chromadb")
     except ImportError:
         raise ImportProblem(
-            path, "is of Chroma, which needs chromadb", "pip install chromadb"
+            path, "is of Chroma, which needs chromadb", "pip install 'salience[chroma]'"
         ) from None
     try:
         settings = chroma.Settings(anonymized_telemetry=False)

@@ -132,7 +132,7 @@ def _client(place: Place) -> tuple[Any, str | None]:
         qdrant = import_module("qdrant_client")
     except ImportError:
         raise ImportProblem(
-            place, "is of Qdrant, which needs qdrant-client", "pip install qdrant-client"
+            place, "is of Qdrant, which needs qdrant-client", "pip install 'salience[qdrant]'"
         ) from None
     try:
         if isinstance(place, Address):

@@ -31,7 +31,7 @@ _ROLES = ("user", "assistant")
 
 
 class Exporter(Protocol):
-    """What has the method `export` of a memory."""
+    """A memory, as far as it exports itself."""
 
     def export(self, target: Any, /) -> Any: ...
 
@@ -165,4 +165,4 @@ def _yaml(value: Any) -> str:
 FORMATS: Mapping[str, Callable[[Iterator[dict[str, Any]], Path], int]] = MappingProxyType(
     {"markdown": _write_markdown, "mem0": _write_mem0}
 )
-"""What writes memories to a path, by the name of the format."""
+"""The functions that write memories to a path, by the name of the format."""
