@@ -49,7 +49,7 @@ def commented(draw: st.DrawFn, values: st.SearchStrategy[Any] = FILES) -> tuple[
         return draw(GAPS)
 
     def joined(items: list[str]) -> str:
-        trailing = "," + gap() if items and draw(st.booleans()) else ""
+        trailing = "," + gap() if items and draw(st.sampled_from([True, False])) else ""
         return ",".join(items) + trailing if items else gap()
 
     value = draw(values)
