@@ -13,7 +13,6 @@ whole labels only.
 from __future__ import annotations
 
 import json
-import math
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -25,15 +24,11 @@ from typing import Any, Self, Unpack
 
 from salience.engine.options import Settings
 from salience.errors import InvalidInput, NotFound
-from salience.integrations._embeddings import LangChainEmbedder
 from salience.integrations._extra import extra
-from salience.integrations._memory import MemoryLike, Opened, Plan, scope
-from salience.ranking.expressions import Col
-from salience.ranking.profile import Profile
-from salience.ranking.stages import Depth, cut, retrieve, score
-from salience.records.json_values import JSON_INTEGERS
+from salience.integrations._langchain.conditions import conditions
+from salience.integrations._langchain.embeddings import COSINE, opened_with
+from salience.integrations._memory import MemoryLike, Plan, scope
 from salience.records.record import MemoryRecord
-from salience.retrieval.routes import Vector
 from salience.search.request import MAX_HITS
 
 with extra("langgraph"):
@@ -59,16 +54,7 @@ KIND = "langgraph"
 """The `kind` of the memories that are items; no other memory of a namespace is seen."""
 PAGE = 1_000  # memories read at once
 SWEEP_MINUTES = 5.0
-LARGEST = 1.7976931348623157e308
-COSINE = Profile(
-    "cosine",
-    retrieve(Vector(), depth=Depth(4, min_rows=200)) >> score(1.0 * Col("vector.score")) >> cut(),
-    doc="The cosine of the vectors of a text and of the query.",
-)
 _WHOLE = "$"
-_ORDERS = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": "lte"}
-_NEVER: dict[str, Any] = {"or": []}
-_ALWAYS: dict[str, Any] = {"and": []}
 
 
 class SalienceStore(BaseStore):
@@ -103,19 +89,15 @@ class SalienceStore(BaseStore):
         Raises:
             InvalidInput: a setting is wrong, or "embed" is given for a memory that is open already
                 or at a server, which has an embedder of its own.
+            SalienceError: the address cannot be opened.
         """
         self.index_config = index
         self.ttl_config = ttl
         embed = (index or {}).get("embed")
         self.embeddings = None if embed is None else ensure_embeddings(embed)
         self._fields = tuple((index or {}).get("fields") or (_WHOLE,))
-        options: dict[str, Any] = dict(settings)
-        if self.embeddings is not None:
-            remedy = 'leave out "embed", or give the path of a store'
-            if not isinstance(memory, str) or memory.startswith(("http://", "https://")):
-                raise InvalidInput("index", 'has an "embed", and the memory its own', remedy)
-            options["embedder"] = LangChainEmbedder(self.embeddings, (index or {}).get("dims"))
-        self._opened = Opened(memory, **options)
+        dimensions = (index or {}).get("dims")
+        self._opened = opened_with(self.embeddings, memory, settings, dimensions)
         self._sweeper: threading.Thread | None = None
         self._stop = threading.Event()
 
@@ -275,7 +257,7 @@ class SalienceStore(BaseStore):
     def _search(self, op: SearchOp) -> Plan[list[SearchItem]]:
         """The items of a search: ranked by its query, else the newest first."""
         wanted, scored = max(op.offset, 0) + max(op.limit, 0), []
-        where = [_within(op.namespace_prefix), *_conditions("metadata.value", op.filter or {})]
+        where = [_within(op.namespace_prefix), *conditions("metadata.value", op.filter or {})]
         if op.query and op.query.strip():
             scored = yield from self._ranked(op.query, where, wanted)
             where.append({"metadata.is_indexed": False})
@@ -468,48 +450,3 @@ def _prefix(path: tuple[str, ...]) -> dict[str, Any]:
         f"metadata.namespace.{place}": {"exists": True} if label == "*" else {"eq": label}
         for place, label in enumerate(path)
     }
-
-
-def _conditions(path: str, wanted: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The filters for what values of keys have to be: equal, or as operators say."""
-    for key, operand in wanted.items():
-        name = f"{path}.{key}"
-        if not isinstance(operand, Mapping):
-            yield _compared(name, "$eq", operand)
-        elif any(str(operator).startswith("$") for operator in operand):
-            for operator, value in operand.items():
-                yield _compared(name, operator, value)
-        else:
-            yield {name: {"exists": True}}
-            yield from _conditions(name, operand)
-
-
-def _compared(name: str, operator: str, operand: Any) -> dict[str, Any]:
-    """The filter for one comparison. What JSON cannot hold equals nothing.
-
-    Raises:
-        ValueError: there is no such operator.
-    """
-    if operator in ("$eq", "$ne"):
-        if not _is_kept(operand):
-            return _NEVER if operator == "$eq" else _ALWAYS
-        return {name: {operator.removeprefix("$"): operand}}
-    if operator not in _ORDERS:
-        raise ValueError(f"Unsupported operator: {operator}")
-    if isinstance(operand, int | float) and not _is_kept(operand):
-        operand = math.inf if operand > LARGEST else -math.inf if operand < -LARGEST else operand
-        if math.isinf(operand) and (operand > 0) == operator.startswith("$l"):
-            return {name: {"gte": -LARGEST, "lte": LARGEST}}  # any number
-        if not math.isfinite(operand):
-            return _NEVER
-        operand = float(operand)
-    return {name: {_ORDERS[operator]: operand}}
-
-
-def _is_kept(operand: Any) -> bool:
-    """Test whether a stored value can be equal to an operand."""
-    if isinstance(operand, float):
-        return math.isfinite(operand)
-    if isinstance(operand, int):
-        return operand in JSON_INTEGERS
-    return not (isinstance(operand, str) and "\0" in operand)

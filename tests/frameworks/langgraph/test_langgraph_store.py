@@ -88,7 +88,7 @@ def test_embeddings_are_refused_where_the_memory_has_its_own() -> None:
     index: Any = {"embed": DeterministicFakeEmbedding(size=4), "dims": 4}
     with Memory("ram://", embedder=None) as memory:
         for target in (memory, "http://127.0.0.1:1"):
-            with pytest.raises(InvalidInput, match="embed"):
+            with pytest.raises(InvalidInput, match="embeddings"):
                 SalienceStore(target, index=index)
 
 

@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from salience.embedders import EmbedderIdentity, Kind, Rows
-from salience.errors import EmbedderError
+from salience.engine.async_memory import AsyncMemory
+from salience.engine.memory import Memory
+from salience.errors import EmbedderError, InvalidInput
+from salience.integrations._memory import MemoryLike, Opened
+from salience.ranking.expressions import Col
+from salience.ranking.profile import Profile
+from salience.ranking.stages import Depth, cut, retrieve, score
+from salience.retrieval.routes import Vector
+from salience.stores.schemes import remote_scheme
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+
+
+COSINE = Profile(
+    "cosine",
+    retrieve(Vector(), depth=Depth(4, min_rows=200)) >> score(1.0 * Col("vector.score")) >> cut(),
+    doc="The cosine of the vectors of a text and of the query.",
+)
 
 
 class LangChainEmbedder:
@@ -66,3 +81,23 @@ class LangChainEmbedder:
         except Exception as problem:  # of any kind, in a class from outside
             name = type(embeddings).__name__
             raise EmbedderError(f"the embeddings {name} failed: {problem}", name) from problem
+
+
+def opened_with(
+    embeddings: Embeddings | None,
+    memory: MemoryLike,
+    settings: Mapping[str, Any],
+    dimensions: int | None = None,
+) -> Opened:
+    """A memory whose embedder are embeddings of LangChain, if there are any.
+
+    Raises:
+        InvalidInput: it is open already, or at a server, and has an embedder of its own.
+    """
+    if embeddings is None:
+        return Opened(memory, **settings)
+    if isinstance(memory, Memory | AsyncMemory) or remote_scheme(memory):
+        problem = "cannot be used by a memory that is open already, or at a server"
+        remedy = "leave it out, for the embedder of the memory, or give the path of a store"
+        raise InvalidInput("embeddings", problem, remedy)
+    return Opened(memory, **{**settings, "embedder": LangChainEmbedder(embeddings, dimensions)})

@@ -1,0 +1,1 @@
+"""What the adapters of LangChain and LangGraph share."""

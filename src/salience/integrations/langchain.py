@@ -1,0 +1,589 @@
+"""A memory as LangChain's retriever, vector store, history of a chat, and middleware of an agent.
+
+    from langchain.agents import create_agent
+    from salience.integrations.langchain import MemoryMiddleware
+
+    agent = create_agent(model, middleware=[MemoryMiddleware("agent.db", user_id="ana")])
+
+A user's memories are in the namespace `scope(user_id)`; without a `user_id` they are in that of the
+memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timezone
+from functools import partial
+from typing import Any, Self, Unpack
+
+from salience.display.for_models import clean, fenced
+from salience.engine.options import Settings
+from salience.errors import InvalidInput
+from salience.integrations._extra import extra
+from salience.integrations._langchain.conditions import conditions
+from salience.integrations._langchain.embeddings import COSINE, opened_with
+from salience.integrations._memory import MemoryLike, Opened, Plan, scope
+from salience.records.filters import all_of, parse_filter
+from salience.records.record import MemoryRecord, new_id
+from salience.search.request import Filters, SearchOptions
+from salience.search.results import Hit
+
+with extra("langchain"):
+    from langchain.agents.middleware import AgentMiddleware, AgentState
+    from langchain.agents.middleware.types import ModelRequest, ModelResponse
+    from langchain_core.callbacks import (
+        AsyncCallbackManagerForRetrieverRun,
+        CallbackManagerForRetrieverRun,
+    )
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.documents import Document
+    from langchain_core.embeddings import Embeddings
+    from langchain_core.messages import (
+        BaseMessage,
+        HumanMessage,
+        message_to_dict,
+        messages_from_dict,
+    )
+    from langchain_core.retrievers import BaseRetriever
+    from langchain_core.vectorstores import VectorStore
+    from langgraph.runtime import Runtime
+    from pydantic import ConfigDict, Field, PrivateAttr
+
+DOCUMENT_KIND = "document"
+"""The kind of the memories of a vector store; it sees no others."""
+ITEM_KIND = "item"
+"""The kind of messages that nobody says: calls of tools and their results."""
+MESSAGE_KEY = "langchain_message"
+"""The key of the metadata that holds a message as JSON."""
+_PAGE = 1_000
+_SPEAKERS = {"human": "user", "ai": "assistant"}
+_PROVENANCE = ("kind", "speaker", "session_id", "created_at")
+
+
+class SalienceRetriever(BaseRetriever):
+    """A retriever of all memories of a user, ranked by salience.
+
+    A document has the text, id and metadata of a memory, and in its metadata as well, unless there
+    are other values: `score`, `kind`, `speaker`, `session_id`, and `created_at` as ISO 8601 text.
+
+    memory: a memory, or the address of one.
+    user_id: the user whose memories are found.
+    k: the most documents, 1 to 1000.
+    options: those of `Memory.search`, such as {"filters": ..., "min_similarity": 0.3}.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    memory: Any = Field(exclude=True, repr=False)
+    user_id: str | None = None
+    k: int = 4
+    options: dict[str, Any] = Field(default_factory=dict)
+    _opened: Opened = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the memory.
+
+        Raises:
+            SalienceError: the address cannot be opened.
+        """
+        super().model_post_init(context)
+        self._opened = _of_user(Opened(self.memory), self.user_id)
+
+    def close(self) -> None:
+        """Close what was opened by an address."""
+        self._opened.close()
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        return self._opened.run(self._retrieve(query, options))
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        return await self._opened.arun(self._retrieve(query, options))
+
+    def _retrieve(self, query: str, options: dict[str, Any]) -> Plan[list[Document]]:
+        """The documents for a query; the options of a call go before those of the retriever."""
+        chosen = {"limit": options.pop("k", self.k), **self.options, **options}
+        hits: Sequence[Hit] = yield lambda memory: memory.search(query, **chosen)
+        return [_with_provenance(hit) for hit in hits]
+
+
+class SalienceVectorStore(VectorStore):
+    """Documents kept in a memory, as a vector store keeps them.
+
+    It ranks by cosines of `embedding`, or without one by salience's own ranking. It sees none but
+    its own documents; other memories of the user are found by `SalienceRetriever`.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryLike,
+        embedding: Embeddings | None = None,
+        *,
+        user_id: str | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Make a vector store over a memory, or open the one at an address.
+
+        Args:
+            memory: a memory, or an address as `Memory.open` takes it.
+            embedding: embeddings that rank in place of salience.
+            user_id: the user whose documents these are.
+            settings: those of `Memory.open`, for an address.
+
+        Raises:
+            InvalidInput: a setting is wrong, or embeddings are given for a memory that is open
+                already or at a server, which has an embedder of its own.
+            SalienceError: the address cannot be opened.
+        """
+        self._embedding = embedding
+        self._opened = _of_user(opened_with(embedding, memory, settings), user_id)
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """The embeddings that were given."""
+        return self._embedding
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        memory: MemoryLike | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Make a vector store over a memory, and add texts to it.
+
+        Args:
+            texts: the texts.
+            embedding: embeddings that rank in place of salience.
+            metadatas: the metadata of each text.
+            ids: the id of each text; new ones by default.
+            memory: a memory, or an address as `Memory.open` takes it.
+            settings: `user_id`, and those of `Memory.open`.
+
+        Raises:
+            InvalidInput: no memory is given, or what `add_texts` refuses.
+        """
+        if memory is None:
+            raise InvalidInput(
+                "memory", "is missing", 'give the path of a store, "ram://" for none'
+            )
+        store = cls(memory, embedding, **settings)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    def close(self) -> None:
+        """Close what was opened by an address."""
+        self._opened.close()
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """Add texts, or replace those of the same ids; returns their ids.
+
+        Raises:
+            InvalidInput: one cannot be kept, or another memory has its id; nothing was written.
+            ValueError: there are more or fewer metadata or ids than texts.
+        """
+        return self._opened.run(self._add(list(texts), metadatas, ids))
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **options: Any,
+    ) -> list[str]:
+        """`add_texts`, awaited."""
+        return await self._opened.arun(self._add(list(texts), metadatas, ids))
+
+    def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
+        """Erase the documents of some ids, or all; True, even if some were not there."""
+        self._opened.run(_delete(ids))
+        return True
+
+    async def adelete(self, ids: list[str] | None = None, **options: Any) -> bool:
+        """`delete`, awaited."""
+        await self._opened.arun(_delete(ids))
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Get the documents of some ids, in their order; those that are not there are left out."""
+        return self._opened.run(_documents(ids))
+
+    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """`get_by_ids`, awaited."""
+        return await self._opened.arun(_documents(ids))
+
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """Find the best documents for a query, as `similarity_search_with_score` does."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
+
+    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """`similarity_search`, awaited."""
+        found = await self.asimilarity_search_with_score(query, k, **options)
+        return [document for document, _ in found]
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        """Find the best documents for a query, with their scores; a higher one is better.
+
+        Args:
+            query: what is asked.
+            k: the most documents, 1 to 1000.
+            options: `filter`, what values of the metadata have to be: equal, or as `$eq`, `$ne`,
+                `$gt`, `$gte`, `$lt`, `$lte` say; and the options of `Memory.search`.
+
+        Raises:
+            InvalidInput: names the option that is wrong.
+        """
+        hits = self._opened.run(self._search(query, k, options))
+        return [(_document(hit.record), hit.score) for hit in hits]
+
+    async def asimilarity_search_with_score(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        """`similarity_search_with_score`, awaited."""
+        hits = await self._opened.arun(self._search(query, k, options))
+        return [(_document(hit.record), hit.score) for hit in hits]
+
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        hits = self._opened.run(self._search(query, k, options))
+        return [(_document(hit.record), _relevance(hit)) for hit in hits]
+
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        hits = await self._opened.arun(self._search(query, k, options))
+        return [(_document(hit.record), _relevance(hit)) for hit in hits]
+
+    def _add(
+        self,
+        texts: list[str],
+        metadatas: list[dict[str, Any]] | None,
+        ids: Sequence[str | None] | None,
+    ) -> Plan[list[str]]:
+        """Write documents, unless a memory of another kind has one of the ids."""
+        chosen = [id or new_id() for id in ids or [None] * len(texts)]
+        described = metadatas or [{}] * len(texts)
+        items = [
+            {"id": id, "content": text, "metadata": metadata, "kind": DOCUMENT_KIND}
+            for id, text, metadata in zip(chosen, texts, described, strict=True)
+        ]
+        if not items:
+            return []
+        taken: list[MemoryRecord | None] = yield lambda memory: memory.get_many(chosen)
+        for record in taken:
+            if record is not None and record.kind != DOCUMENT_KIND:
+                problem = f"has {record.id!r}, which is the id of a memory that is no document"
+                raise InvalidInput("ids", problem, "give another id")
+        # Of items with one id the last one counts.
+        last = list({item["id"]: item for item in items}.values())
+        write = {"strict": True, "dedup": False, "on_conflict": "replace"}
+        yield lambda memory: memory.add_many(last, **write)
+        return chosen
+
+    def _search(self, query: str, k: int, options: dict[str, Any]) -> Plan[Sequence[Hit]]:
+        """The hits among the documents."""
+        chosen, wanted = dict(options), options.get("filter")
+        chosen.pop("filter", None)
+        if wanted is not None and not isinstance(wanted, Mapping):
+            problem = f"is a {type(wanted).__name__}"
+            raise InvalidInput("filter", problem, 'give values by key: {"source": "chat"}')
+        where = {"and": [{"kind": DOCUMENT_KIND}, *conditions("metadata", wanted or {})]}
+        chosen["filters"] = _all(where, chosen.get("filters"))
+        if self._embedding is not None:
+            chosen.setdefault("profile", COSINE)
+        hits: Sequence[Hit] = yield lambda memory: memory.search(query, limit=k, **chosen)
+        return hits
+
+
+class SalienceChatHistory(BaseChatMessageHistory):
+    """The messages of a chat, kept as memories, in the order of writing.
+
+    What was said in one chat can be recalled in every other of the user. Several processes may
+    share a chat.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        memory: MemoryLike,
+        *,
+        user_id: str | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        """Open the history of a chat, which may have messages already.
+
+        Args:
+            session_id: the chat.
+            memory: a memory, or an address as `Memory.open` takes it.
+            user_id: the user whose chat it is.
+            settings: those of `Memory.open`, for an address.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            SalienceError: the address cannot be opened.
+        """
+        self.session_id = session_id
+        self._opened = _of_user(Opened(memory, **settings), user_id)
+        self._filters = {"session_id": session_id, f"metadata.{MESSAGE_KEY}": {"exists": True}}
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """All messages of the chat."""
+        return self._opened.run(self._read())
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """`messages`, awaited."""
+        return await self._opened.arun(self._read())
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Write messages behind those that are there.
+
+        Raises:
+            InvalidInput: one is too large, or no JSON; nothing was written.
+        """
+        self._opened.run(self._write(messages))
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """`add_messages`, awaited."""
+        await self._opened.arun(self._write(messages))
+
+    def clear(self) -> None:
+        """Erase all messages of the chat; what else is known of the user stays."""
+        self._opened.run(self._erase())
+
+    async def aclear(self) -> None:
+        """`clear`, awaited."""
+        await self._opened.arun(self._erase())
+
+    def close(self) -> None:
+        """Close what was opened by an address; the messages stay."""
+        self._opened.close()
+
+    def _read(self) -> Plan[list[BaseMessage]]:
+        written: list[tuple[int, MemoryRecord]] = []
+        cursor = None
+        while True:
+            read = partial(_page, filters=self._filters, cursor=cursor)
+            page = yield read
+            written += zip(page.places, page, strict=True)
+            cursor = page.cursor
+            if cursor is None:
+                break
+        # Not by their times: clocks differ, and may be set back.
+        records = [record for _, record in sorted(written, key=lambda pair: pair[0])]
+        return messages_from_dict([json.loads(r.metadata[MESSAGE_KEY]) for r in records])
+
+    def _write(self, messages: Sequence[BaseMessage]) -> Plan[None]:
+        items = [_turn(message, self.session_id) for message in messages]
+        if items:
+            yield lambda memory: memory.add_many(items, strict=True, dedup=False)
+
+    def _erase(self) -> Plan[None]:
+        yield lambda memory: memory.delete_all(self._filters)
+
+
+class MemoryMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
+    """Recall before each call of a model, and remembering after each turn of an agent.
+
+    What was recalled for the user's last words is put right before them, as quoted data. The model
+    gets it, the state of the agent does not. What is in the conversation already is not recalled.
+    After the turn, what the user and the agent said is remembered.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryLike,
+        *,
+        user_id: str | Callable[[Runtime[Any]], str] | None = None,
+        max_tokens: int = 1_000,
+        remember: bool = True,
+        **options: Unpack[SearchOptions],
+    ) -> None:
+        """Make a middleware for `create_agent`.
+
+        Args:
+            memory: a memory, or the address of one.
+            user_id: the user whose memories these are, or a function that tells it of the run, as
+                `lambda runtime: runtime.context.user_id`. It is never asked of the model.
+            max_tokens: the most tokens of what is recalled.
+            remember: keep what is said; False only recalls.
+            options: those of `Memory.search`; `limit` is 5 by default.
+
+        Raises:
+            InvalidInput: an argument is wrong.
+            SalienceError: the address cannot be opened.
+        """
+        super().__init__()
+        self._opened = Opened(memory)
+        self._user_id, self._max_tokens, self._remember = user_id, max_tokens, remember
+        self._options: dict[str, Any] = {"limit": 5, **options}
+        parse_filter(options.get("filters"))
+
+    def close(self) -> None:
+        """Close what was opened by an address."""
+        self._opened.close()
+
+    def wrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
+    ) -> ModelResponse[Any]:
+        """Call the model with what was recalled before the user's last words."""
+        return handler(self._of(request.runtime).run(self._recalled(request)))
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelResponse[Any]:
+        """`wrap_model_call`, awaited."""
+        return await handler(await self._of(request.runtime).arun(self._recalled(request)))
+
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """Remember the turn that ends."""
+        self._of(runtime).run(self._remembered(state, runtime))
+
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        """`after_agent`, awaited."""
+        await self._of(runtime).arun(self._remembered(state, runtime))
+
+    def _of(self, runtime: Runtime[Any]) -> Opened:
+        """The memory of the user of a run."""
+        user_id = self._user_id(runtime) if callable(self._user_id) else self._user_id
+        if user_id is None and self._user_id is not None:
+            raise InvalidInput("user_id", "is not known of this run", "give it in the context")
+        return _of_user(self._opened, user_id)
+
+    def _recalled(self, request: ModelRequest[Any]) -> Plan[ModelRequest[Any]]:
+        """The request with what its last words of the user recall."""
+        messages = request.messages
+        place = _last_of_user(messages)
+        query = "" if place is None else _text(messages[place])
+        if not query:
+            return request
+        known = sorted({_text(message) for message in messages} - {""})
+        where = {"and": [{"kind": {"ne": ITEM_KIND}}, {"content": {"nin": known}}]}
+        options = {**self._options, "filters": _all(where, self._options.get("filters"))}
+        # The calls after those of tools recall the same, which is no further access.
+        options.setdefault("touch", place == len(messages) - 1)
+        hits = yield lambda memory: memory.search(query, **options)
+        text = fenced(hits, max_tokens=self._max_tokens)
+        if not text:
+            return request
+        recalled = [*messages[:place], HumanMessage(text), *messages[place:]]
+        return request.override(messages=recalled)
+
+    def _remembered(self, state: AgentState[Any], runtime: Runtime[Any]) -> Plan[None]:
+        """Write the words of the user and of the agent since the user spoke, each once."""
+        messages = state["messages"]
+        place = _last_of_user(messages)
+        if not self._remember or place is None:
+            return
+        run = runtime.execution_info
+        session_id = None if run is None else run.thread_id
+        said = [m for m in messages[place:] if m.type in _SPEAKERS and _text(m)]
+        now = datetime.now(timezone.utc)
+        items = [
+            {
+                "id": f"langchain:{message.id}" if message.id else new_id(),
+                "content": _text(message),
+                "kind": "turn",
+                "speaker": _SPEAKERS[message.type],
+                "session_id": session_id,
+                "created_at": now,
+            }
+            for message in said
+        ]
+        if items:
+            yield lambda memory: memory.add_many(
+                items, strict=True, dedup=False, on_conflict="skip"
+            )
+
+
+def _of_user(opened: Opened, user_id: str | None) -> Opened:
+    return opened if user_id is None else opened.within(scope(user_id))
+
+
+def _all(where: Filters, others: Filters) -> Filters:
+    """The filter that two hold together."""
+    return all_of(parse_filter(where), parse_filter(others))
+
+
+def _document(record: MemoryRecord) -> Document:
+    """The document of a memory, with a copy of its metadata."""
+    metadata = json.loads(json.dumps(dict(record.metadata)))
+    return Document(id=record.id, page_content=record.content, metadata=metadata)
+
+
+def _with_provenance(hit: Hit) -> Document:
+    document, record = _document(hit.record), hit.record
+    values = {name: getattr(record, name) for name in _PROVENANCE}
+    values = {**values, "created_at": record.created_at.isoformat(), "score": hit.score}
+    known = {name: value for name, value in values.items() if value is not None}
+    document.metadata = {**known, **document.metadata}
+    return document
+
+
+def _relevance(hit: Hit) -> float:
+    """The cosine of a hit, in [0, 1]; 0 if there are no vectors."""
+    return min(hit.similarity or 0.0, 1.0)
+
+
+def _documents(ids: Sequence[str]) -> Plan[list[Document]]:
+    records: list[MemoryRecord | None] = yield lambda memory: memory.get_many(list(ids))
+    return [_document(r) for r in records if r is not None and r.kind == DOCUMENT_KIND]
+
+
+def _delete(ids: list[str] | None) -> Plan[None]:
+    where: dict[str, Any] = {"kind": DOCUMENT_KIND}
+    if ids is not None:
+        where["id"] = {"in": ids}
+    if ids != []:
+        yield lambda memory: memory.delete_all(where)
+
+
+def _page(memory: Any, *, filters: Filters, cursor: str | None) -> Any:
+    return memory.get_all(filters, limit=_PAGE, cursor=cursor, order="oldest")
+
+
+def _turn(message: BaseMessage, session_id: str) -> dict[str, Any]:
+    """The fields of a message as a memory."""
+    text = _text(message)
+    spoken = bool(text) and message.type in _SPEAKERS
+    return {
+        "content": text or message.type,
+        "kind": "turn" if spoken else ITEM_KIND,
+        "speaker": _SPEAKERS.get(message.type, message.type),
+        "session_id": session_id,
+        "metadata": {MESSAGE_KEY: json.dumps(message_to_dict(message))},
+    }
+
+
+def _text(message: BaseMessage) -> str:
+    """The words of a message, without characters that nobody sees."""
+    return clean(str(message.text)).strip()
+
+
+def _last_of_user(messages: Sequence[BaseMessage]) -> int | None:
+    """The place of the user's last message."""
+    places = (i for i in reversed(range(len(messages))) if isinstance(messages[i], HumanMessage))
+    return next(places, None)
