@@ -31,6 +31,8 @@ def test_a_mapping_has_what_differs() -> None:
         ({"loop_seconds": None}, "dedup.loop_seconds"),
         ({"strict": "yes"}, "dedup.strict"),
         ({"contradictions": None}, "dedup.contradictions"),
+        ({"within": [5]}, "dedup.within"),
+        ({"within": [str(i) for i in range(9)]}, "dedup.within"),
         ({"cosine": 0.9}, "dedup"),
         ({5: 0.9}, "dedup"),
         ([0.9], "dedup"),
@@ -51,3 +53,19 @@ def test_it_says_what_is_a_duplicate() -> None:
             text = "Ana likes green tea in the morning."
             added = memory.add(text, id=f"with {dedup}", dedup=dedup)
             assert added.items[0].outcome == outcome
+
+
+def test_keys_of_the_metadata_may_set_owners_apart() -> None:
+    first, second = {"run": "1"}, {"run": "2"}
+    with Memory.open("ram://", embedder=WordHashEmbedder()) as memory:
+
+        def outcome(text: str, run: dict[str, Any]) -> str:
+            added = memory.add(text, kind="fact", metadata=run, dedup={"within": ["run"]})
+            return added.items[0].outcome
+
+        assert outcome("Ana likes green tea in the morning.", first) == "ADDED"
+        assert outcome("Ana likes green tea in the morning.", second) == "ADDED"
+        assert outcome("In the morning Ana likes green tea.", second) == "DUPLICATE"
+        assert outcome("Ana lives in Porto.", first) == "ADDED"
+        assert outcome("Ana lives in Lisbon.", second) == "ADDED"
+        assert outcome("Ana lives in Lisbon.", first) == "CONFLICTS"

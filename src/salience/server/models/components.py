@@ -14,10 +14,19 @@ from salience.records.filters import MAX_FILTER_VALUES
 from salience.search.context.sections import STANDARD, Section
 from salience.search.request import MAX_HITS
 from salience.server.models.arguments import parameters
-from salience.server.models.constraints import ID, LINK, METADATA, NAMESPACE, NO_NUL, RECORD, TEXT
+from salience.server.models.constraints import (
+    ID,
+    LINK,
+    METADATA,
+    NAMESPACE,
+    NO_NUL,
+    RECORD,
+    TAG,
+    TEXT,
+)
 from salience.server.models.schema import Schema, schema_of
 from salience.server.problems import KINDS
-from salience.write.dedup import MAX_LOOP_SECONDS, DedupPolicy
+from salience.write.dedup import MAX_LOOP_SECONDS, MAX_WITHIN, DedupPolicy
 from salience.write.items import LINK_KEYS
 
 _REF = "#/components/schemas/"
@@ -226,6 +235,7 @@ def _dedup_policy() -> Schema:
     limits: dict[str, Any] = {
         "similar": {"minimum": 0, "maximum": 1},
         "loop_seconds": {"minimum": 0, "maximum": MAX_LOOP_SECONDS},
+        "within": {"maxItems": MAX_WITHIN, "items": TAG},
     }
     hints = get_type_hints(DedupPolicy)
     return {

@@ -130,7 +130,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "created_at": "The time from which they belong together; now by default.",
     "cursor": "The cursor of the page before, to get the next one.",
     "dedup": "How facts and notes are compared with what is stored: true, false, a cosine, or an "
-    "object with similar, loop_seconds, strict, contradictions.",
+    "object with similar, loop_seconds, strict, contradictions, within.",
     "dry_run": "True to see what would be done, and change nothing.",
     "everything": "True to look at all memories, not only at those that are new.",
     "everywhere": "True for all namespaces of the store, with a key of all of them.",

@@ -3,6 +3,7 @@
 from salience.write.dedup.verdicts import (
     DUPLICATE_COSINE,
     MAX_LOOP_SECONDS,
+    MAX_WITHIN,
     NO_DEDUP,
     STRENGTHENING,
     DedupLike,
@@ -14,6 +15,7 @@ from salience.write.dedup.verdicts import (
 __all__ = [
     "DUPLICATE_COSINE",
     "MAX_LOOP_SECONDS",
+    "MAX_WITHIN",
     "NO_DEDUP",
     "STRENGTHENING",
     "DedupLike",

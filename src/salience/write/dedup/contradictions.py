@@ -10,7 +10,7 @@ import numpy as np
 from salience.records.record import MemoryRecord
 from salience.retrieval.operations import FindByAttribute, ReadRecords
 from salience.retrieval.plan import Plan, ask
-from salience.write.dedup.match_index import insert_fact
+from salience.write.dedup.match_index import insert_fact, owner_of
 from salience.write.dedup.text_differences import content_stems
 
 if TYPE_CHECKING:  # reading facts is imported when there is one
@@ -46,8 +46,10 @@ def leaves_room(kinds: Collection[str], one: MemoryRecord, other: MemoryRecord) 
     return is_choice or not PAST_EVENTS.isdisjoint(shared)
 
 
-def stated_facts(statements: Mapping[int, Statement], namespace: str) -> Plan[FactsByAttribute]:
-    """The plan of reading the active facts about the attributes of some statements.
+def stated_facts(
+    statements: Mapping[int, Statement], namespace: str, within: tuple[str, ...]
+) -> Plan[FactsByAttribute]:
+    """The plan of reading the active facts about the attributes of some statements, by owner.
 
     Of each attribute, those that were written last.
     """
@@ -66,5 +68,5 @@ def stated_facts(statements: Mapping[int, Statement], namespace: str) -> Plan[Fa
             continue
         statement = statement_of(record.content)
         if statement is not None:
-            insert_fact(facts, record, statement)
+            insert_fact(facts, owner_of(record, within), record, statement)
     return facts

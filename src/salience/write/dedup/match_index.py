@@ -14,7 +14,8 @@ from salience.records.fields import FIELDS
 from salience.records.record import MemoryRecord
 from salience.write.dedup.text_differences import MAX_COMPARED_CHARACTERS
 
-Owner = tuple[str | None, str | None, str | None]
+Owner = tuple[Any, ...]
+"""Agent, user and speaker, and the values of further keys of the metadata."""
 
 if TYPE_CHECKING:
     from salience.language.statements import Statement
@@ -52,19 +53,24 @@ class MatchIndex:
     reads_facts: bool = False  # by rules
     statements: Mapping[int, Statement] = field(default_factory=dict)  # of the items, by place
     facts: FactsByAttribute = field(default_factory=dict)
+    within: tuple[str, ...] = ()  # keys of the metadata that set owners apart
+
+    def owner(self, record: MemoryRecord) -> Owner:
+        """The owner of a memory."""
+        return owner_of(record, self.within)
 
     def add(self, place: int, record: MemoryRecord) -> None:
         """Add a record that has the text of an item."""
         self.changed[record.id] = record
         self.text_source[record.id] = place
         self.text_holder[place] = record.id
-        self.texts.setdefault((owner_of(record), self.keys[place]), []).append(place)
+        self.texts.setdefault((self.owner(record), self.keys[place]), []).append(place)
 
     def add_fact(self, place: int, record: MemoryRecord) -> None:
         """Add what a record states that has the text of an item."""
         statement = self.statements.get(place)
         if statement is not None:
-            insert_fact(self.facts, record, statement)
+            insert_fact(self.facts, self.owner(record), record, statement)
 
     def strengthen(self, place: int, match: MemoryRecord, gained: Mapping[str, Any]) -> None:
         """Set the fields that a memory gains from an item."""
@@ -79,13 +85,13 @@ class MatchIndex:
 
     def match(self, place: int, record: MemoryRecord) -> Match | None:
         """The memory that a record is compared with, and their cosine unless the text is equal."""
-        owner, key = owner_of(record), self.keys[place]
+        owner, key = self.owner(record), self.keys[place]
         equal_texts = [
             *map(self._current, self.same_text.get(key, ())),
             *map(self._holder_of, self.texts.get((owner, key), ())),
         ]
         for memory in equal_texts:
-            if memory and owner_of(memory) == owner and self._comparable(place, record, memory):
+            if memory and self.owner(memory) == owner and self._comparable(place, record, memory):
                 return memory, None
         if len(record.content) > MAX_COMPARED_CHARACTERS:
             return None
@@ -110,7 +116,7 @@ class MatchIndex:
         statement = self.statements.get(place)
         if statement is None:
             return None
-        for fact, said in reversed(self.facts.get((owner_of(record), statement.key), ())):
+        for fact, said in reversed(self.facts.get((self.owner(record), statement.key), ())):
             current = self._current(fact)
             if current is None or current.id == record.id or not _overlap(current, record):
                 continue
@@ -125,7 +131,7 @@ class MatchIndex:
         statement = self.statements.get(place)
         if statement is None or not statement.values:
             return False
-        facts = self.facts.get((owner_of(memory), statement.key), ())
+        facts = self.facts.get((self.owner(memory), statement.key), ())
         return any(f.id == memory.id and said.confirms(statement) for f, said in facts)
 
     def _current(self, memory: MemoryRecord) -> MemoryRecord | None:
@@ -157,9 +163,11 @@ class MatchIndex:
         )
 
 
-def insert_fact(facts: FactsByAttribute, record: MemoryRecord, statement: Statement) -> None:
-    """Put a fact among those about the same attribute, in the order of time."""
-    stated = facts.setdefault((owner_of(record), statement.key), [])
+def insert_fact(
+    facts: FactsByAttribute, owner: Owner, record: MemoryRecord, statement: Statement
+) -> None:
+    """Put a fact of an owner among those about the same attribute, in the order of time."""
+    stated = facts.setdefault((owner, statement.key), [])
     insort(stated, (record, statement), key=lambda fact: begins_at(fact[0]))
 
 
@@ -184,6 +192,12 @@ def _value(record: MemoryRecord, name: str) -> Any:
     return {fold_name(entity) for entity in value} if name == "entities" else value
 
 
-def owner_of(record: MemoryRecord) -> Owner:
-    """The owner of a memory: agent, user and speaker."""
-    return (record.agent_id, record.user_id, record.speaker)
+def owner_of(record: MemoryRecord, within: tuple[str, ...] = ()) -> Owner:
+    """The owner of a memory: agent, user, speaker, and the values of some keys of its metadata."""
+    values = (record.comparable(f"metadata.{key}") for key in within)
+    return (
+        record.agent_id,
+        record.user_id,
+        record.speaker,
+        *(v if v is None or isinstance(v, str | int | float) else repr(v) for v in values),
+    )

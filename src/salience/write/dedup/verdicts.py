@@ -18,7 +18,7 @@ from salience.language.tokens import shorten, text_key
 from salience.records.events import ACCESSES
 from salience.records.filters import And, Compare, Filter
 from salience.records.record import Draft, MemoryRecord
-from salience.records.validation import boolean, mapping, number
+from salience.records.validation import boolean, mapping, number, texts
 from salience.retrieval.operations import (
     Events,
     FindByTextHash,
@@ -42,6 +42,7 @@ _CHANGING = MERGEABLE - {"content"} | {"entities", "updated_at", *ACCESSES}
 _MAX_QUOTE_CHARACTERS = 80
 STRENGTHENING = ("DUPLICATE", "MERGED")
 MAX_LOOP_SECONDS = 1e9  # some 31 years
+MAX_WITHIN = 8  # keys of the metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +54,16 @@ class DedupPolicy:
     never). Unless `strict`, an item is a memory of its own, too, if it brings an id, or a field
     whose value the other does not have (but for what is merged, and when a fact was told). With
     `contradictions`, facts that state another value of an attribute are noticed by rules (see
-    `salience.language.statements`), even if they bring an id.
+    `salience.language.statements`), even if they bring an id. Only memories of one owner (agent,
+    user and speaker) are compared; `within` names keys of the metadata whose values have to be the
+    same, too.
     """
 
     similar: float | None = DUPLICATE_COSINE
     loop_seconds: float = 600.0
     strict: bool = False
     contradictions: bool = True
+    within: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, value: Any, default: DedupPolicy) -> DedupPolicy:
@@ -95,6 +99,8 @@ def _checked(name: Any, value: Any) -> Any:
     """
     if name in ("strict", "contradictions"):
         return boolean(f"dedup.{name}", value)
+    if name == "within":
+        return tuple(texts("dedup.within", value, count=MAX_WITHIN))
     if name == "similar":
         return number("dedup.similar", value, 1.0) or None
     if name == "loop_seconds":
@@ -164,7 +170,8 @@ def judge(
         return {}
     index = yield from _match_index(compared, drafts, scope, policy.similar, policy)
     index.statements, index.reads_facts = statements, policy.contradictions
-    index.facts = yield from stated_facts(statements, scope.namespace)
+    index.within = policy.within
+    index.facts = yield from stated_facts(statements, scope.namespace, policy.within)
     ids = yield from _taken_ids([drafts[place] for place in compared], scope)
     verdicts: dict[int, DedupVerdict] = {}
     for place, (draft, item) in drafts.items():
@@ -200,11 +207,11 @@ def _match_index(
     recalled = yield from _recalled(scope, policy)
     keys = {place: text_key(draft.record.content) for place, draft in compared.items()}
     same_text = yield from _with_same_text(keys, scope)
-    nearest = yield from _nearest(compared, scope, cosine)
+    nearest = yield from _nearest(compared, scope, cosine, policy.within)
     fields = {}
     if not policy.strict:
         fields = {place: _field_names(item) for place, (_, item) in drafts.items()}
-    near_items = _near_items(compared, cosine)
+    near_items = _near_items(compared, cosine, policy.within)
     return MatchIndex(keys, same_text, nearest, near_items, recalled, fields)
 
 
@@ -314,14 +321,15 @@ def _gains(old: MemoryRecord, new: MemoryRecord, outcome: Outcome) -> dict[str, 
 
 
 def _near_items(
-    drafts: Mapping[int, Draft], min_cosine: float
+    drafts: Mapping[int, Draft], min_cosine: float, within: tuple[str, ...]
 ) -> dict[int, list[tuple[int, float]]]:
     """The earlier drafts of the same owner with a cosine of at least `min_cosine`, by place."""
     by_owner: dict[tuple[Owner, int], list[int]] = {}
     for place, draft in drafts.items():
         vector = draft.vectors.get("content")
         if vector is not None and vector.any():
-            by_owner.setdefault((owner_of(draft.record), len(vector)), []).append(place)
+            owner = owner_of(draft.record, within)
+            by_owner.setdefault((owner, len(vector)), []).append(place)
     near: dict[int, list[tuple[int, float]]] = {}
     for places in by_owner.values():
         matrix = np.stack([drafts[place].vectors["content"] for place in places])
@@ -352,19 +360,22 @@ def _with_same_text(
 
 
 def _nearest(
-    drafts: Mapping[int, Draft], scope: WriteContext, min_cosine: float
+    drafts: Mapping[int, Draft],
+    scope: WriteContext,
+    min_cosine: float,
+    within: tuple[str, ...],
 ) -> Plan[dict[int, tuple[MemoryRecord, float]]]:
     """The nearest active memory of its owner from a cosine on, by the place of each draft."""
     by_owner: dict[Owner, list[int]] = {}
     for place, draft in drafts.items():
         if "content" in draft.vectors and draft.vectors["content"].any():
-            by_owner.setdefault(owner_of(draft.record), []).append(place)
+            by_owner.setdefault(owner_of(draft.record, within), []).append(place)
     answers = yield [
         NearestVectors(
             scope.namespace,
             [drafts[place].vectors["content"] for place in places],
             min_cosine,
-            _facts_of(owner),
+            _facts_of(owner, within),
         )
         for owner, places in by_owner.items()
     ]
@@ -377,9 +388,9 @@ def _nearest(
     }
 
 
-def _facts_of(owner: Owner) -> Filter:
+def _facts_of(owner: Owner, within: tuple[str, ...]) -> Filter:
     """The filter of the active memories of an owner that are no turns."""
-    agent, user, speaker = owner
+    agent, user, speaker, *values = owner
     return And(
         (
             Compare("status", "eq", "active"),
@@ -388,6 +399,7 @@ def _facts_of(owner: Owner) -> Filter:
             Compare("agent_id", "eq", agent),
             Compare("user_id", "eq", user),
             Compare("speaker", "eq", speaker),
+            *(Compare(f"metadata.{k}", "eq", v) for k, v in zip(within, values, strict=True)),
         )
     )
 
