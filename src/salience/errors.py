@@ -126,6 +126,17 @@ class EmbedderError(SalienceError):
         self.brief = brief or "see its error"
 
 
+class ExtractionError(SalienceError):
+    """The model that reads facts out of messages could not answer; nothing was written.
+
+    `brief` says so without the words of a server, which may quote a text that was sent.
+    """
+
+    def __init__(self, message: str = "", brief: str = "") -> None:
+        super().__init__(message)
+        self.brief = brief or "see its error"
+
+
 class EmbedderMismatch(EmbedderError, StoreError):
     """The vectors in the store come from another embedder than the one given."""
 

@@ -15,6 +15,7 @@ import salience.errors
 from salience.errors import (
     EmbedderError,
     EmbedderMismatch,
+    ExtractionError,
     IdTaken,
     InvalidInput,
     InvalidProfile,
@@ -48,6 +49,7 @@ ERRORS: list[tuple[Exception, str, int]] = [
     (Locked("host-7:4242 has been maintaining"), "Locked", 409),
     (EmbedderMismatch("one", "two"), "EmbedderMismatch", 409),
     (EmbedderError("it said: my secret text", "it answers 500"), "EmbedderError", 503),
+    (ExtractionError("it said: my secret text", "it answers 500"), "ExtractionError", 503),
     (NotEmpty("the namespace 'ana' holds 3 memories"), "NotEmpty", 409),
     (StoreClosed("/var/lib/memory.db is closed"), "StoreClosed", 503),
     (StoreError("/var/lib/memory.db: disk is full"), "StoreError", 503),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
+import re
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,9 +21,42 @@ MAX_WAIT_SECONDS = 60.0
 MAX_SILENCE_SECONDS = 5.0
 """The time after which a server that gives no sign at all is not tried again."""
 
+PUBLIC_ENDPOINT = "https://api.openai.com/v1"
+
 _log = logging.getLogger(__name__)
 _RETRIED_STATUSES = frozenset({408, 429})
 _EXCERPT_CHARS = 300
+
+
+def endpoint_url(base_url: str) -> str:
+    """The address of an API, without a slash at its end.
+
+    Raises:
+        InvalidInput: it is no http(s) URL.
+    """
+    if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", base_url):
+        raise InvalidInput("base_url", "is not an http(s) URL", "e.g. http://localhost:8080/v1")
+    return base_url.rstrip("/")
+
+
+def bearer_key(api_key: str, url: str) -> str | None:
+    """The key to send to an address; None for none, which only the public endpoint refuses.
+
+    Raises:
+        EmbedderError: the public endpoint needs a key.
+        InvalidInput: no header can carry it.
+    """
+    key = api_key.strip()
+    if not key:
+        if url == PUBLIC_ENDPOINT:
+            raise EmbedderError(
+                f"{PUBLIC_ENDPOINT} needs an API key: pass api_key or set OPENAI_API_KEY"
+            )
+        return None
+    if not all("!" <= letter <= "~" for letter in key):
+        # Refused here: the error an HTTP library raises for such a header quotes it.
+        raise InvalidInput("api_key", "has characters that no HTTP header can carry")
+    return key
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import os
-import re
 from collections.abc import Sequence
 from threading import Lock
 from types import TracebackType
@@ -20,12 +19,17 @@ from salience.embedders._batching import (
     require_positive,
     unit_rows,
 )
-from salience.embedders._http import JsonPoster, Retries
+from salience.embedders._http import (
+    PUBLIC_ENDPOINT,
+    JsonPoster,
+    Retries,
+    bearer_key,
+    endpoint_url,
+)
 from salience.embedders.protocol import EmbedderIdentity, Kind, Rows
 from salience.errors import EmbedderError, InvalidInput
 
 _BATCH_PATIENCE = 3.0  # times the timeout, for a request of several texts
-PUBLIC_ENDPOINT = "https://api.openai.com/v1"
 
 
 class OpenAIEmbedder:
@@ -93,8 +97,8 @@ class OpenAIEmbedder:
             require_positive(field, value)
         if max_retries < 0:
             raise InvalidInput("max_retries", f"is below 0: {max_retries}")
-        url = _endpoint(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_ENDPOINT)
-        key = _key(api_key or os.environ.get("OPENAI_API_KEY") or "", url)
+        url = endpoint_url(base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_ENDPOINT)
+        key = bearer_key(api_key or os.environ.get("OPENAI_API_KEY") or "", url)
         self._poster = JsonPoster(
             f"{url}/embeddings", key, timeout, Retries(max_retries, backoff), "openai"
         )
@@ -159,26 +163,6 @@ class OpenAIEmbedder:
                 raise EmbedderError(
                     f"{self._model} gave rows of {dimensions} numbers, not {self._dimensions}"
                 )
-
-
-def _endpoint(base_url: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", base_url):
-        raise InvalidInput("base_url", "is not an http(s) URL", "e.g. http://localhost:8080/v1")
-    return base_url.rstrip("/")
-
-
-def _key(api_key: str, url: str) -> str | None:
-    key = api_key.strip()
-    if not key:
-        if url == PUBLIC_ENDPOINT:
-            raise EmbedderError(
-                f"{PUBLIC_ENDPOINT} needs an API key: pass api_key or set OPENAI_API_KEY"
-            )
-        return None
-    if not all("!" <= letter <= "~" for letter in key):
-        # Refused here: the error an HTTP library raises for such a header quotes it.
-        raise InvalidInput("api_key", "has characters that no HTTP header can carry")
-    return key
 
 
 def _in_order(answer: Any, count: int, model: str) -> list[NDArray[Any]]:

@@ -16,6 +16,7 @@ from starlette.types import Receive, Scope, Send
 from salience.errors import (
     EmbedderError,
     EmbedderMismatch,
+    ExtractionError,
     InvalidInput,
     Locked,
     NotEmpty,
@@ -49,6 +50,7 @@ KINDS: Mapping[str, Kind] = {
     "NotEmpty": Kind(409, "The namespace holds memories already"),
     "EmbedderMismatch": Kind(409, "The vectors come from another embedder"),
     "EmbedderError": Kind(503, "The embedder does not answer"),
+    "ExtractionError": Kind(503, "The model for facts does not answer"),
     "StoreClosed": Kind(503, "The store is closed"),
     "StoreError": Kind(503, "The store could not do its work"),
     "SalienceError": Kind(500, "The engine could not do its work"),
@@ -199,30 +201,33 @@ def _public(error: SalienceError) -> str:
             return _HIDDEN[each]
     if isinstance(error, EmbedderError):
         return f"the embedder does not answer: {error.brief}"
+    if isinstance(error, ExtractionError):
+        return f"the model for facts does not answer, and nothing was written: {error.brief}"
     return str(error)
 
 
 class ProblemResponse:
     """An ASGI answer that tells of an error, or of a problem; logs it if the server is at fault.
 
-    An exception handler of FastAPI can return one.
+    An exception handler of FastAPI can return one. `media_type` is for clients that read no other.
     """
 
-    def __init__(self, cause: BaseException | Problem) -> None:
+    def __init__(self, cause: BaseException | Problem, media_type: str = MEDIA_TYPE) -> None:
         self.cause = cause
+        self.media_type = media_type
         self.problem = cause if isinstance(cause, Problem) else problem_of(cause)
         self.status_code = self.problem.status
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if isinstance(self.cause, BaseException) and self.status_code >= 500:
             log_failure(request_id(scope), self.cause)
-        await respond(scope, send, self.problem)
+        await respond(scope, send, self.problem, self.media_type)
 
 
-async def respond(scope: Scope, send: Send, problem: Problem) -> None:
+async def respond(scope: Scope, send: Send, problem: Problem, media_type: str = MEDIA_TYPE) -> None:
     """Answer a request by a problem, under the id that the request has in `scope["state"]`."""
     body = msgspec.json.encode(problem.to_dict(request_id(scope)))
-    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", b"%d" % len(body))]
+    headers = [(b"content-type", media_type.encode()), (b"content-length", b"%d" % len(body))]
     headers += [(name.lower().encode(), value.encode()) for name, value in problem.headers]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -239,7 +244,7 @@ def log_failure(id: str, error: BaseException) -> None:
 
     The words of an unforeseen error may quote anything, so they are logged with DEBUG.
     """
-    if isinstance(error, EmbedderError):
+    if isinstance(error, EmbedderError | ExtractionError):
         reason = error.brief
     elif isinstance(error, SalienceError):
         reason = str(error)
